@@ -1,1 +1,1 @@
-"""Long texts above a gap: compiled once, as modules, and imported from then on."""
+"""Compiles long texts above a gap to modules, once, so that workers import them instead of elaborating them."""

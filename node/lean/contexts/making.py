@@ -1,4 +1,4 @@
-"""Makes `ContextModules` from the settings of Lean processes."""
+"""Creates `ContextModules` from the settings of Lean processes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 
 def context_modules(settings: LeanProcessSettings, toolchain: LeanToolchain) -> ContextModules:
-    """Within the limits of a header: it is one, of a file."""
+    """Context modules with the limits of a header, because a context is the header of a gap."""
     memory_mb = settings.verify_memory_mb + settings.memory_mb
     return ContextModules(toolchain, seconds=settings.lean.header_seconds, memory_mb=memory_mb)

@@ -1,11 +1,11 @@
-"""Compiles what stands far above a gap, once, so that workers import it in place of elaborating it.
+"""Compiles the commands far above a gap once, so that workers import them instead of elaborating them.
 
-Lean's server keeps every command of a document in memory and walks over all of them at each edit (0.4 ms for each). So
-of a long text, the commands but for the last few become a module, and the gap's document begins with its import. The
-last few do not, so that the next gaps of the file find the same module. Modules are kept between runs.
+Lean's server keeps every command of a document in memory and visits all of them at each edit (0.4 ms for each). So all
+commands of a long text except the last few become a module, and the gap's document begins with its import. Leaving out
+the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
 
-A module serves candidates only: proofs are verified in the file itself. Where a text does not compile without an error,
-or holds what cannot be brought back behind an import, workers elaborate it as it stands.
+Modules are only used to run candidates; proofs are verified in the file itself. If a text has an error, or commands
+that cannot be restored behind an import, workers elaborate the text itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from node.lean.text.headers import imports_end, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 STEP = 64
-"""A module holds a multiple of this many commands, so that the next gap of the file mostly finds the same module."""
+"""A module contains a multiple of this many commands, so that the next gap of the file can mostly use the same one."""
 
 LEAST_STEPS = 2
 """A module is made only where at least this many steps of commands stand above a gap. With fewer commands, an edit
@@ -46,7 +46,7 @@ log = structlog.get_logger("lean")
 
 
 class ContextModules:
-    """Makes and finds modules of texts. The workers' toolchain must be `self.toolchain`, which finds them, too."""
+    """Makes and finds context modules. Workers must use `self.toolchain`, whose search path includes them."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ContextModules:
         step: int = STEP,
     ) -> None:
         """`seconds`, `memory_mb`: limits of a compilation; `folder`: of the modules, by default in the cache; `step`:
-        modules end behind multiples of so many commands."""
+        a module contains a multiple of this many commands."""
         self._step = step
         self._lean = toolchain
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
@@ -67,12 +67,12 @@ class ContextModules:
         self.toolchain = replace(toolchain, environment=toolchain.with_modules([self.folder]))
         self._lock = asyncio.Lock()
         self._short: dict[str, Context] = {}
-        """By digest of the text, what stands for it."""
+        """Shortened texts by digest of the original text."""
         if self.folder.is_dir() and sum(1 for _ in self.folder.iterdir()) > KEPT_MODULES:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     async def shortened(self, theorem: Theorem) -> Theorem:
-        """The theorem with a shorter text above it that means the same; itself where there is none."""
+        """The theorem with a shorter equivalent text above it; unchanged if there is none."""
         place = theorem.place
         if place is None:
             return theorem
@@ -80,16 +80,16 @@ class ContextModules:
         return msgspec.structs.replace(theorem, place=msgspec.structs.replace(place, context=context))
 
     async def shorter(self, context: Context) -> Context:
-        """A shorter text that means the same to what stands below it; the text itself where there is none."""
-        known = self._short.get(context.digest)
-        if known is None:
+        """A shorter text that is equivalent for the commands below it; the text itself if there is none."""
+        short = self._short.get(context.digest)
+        if short is None:
             async with self._lock:
-                known = self._short.get(context.digest) or await self._shorten(context)
-                self._short[context.digest] = known
-        return known
+                short = self._short.get(context.digest) or await self._shorten(context)
+                self._short[context.digest] = short
+        return short
 
     async def _shorten(self, context: Context) -> Context:
-        """`shorter`, for a text that was not asked about before."""
+        """`shorter` without its cache."""
         text = self._lean.header(context.text)
         if text.count("\n") < LEAST_STEPS * self._step or "module" in [line.strip() for line in leading_imports(text)]:
             return context
@@ -99,39 +99,40 @@ class ContextModules:
         count = len(scoped.pieces) // self._step * self._step
         if count < LEAST_STEPS * self._step:
             return context
-        module, done = self._longest(scoped, imported, count)
-        if done < count:
-            scope = scoped.open_scope(done)
+        module, compiled = self._longest(scoped, imported, count)
+        if compiled < count:
+            # Extend the longest existing module by the commands that it lacks.
+            scope = scoped.open_scope(compiled)
             if scope is None or scoped.open_scope(count) is None:
                 return context
             above = f"import {module}\n{scope}" if module else imports
             name = self._name(scoped, imported, count)
-            log.info("compiling what stands above the gap, once", commands=count - done)
-            if not await self._compile(name, above + scoped.public(scoped.pieces[done:count])):
+            log.info("compiling the commands above the gap", commands=count - compiled)
+            if not await self._compile(name, above + scoped.public(scoped.pieces[compiled:count])):
                 return context
-            module, done = name, count
-        return Context.of(f"import {module}\n{scoped.open_scope(done) or ''}{scoped.of(scoped.pieces[done:])}")
+            module, compiled = name, count
+        return Context.of(f"import {module}\n{scoped.open_scope(compiled) or ''}{scoped.of(scoped.pieces[compiled:])}")
 
     def _builds(self, text: str) -> str:
-        """Which builds of modules a text imports: a project that was built anew needs new modules of ours."""
+        """Identifies the builds of a text's imports: after a rebuild of the project, context modules are stale."""
         compiled = {name: self._lean.compiled(name) for name in imports_of(text)}
         states = {name: file.stat() for name, file in compiled.items() if file is not None}
         return repr([(name, state.st_size, state.st_mtime_ns) for name, state in states.items()])
 
     def _longest(self, scoped: ScopedText, imported: str, count: int) -> tuple[str, int]:
-        """The module of the most commands that is there already, and how many these are."""
-        for done in range(count, 0, -self._step):
-            name = self._name(scoped, imported, done)
-            if (self.folder / f"{name}.olean").exists() and scoped.open_scope(done) is not None:
-                return name, done
+        """The existing module with the most commands, and the number of its commands; `"", 0` if there is none."""
+        for compiled in range(count, 0, -self._step):
+            name = self._name(scoped, imported, compiled)
+            if (self.folder / f"{name}.olean").exists() and scoped.open_scope(compiled) is not None:
+                return name, compiled
         return "", 0
 
     def _name(self, scoped: ScopedText, imported: str, count: int) -> str:
-        """The name of the module of the first commands, behind what is imported."""
+        """The name of the module with the first `count` commands and these imports."""
         return f"{PREFIX}_{digest_of(imported + scoped.of(scoped.pieces[:count]))}"
 
     async def _compile(self, name: str, text: str) -> bool:
-        """Compile a module; False where Lean does not get through it without an error."""
+        """Compile a module. Returns False if Lean reports an error or exceeds a limit."""
         self.folder.mkdir(parents=True, exist_ok=True)
         scratch = scratch_folder("proofmesh-context-")
         try:
@@ -149,7 +150,7 @@ class ContextModules:
             write_whole(self.folder / f"{name}.olean", compiled.read_bytes())
             return True
         except OutOfLimits as error:
-            log.warning("what stands above the gap was not compiled", reason=str(error))
+            log.warning("the commands above the gap could not be compiled", reason=str(error))
             return False
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

@@ -1,7 +1,8 @@
-"""The commands of a text, and what of them a module does not keep: namespaces, sections, variables, options. Pure.
+"""Splits a text into commands, and collects those that an import does not restore. Pure.
 
-A compiled module keeps declarations. What holds only to the end of a section or of the file has to be said again behind
-its import: `open_scope` collects these commands. Commands are told apart by their look, without Lean.
+A compiled module keeps declarations. Commands whose effect ends with their section or file (namespaces, sections,
+variables, options) must be repeated behind its import: `open_scope` collects them. Commands are recognized by their
+text, without Lean.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass
 
 from node.lean.files.looked import LookedAt
 
-_KEPT = frozenset({"variable", "open", "universe", "set_option", "include", "omit", "suppress_compilation"})
-"""Commands that hold to the end of their section."""
+_SCOPED_COMMANDS = frozenset({"variable", "open", "universe", "set_option", "include", "omit", "suppress_compilation"})
+"""Commands whose effect lasts to the end of their section."""
 
 _LOCAL = re.compile(r"\blocal\b")
 _LOCAL_DECLARATION = re.compile(r"@\[[^\]]*\blocal\b|\blocal\s+(?:instance|simproc|dsimproc)\b")
-"""Declarations with an attribute that holds to the end of their section: they cannot be said again."""
+"""Declarations with an attribute whose effect lasts to the end of their section. They cannot be repeated."""
 
 _PRIVATE = re.compile(r"(?<![\w.'@])private(?=\s)")
 _SECTION_NAME = re.compile(r"\bsection\b[ \t]*([^\s]*)")
@@ -25,7 +26,7 @@ _SECTION_NAME = re.compile(r"\bsection\b[ \t]*([^\s]*)")
 
 @dataclass(frozen=True)
 class Piece:
-    """A command of a text, with the white space and comments behind it."""
+    """A command of a text, including the white space and comments behind it."""
 
     start: int
     end: int
@@ -41,23 +42,23 @@ class _Scope:
 
 
 class ScopedText:
-    """A text as commands."""
+    """A text split into commands."""
 
     def __init__(self, text: str, start: int) -> None:
-        """`start`: where its first command may begin, behind the imports."""
+        """`start`: offset behind the imports, where the first command may begin."""
         self._text = LookedAt(text)
         self.pieces = list(self._pieces(start))
 
     def start_of(self, at: int) -> int:
-        """Where the command begins that holds a place; 0 above the first."""
+        """Start of the command that contains an offset; 0 above the first command."""
         return max((piece.start for piece in self.pieces if piece.start <= at), default=0)
 
     def of(self, pieces: Sequence[Piece]) -> str:
-        """The text of neighbouring commands."""
+        """The text of consecutive commands."""
         return self._text.original[pieces[0].start : pieces[-1].end] if pieces else ""
 
     def public(self, pieces: Sequence[Piece]) -> str:
-        """The same without `private`, so that another module can name what they declare. No column moves."""
+        """The text of commands with `private` blanked out, so that other modules can use them. No column moves."""
         if not pieces:
             return ""
         start, end = pieces[0].start, pieces[-1].end
@@ -68,12 +69,12 @@ class ScopedText:
         return "".join(characters)
 
     def open_scope(self, count: int) -> str | None:
-        """Commands that bring back what is open behind the first `count` commands; None where none can."""
+        """Commands that restore the scope behind the first `count` commands; None if that is impossible."""
         scopes = [_Scope("", [])]
         for piece in self.pieces[:count]:
             code = self._text.code[piece.start : piece.end]
             if _LOCAL_DECLARATION.search(code):
-                scopes[-1].commands.append("")  # marks a scope that cannot be opened again
+                scopes[-1].commands.append("")  # marks a scope that cannot be restored
                 continue
             self._enter(scopes, piece, code)
             if not scopes:
@@ -84,7 +85,7 @@ class ScopedText:
         return "".join(f"{line}\n" for line in lines if line)
 
     def _enter(self, scopes: list[_Scope], piece: Piece, code: str) -> None:
-        """Follow one command."""
+        """Update the open scopes by one command."""
         words = code.split()
         if piece.keyword == "namespace":
             scopes += [_Scope(f"namespace {part}", []) for part in words[words.index("namespace") + 1].split(".")]
@@ -96,11 +97,11 @@ class ScopedText:
         elif piece.keyword == "end":
             name_parts = words[1].split(".") if len(words) > 1 else [""]
             del scopes[len(scopes) - min(len(name_parts), len(scopes)) :]
-        elif piece.keyword in _KEPT or _LOCAL.search(code):
+        elif piece.keyword in _SCOPED_COMMANDS or _LOCAL.search(code):
             scopes[-1].commands.append(self._text.original[piece.start : piece.end].rstrip())
 
     def _pieces(self, start: int) -> Iterator[Piece]:
-        """Commands by their look; a `mutual` block is one."""
+        """The commands, recognized by their text. A `mutual` block is one command."""
         commands = [command for command in self._text.commands if command.start >= start]
         firsts = []
         inside = False

@@ -1,1 +1,1 @@
-"""Whole Lean files, as people write them: compiled in confinement, and judged by what was compiled."""
+"""Verifies whole Lean files: compiles them in a confined process, and judges the compiled file."""

@@ -1,12 +1,12 @@
-"""Does a submission prove what a reference states? Compares what was compiled: names, types, definitions. Pure.
+"""Checks that a submission proves what a reference states, by comparing compiled names, types and definitions. Pure.
 
-For each theorem of the reference the submission must have a theorem of the same name and the same type. Every constant
-of the user's own files behind that type must be the same in both: its kind, its type, and the value of definitions.
-A definition that the reference leaves open (its value is `sorry`) may be filled; of one that it leaves open in parts,
-the other parts stay. The axioms that are permitted are Lean's own, and those that the reference declares, too. The
-promise is that of Comparator and SafeVerify.
+For each theorem of the reference, the submission must have a theorem with the same name and type. Every constant of
+the user's files that this type depends on must be the same in both: its kind, its type, and the value of definitions.
+If the reference leaves a definition open (its value is `sorry`), the submission may fill it. If only parts are open,
+the other parts must be the same. Lean's own axioms and those that the reference declares are permitted. Comparator and
+SafeVerify give the same guarantee.
 
-A name means what the file that uses it imports: two files of a submission may declare the same name.
+A name is resolved by the imports of the file that uses it: two files of a submission may declare the same name.
 """
 
 from __future__ import annotations
@@ -23,52 +23,54 @@ from node.lean.olean.terms import Tag, Terms
 from node.lean.verify.verdicts import AXIOMS
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")
-"""Names that Lean numbers: another declaration before them may shift the number."""
+"""Names that Lean generates with a number. A declaration before them may shift the number."""
 
 _RENAMED = frozenset({Kind.DEFINITION, Kind.THEOREM})
-"""What may have another made-up name in the submission. Two types of other names are never the same type."""
+"""Kinds whose generated names may differ in the submission. Types with different names are never the same."""
 
 _SHOWN = 160
+"""Most characters of a term in a message."""
 
-MISSING = "missing: the reference states it, and the submission does not"
+MISSING = "missing: the reference states it, but the submission does not"
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A constant, and the file of the user's that declares it; `module` is empty for the library."""
+    """A constant, and the user's file that declares it; `module` is empty for the library."""
 
     module: str
     name: str
 
 
 _Pair = tuple[_Place, _Place]
-"""A constant of the reference, and the one that stands in its place in the submission."""
+"""A constant of the reference, and its counterpart in the submission."""
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What two constants by themselves are found to be: different, or the same if these other pairs are."""
+    """The result of comparing two constants alone: different, or the same if the pairs below are the same."""
 
     reason: str = ""
+    """How the constants differ; empty if they do not."""
     below: tuple[_Pair, ...] = ()
 
 
 class _Differ(Exception):
-    """Two terms or constants are not the same; the text says how."""
+    """Two terms or constants are not the same. The text says how."""
 
 
 @dataclass
 class Comparison:
-    """Compares the files of a submission with those of a reference. All of them were read into one `Terms`."""
+    """Compares the files of a submission with those of a reference. All must be read into the same `Terms`."""
 
     terms: Terms
     reference: list[LocalModule]
     submission: list[LocalModule]
     filled: dict[str, str] = field(default_factory=dict)
-    """Definitions that the reference leaves open, with what the submission says."""
+    """Definitions that the reference leaves open, with their values in the submission."""
     _found: dict[_Pair, _Found] = field(default_factory=dict)
     _same: set[_Pair] = field(default_factory=set)
-    """Pairs that are the same, with all that is below them."""
+    """Pairs that are the same, including all pairs below them."""
 
     def __post_init__(self) -> None:
         self._references = {module.name: module for module in self.reference}
@@ -81,19 +83,19 @@ class Comparison:
                 if constant.kind is Kind.THEOREM or (constant.kind is Kind.DEFINITION and self._open(constant)):
                     yield self._verdict(module, constant, keyword)
 
-    def _verdict(self, home: LocalModule, wanted: Constant, keyword: str) -> DeclarationVerdict:
-        """The best verdict among the submission's theorems of that name: its files may declare it more than once."""
-        name = wanted.name
+    def _verdict(self, home: LocalModule, expected: Constant, keyword: str) -> DeclarationVerdict:
+        """The best verdict among the submission's theorems of this name: its files may declare it more than once."""
+        name = expected.name
         shown, line = shown_name(name), home.line_of(name)
-        found = []
+        verdicts = []
         for owner in self.submission:
             if name in owner.constants:
                 axioms = tuple(sorted(owner.axioms.get(name, ())))
                 reason = self._reason(home, owner, name, axioms)
-                found.append(DeclarationVerdict(shown, keyword, owner.line_of(name) or line, reason, axioms))
-        if not found:
+                verdicts.append(DeclarationVerdict(shown, keyword, owner.line_of(name) or line, reason, axioms))
+        if not verdicts:
             return DeclarationVerdict(shown, keyword, line, MISSING)
-        return next((verdict for verdict in found if verdict.accepted), found[0])
+        return next((verdict for verdict in verdicts if verdict.accepted), verdicts[0])
 
     def _reason(self, home: LocalModule, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
         if reason := self.difference(_Place(home.name, name), _Place(owner.name, name)):
@@ -105,32 +107,32 @@ class Comparison:
         if name in owner.rejected:
             return f"the kernel rejects it: {owner.rejected[name]}"
         if broken := owner.rests_on_rejected(name):
-            return f"it rests on {shown_name(broken)}, which the kernel rejects"
+            return f"it uses {shown_name(broken)}, which the kernel rejects"
         foreign = [axiom for axiom in unsupported(AXIOMS, axioms) if not self._permitted(owner, axiom)]
         if "sorryAx" in foreign:
             return "the proof is not finished: it uses sorry"
         if foreign:
-            return f"it rests on axioms that neither Lean nor the reference has: {', '.join(foreign)}"
+            return f"it uses axioms that neither Lean nor the reference has: {', '.join(foreign)}"
         return ""
 
     def _permitted(self, owner: LocalModule, axiom: str) -> bool:
-        """Whether the reference declares an axiom on which something in a file of the submission rests."""
-        given = _place(owner, axiom)
+        """True if the reference declares the axiom that a file of the submission uses."""
+        submitted = _place(owner, axiom)
         return any(
             axiom in module.constants
             and module.constants[axiom].kind is Kind.AXIOM
-            and not self.difference(_Place(module.name, axiom), given)
+            and not self.difference(_Place(module.name, axiom), submitted)
             for module in self.reference
         )
 
     # --- are two constants the same? --------------------------------------------------------------------------------
 
-    def difference(self, wanted: _Place, given: _Place) -> str:
-        """How a constant of the submission, or something below it, differs from the reference; empty if nothing does.
+    def difference(self, expected: _Place, submitted: _Place) -> str:
+        """How a constant of the submission, or a constant below it, differs from the reference; empty if none does.
 
-        Types refer to each other in circles, so a pair counts as the same only when all that it leads to was looked at.
+        Types may refer to each other in cycles. So a pair counts as the same only after all pairs below it are checked.
         """
-        waiting, seen = [(wanted, given)], set()
+        waiting, seen = [(expected, submitted)], set()
         while waiting:
             pair = waiting.pop()
             if pair in seen or pair in self._same:
@@ -141,42 +143,42 @@ class Comparison:
                     self._found[pair] = _Found(below=tuple(self._alike(*pair)))
                 except _Differ as error:
                     self._found[pair] = _Found(str(error))
-            found = self._found[pair]
-            if found.reason:
-                return found.reason
-            waiting += found.below
+            result = self._found[pair]
+            if result.reason:
+                return result.reason
+            waiting += result.below
         self._same |= seen
         return ""
 
-    def _alike(self, wanted: _Place, given: _Place) -> Iterator[_Pair]:
-        """The pairs that must be the same, too, for these two to be the same. Raises _Differ."""
-        shown = shown_name(wanted.name)
-        if not wanted.module and not given.module:
-            if wanted.name != given.name:
-                raise _Differ(f"{shown_name(given.name)} stands where the reference has {shown}")
+    def _alike(self, expected: _Place, submitted: _Place) -> Iterator[_Pair]:
+        """The pairs that must also be the same for these two constants to be the same. Raises _Differ."""
+        shown = shown_name(expected.name)
+        if not expected.module and not submitted.module:
+            if expected.name != submitted.name:
+                raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
             return
-        if not wanted.module:
-            raise _Differ(f"{shown} is the library's in the reference, and the submission declares its own")
-        if not given.module:
-            raise _Differ(f"{shown} is declared by the reference, and not by the submission")
-        home, owner = self._references[wanted.module], self._submissions[given.module]
-        one, other = home.constants[wanted.name], owner.constants[given.name]
+        if not expected.module:
+            raise _Differ(f"{shown} is from the library in the reference, but the submission declares its own")
+        if not submitted.module:
+            raise _Differ(f"{shown} is declared by the reference, but not by the submission")
+        home, owner = self._references[expected.module], self._submissions[submitted.module]
+        one, other = home.constants[expected.name], owner.constants[submitted.name]
         if one.kind is not other.kind:
-            raise _Differ(f"{shown} is a {_kind(one)} in the reference, and a {_kind(other)} in the submission")
+            raise _Differ(f"{shown} is a {_kind(one)} in the reference, but a {_kind(other)} in the submission")
         if one.name != other.name and not (
             one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
         ):
-            raise _Differ(f"{shown_name(given.name)} stands where the reference has {shown}")
+            raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
         if one.safe != other.safe:
-            raise _Differ(f"{shown} is unsafe or partial in one of the two")
+            raise _Differ(f"{shown} is unsafe or partial in the reference or the submission only")
         if len(one.level_parameters) != len(other.level_parameters):
-            raise _Differ(f"{shown} has another number of universe parameters")
+            raise _Differ(f"{shown} differs in the number of universe parameters")
         sides = _Sides(home, owner, one, other)
         yield from self._terms_alike(sides, f"the type of {shown}", one.type, other.type)
         yield from self._contents_alike(sides)
 
     def _contents_alike(self, sides: _Sides) -> Iterator[_Pair]:
-        """The same for what two constants of the same kind and type are made of. Raises _Differ."""
+        """The pairs that must be the same in the contents of two constants of equal kind and type. Raises _Differ."""
         one, other = sides.one, sides.other
         shown = shown_name(one.name)
         if one.kind is Kind.INDUCTIVE:
@@ -185,7 +187,7 @@ class Comparison:
                 len(other.constructors),
                 len(other.mutual),
             ):
-                raise _Differ(f"{shown} is another inductive type: parameters or constructors differ")
+                raise _Differ(f"{shown} is a different inductive type: parameters or constructors differ")
             pairs = zip((*one.constructors, *one.mutual), (*other.constructors, *other.mutual), strict=True)
             yield from (sides.pair(*names) for names in pairs)
         elif one.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
@@ -198,34 +200,34 @@ class Comparison:
                 yield from self._terms_alike(sides, f"the definition of {shown}", one.value, other.value)
 
     def _open(self, constant: Constant) -> bool:
-        """Whether a definition, or a part of it, is left open: its own value holds `sorry`."""
+        """True if a definition is open, at least in parts: its own value contains `sorry`."""
         return constant.value is not None and "sorryAx" in self.terms.constants(constant.value)
 
     def _open_as_a_whole(self, constant: Constant) -> bool:
-        """Whether a definition is `sorry`, or a function whose value is."""
+        """True if a definition is `sorry`, or a function with the body `sorry`."""
         term = constant.value
         while term is not None and (shape := self.terms.shape(term))[0] == Tag.LAMBDA:
             term = int(shape[2])  # type: ignore[arg-type]
         return term is not None and self._head(term) == "sorryAx"
 
     def _head(self, term: int) -> str:
-        """The constant that a term applies; empty where it applies none."""
+        """The constant that a term applies; empty if it applies none."""
         while (shape := self.terms.shape(term))[0] == Tag.APPLY:
             term = int(shape[1])  # type: ignore[arg-type]
         return str(shape[1]) if shape[0] == Tag.CONSTANT else ""
 
     # --- are two terms the same? ------------------------------------------------------------------------------------
 
-    def _terms_alike(self, sides: _Sides, what: str, wanted: int, given: int) -> Iterator[_Pair]:
-        """The pairs of constants that must be the same for two terms to be. Raises _Differ.
+    def _terms_alike(self, sides: _Sides, what: str, expected: int, submitted: int) -> Iterator[_Pair]:
+        """The pairs of constants that must be the same for two terms to be the same. Raises _Differ.
 
-        Where the reference has `sorry`, anything may stand. Arguments that are proofs may differ: what they prove is
-        the same, since the function is.
+        A `sorry` in a value of the reference matches any term. Arguments that are proofs may differ: they prove the
+        same proposition, because the function is the same.
         """
         levels = dict(zip(sides.one.level_parameters, sides.other.level_parameters, strict=True))
         renamed = any(first != second for first, second in levels.items())
-        in_value = wanted == sides.one.value
-        waiting, seen = [(wanted, given)], set()
+        in_value = expected == sides.one.value
+        waiting, seen = [(expected, submitted)], set()
         while waiting:
             pair = waiting.pop()
             if pair in seen:
@@ -271,7 +273,7 @@ class Comparison:
                     ]
 
     def _proof(self, module: LocalModule, term: int) -> bool:
-        """Whether a term applies a theorem of the user's files that Lean made up for a proof inside of something."""
+        """True if a term applies a theorem of the user's files that Lean generated for a proof within a term."""
         name = self._head(term)
         if not _MADE_UP.search(name):
             return False
@@ -289,28 +291,27 @@ class Comparison:
             for a, b in zip(first[2:], second[2:], strict=True)
         )
 
-    def _shown(self, wanted: int, given: int) -> str:
-        return (
-            f"`{show(self.terms, given, _SHOWN)}` stands where the reference has `{show(self.terms, wanted, _SHOWN)}`"
-        )
+    def _shown(self, expected: int, submitted: int) -> str:
+        shown, reference = (show(self.terms, term, _SHOWN) for term in (submitted, expected))
+        return f"`{shown}` stands where the reference has `{reference}`"
 
 
 @dataclass(frozen=True)
 class _Sides:
-    """Two constants that are compared, each with the file that declares it."""
+    """Two constants to compare, each with the file that declares it."""
 
     home: LocalModule
     owner: LocalModule
     one: Constant
     other: Constant
 
-    def pair(self, wanted: str, given: str) -> _Pair:
-        """Two names that stand in the two constants."""
-        return _place(self.home, wanted), _place(self.owner, given)
+    def pair(self, expected: str, submitted: str) -> _Pair:
+        """The pair of a name in the reference's constant and a name in the submission's."""
+        return _place(self.home, expected), _place(self.owner, submitted)
 
 
 def _place(module: LocalModule, name: str) -> _Place:
-    """What a name means in a file."""
+    """The constant that a name refers to in a file."""
     owner = module.owner(name)
     return _Place(owner.name if owner else "", name)
 

@@ -1,7 +1,7 @@
-"""Which axioms the constants of a toolchain's library rest on, asked of a process that imports that library alone.
+"""Finds the axioms that constants of a toolchain's library use, with a Lean process that imports only that library.
 
-A file's own code cannot take part in the answer: the process imports nothing of it. Private names of the library cannot
-be written down in a question, so their module is read, up to the names that can.
+The process imports nothing of the verified file, so the file's code cannot influence the answer. A command cannot name
+private constants of the library. For these, their compiled module is read, down to constants that can be named.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from node.lean.verify.verdicts import AXIOMS, messages
 _ANSWER = re.compile(r"'.*' depends on axioms: \[(.*)\]\s*", re.DOTALL)
 _NONE = re.compile(r"'.*' does not depend on any axioms\s*", re.DOTALL)
 _PRIVATE = re.compile(r"_private\.(.+?)\.«?\d+»?\.")
-_QUESTIONS = "ProofmeshAxioms.lean"
+_QUERY_FILE = "ProofmeshAxioms.lean"
 
 
 class AxiomsUnknown(Exception):
-    """Lean did not say which axioms a constant rests on; the text says which one."""
+    """Lean did not report the axioms of a constant. The text names the constant."""
 
 
 class LibraryAxioms:
-    """Answers for one toolchain, and remembers."""
+    """Finds axioms for one toolchain, with a cache."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
         """`folder`: where its processes run; it must exist."""
@@ -37,23 +37,25 @@ class LibraryAxioms:
         self._limits = limits
         self._folder = folder
         self._known: dict[tuple[str, str], frozenset[str]] = {}
-        """By imports and name."""
+        """Axioms by imports and name of the constant."""
 
     async def of(self, names: Iterable[str], imports: Sequence[str]) -> dict[str, frozenset[str]]:
-        """By name of a constant of the library, its axioms. Raises AxiomsUnknown and OutOfLimits."""
+        """The axioms of constants of the library, by name. Raises AxiomsUnknown and OutOfLimits."""
         key = " ".join(sorted(set(imports)))
-        wanted = set(names)
-        behind = {name: self._writable(name) for name in wanted}
-        missing = sorted({each for found in behind.values() for each in found if (key, each) not in self._known})
+        writable = {name: self._writable(name) for name in set(names)}
+        missing = sorted({each for group in writable.values() for each in group if (key, each) not in self._known})
         if missing:
             for name, axioms in (await self._ask(missing, imports)).items():
                 self._known[key, name] = axioms
-        return {name: frozenset().union(*(self._known[key, each] for each in found)) for name, found in behind.items()}
+        return {
+            name: frozenset().union(*(self._known[key, each] for each in group)) for name, group in writable.items()
+        }
 
     async def _ask(self, names: Sequence[str], imports: Sequence[str]) -> dict[str, frozenset[str]]:
+        """The axioms that Lean prints for constants, by name. Raises AxiomsUnknown and OutOfLimits."""
         header = [f"import {module}" for module in dict.fromkeys(imports)]
         prelude = [] if "Init" in imports or not imports else ["prelude"]
-        file = self._folder / _QUESTIONS
+        file = self._folder / _QUERY_FILE
         file.write_text("\n".join([*prelude, *header, *(f"#print axioms {_written(name)}" for name in names)]) + "\n")
         finished = await run_fresh(
             [*self._toolchain.command, "--json", str(file)],
@@ -78,26 +80,26 @@ class LibraryAxioms:
             else:
                 problems.append(message.data)
         if unknown := [name for name in names if name not in answers]:
-            raise AxiomsUnknown(f"{unknown[0]}: {problems[0] if problems else 'Lean says nothing about its axioms'}")
+            raise AxiomsUnknown(f"{unknown[0]}: {problems[0] if problems else 'Lean did not report its axioms'}")
         return answers
 
     def _writable(self, name: str) -> frozenset[str]:
-        """Names that can be written down and together rest on the same axioms. Raises AxiomsUnknown."""
+        """Public names that together use the same axioms as this name. Raises AxiomsUnknown."""
         if not _PRIVATE.match(name):
             return frozenset({name})
-        found: set[str] = set()
+        public: set[str] = set()
         seen = {name}
         waiting = [name]
         while waiting:
             each = waiting.pop()
             match = _PRIVATE.match(each)
             if match is None:
-                found.add(each)
+                public.add(each)
                 continue
             fresh = self._below(each, match.group(1)) - seen
             seen |= fresh
             waiting += fresh
-        return frozenset(found)
+        return frozenset(public)
 
     def _below(self, name: str, module: str) -> set[str]:
         """The constants that a private constant of a library module uses. Raises AxiomsUnknown."""
@@ -109,7 +111,7 @@ class LibraryAxioms:
             try:
                 read = Module(file, terms)
             except SplitModule:
-                # Its private part is not read. It belongs to a library that is trusted to be finished (docs/trust.md).
+                # The private part is not read: the library is trusted to use only Lean's axioms (docs/trust.md).
                 return set(AXIOMS)
             except (BadOlean, OSError) as error:
                 raise AxiomsUnknown(f"{name}: {error}") from error
@@ -117,9 +119,9 @@ class LibraryAxioms:
             read.close()
             if constant is not None:
                 return terms.constants(constant.type, *([] if constant.value is None else [constant.value]))
-        raise AxiomsUnknown(f"{name}: a private constant of {module}, whose compiled module is not found")
+        raise AxiomsUnknown(f"{name}: the compiled module {module} of this private constant was not found")
 
 
 def _written(name: str) -> str:
-    """A name as a command can hold it: with every part quoted, none of them reads as a keyword or a sign."""
+    """A name for use in a command, with every component quoted, so that none is read as a keyword or operator."""
     return ".".join(part if part.startswith("«") else f"«{part}»" for part in re.findall(r"«[^»]*»|[^.]+", name))

@@ -1,4 +1,4 @@
-"""The commands of a file: where they stand, which kind they are, and how to take one out without moving the others."""
+"""Finds the commands of a file, with their positions and kinds, and removes commands without moving the others."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PROOFS = frozenset({"theorem", "lemma", "example"})
 DATA = frozenset({"def", "abbrev", "instance", "structure", "class", "inductive", "coinductive", "opaque", "axiom"})
 
 UNREAD = "text"
-"""In place of the keyword of a command: Lean could not read this."""
+"""In place of a command's keyword: text that Lean could not parse."""
 
 _NEUTRAL = {UNREAD} | PROOFS | (DATA - {"instance"}) | {"mutual"}
-"""Commands that others notice only by the names that they declare: without one, the others mean the same or fail."""
+"""Commands that affect others only by the names they declare. Without one, the others mean the same or fail."""
 
 SYNTAX = frozenset(
     {
@@ -34,7 +34,7 @@ _RUNS_CODE = frozenset(
         *("dsimproc", "by_elab", "unsafe", "implemented_by", "extern", "csimp", "init", "builtin_init", "export"),
     }
 )
-"""Words that run code of the file at elaboration, or make compiled code do other things than its definition says."""
+"""Words that run code of the file during elaboration, or make compiled code differ from its definition."""
 
 _EVALUATION = re.compile(r"#eval!?|eval%|include_str|native_decide|[\w']+")
 _MODIFIERS = frozenset(
@@ -43,12 +43,12 @@ _MODIFIERS = frozenset(
 _KEYWORD = re.compile(r"(?:@\[[^\]]*\]|[#\w']+)")
 _SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
 _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
-"""Attributes, and what ends with `in`: the command goes on behind it."""
+"""Attributes, or a prefix that ends with `in`. The command continues behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
 _GUARD = re.compile(r"#guard_msgs(?![\w'])")
 UNTRACED = "set_option trace.Elab.command false in "
-"""Before a `#guard_msgs`, in the same line: it compares all messages of its command, those that we ask for as well."""
+"""Put before a `#guard_msgs` in the same line, because that compares all messages, also the traces we request."""
 
 _DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
@@ -61,8 +61,8 @@ _START = re.compile(
 )
 
 EXAMPLE_LETTERS = "ℯℊℎℓℕℙℚℝℤℬℰℱℋℐℒℳℛ"
-"""An `example` becomes `def ℯ₀₁`, of the same length, so that it leaves a constant behind and no column moves. Lean's
-letter-like symbols may begin a name; whoever has such names loses nothing, since a name that occurs is not taken."""
+"""An `example` becomes `def ℯ₀₁` of the same length, so that Lean keeps a constant for it and no column moves. Names
+may begin with these letter-like symbols. Names that occur in the file are not used."""
 
 _DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 
@@ -74,50 +74,50 @@ class Command:
     start: int
     end: int
     line: int
-    """Its first line, from 1: of its documentation, if it has any."""
+    """Its first line, from 1; a documentation comment belongs to the command."""
     last_line: int
     keyword: str
     seconds: float = 0.0
     stop: int = 0
-    """Where Lean's reading of it ends. Only white space lies between that and `end`, unless it does not parse."""
+    """Offset where Lean stopped parsing it. Between this and `end` is only white space, unless it does not parse."""
 
     @property
     def neutral(self) -> bool:
-        """Whether the file means the same without it, but for what uses its names."""
+        """True if removing it affects only commands that use its names."""
         return self.keyword in _NEUTRAL or self.keyword.startswith("#")
 
 
 class Text:
-    """A file's text with its examples named."""
+    """A file's text with a name for each `example`."""
 
     def __init__(self, original: str) -> None:
         original = _with_guards_untraced(original)
         code = blanked(original)
         self.original = original
         self.examples: set[str] = set()
-        """Names that examples have got."""
+        """Names given to the examples."""
         names = _free_names(original)
         places = [match.start() for match in _EXAMPLE.finditer(code)]
-        given = dict(zip(places, names, strict=False))
-        self.examples.update(given.values())
-        self.text = _renamed(original, given)
-        self.code = _renamed(code, given)
+        example_names = dict(zip(places, names, strict=False))
+        self.examples.update(example_names.values())
+        self.text = _renamed(original, example_names)
+        self.code = _renamed(code, example_names)
         """The text with comments and strings blanked."""
         self._named = re.compile("|".join(self.examples) or r"(?!)")
         self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def offset(self, line: int, column: int) -> int:
-        """Position of a place, in characters."""
+        """Character offset of a line and column."""
         if line > len(self._lines):
             return len(self.text)
         return min(self._lines[max(line, 1) - 1] + column, len(self.text))
 
     def as_written(self, message: str) -> str:
-        """A message of Lean's, which calls the examples by the names that they were given."""
+        """A message from Lean with the names of examples replaced by `example`."""
         return self._named.sub("example", message)
 
     def line(self, offset: int) -> int:
-        """The line of a position, from 1."""
+        """The line of an offset, from 1."""
         return bisect_right(self._lines, offset)
 
     def without(self, commands: Iterable[Command]) -> str:
@@ -130,15 +130,15 @@ class Text:
         return "".join(characters)
 
     def command(self, start: int, end: int, seconds: float = 0.0, stop: int = 0) -> Command:
-        """The command between two positions."""
+        """The command between two offsets."""
         line = self.line(start)
         last = line + self.text.count("\n", start, max(start, end - 1))
         return Command(start, end, line, last, self.keyword(start, end), seconds, stop or end)
 
     def keyword(self, start: int, end: int) -> str:
-        """What kind of command stands between two positions: its first word that is no attribute and no modifier.
+        """The keyword of the command between two offsets: its first word that is not an attribute or a modifier.
 
-        Of `set_option ... in theorem ...` and its like, that is the command behind `in`.
+        For commands like `set_option ... in theorem ...`, it is the keyword behind `in`.
         """
         while match := _SCOPE.match(self.code, start, end):
             start = match.end()
@@ -150,7 +150,7 @@ class Text:
         return ""
 
     def commands(self, messages: Sequence[tuple[FileMessage, str]]) -> list[Command]:
-        """The commands that Lean has reported. A command reaches to the next one, so that nothing lies between them."""
+        """The commands that Lean has reported. Each extends to the start of the next one."""
         places = []
         for message, kind in messages:
             if kind == "trace" and (match := _TIME.match(message.text)):
@@ -160,7 +160,7 @@ class Text:
         outermost: list[tuple[int, int, float]] = []
         reached = -1
         for start, negative_end, seconds in sorted(places):
-            if start >= reached and start < len(self.text):  # what a command expands to lies inside of it
+            if start >= reached and start < len(self.text):  # skip the inner commands that a command expands to
                 reached = max(-negative_end, start + 1)
                 outermost.append((start, reached, seconds))
         starts = [*(start for start, _, _ in outermost), len(self.text)]
@@ -170,21 +170,21 @@ class Text:
         ]
 
     def after(self, command: Command | None) -> Command | None:
-        """The command behind one, by its look; for what Lean has not reported."""
+        """The command behind one, recognized by its text. For commands that Lean has not reported."""
         begin = _START.search(
             self.code, 0 if command is None else max(command.start + 1, min(command.stop, command.end))
         )
         return self.beginning_at(begin.start()) if begin else None
 
     def beginning_at(self, start: int) -> Command:
-        """The command that begins at a position, up to the next one by its look."""
+        """The command that begins at an offset, up to the next one that is recognized by its text."""
         following = _START.search(self.code, start + 1)
         while following is not None and _PREFIX.fullmatch(self.code, start, following.start()):
             following = _START.search(self.code, following.end())
         return self.command(start, following.start() if following else len(self.text))
 
     def rest(self, command: Command) -> Command | None:
-        """What stands behind the part of a command that Lean could read; None where nothing does."""
+        """The text behind the part of a command that Lean could parse; None if there is none."""
         between = self.code[command.stop : command.end]
         if not between.strip():
             return None
@@ -199,7 +199,7 @@ class Text:
         ]
 
     def namespace(self, commands: Iterable[Command], command: Command) -> str:
-        """The namespace that a command stands in, with a dot at its end; empty outside of all."""
+        """The namespace of a command, with a dot at its end; empty at the top level."""
         inside: list[str] = []
         for each in commands:
             if each.start >= command.start:
@@ -216,25 +216,25 @@ class Text:
         return "".join(f"{part}." for part in inside if part)
 
     def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
-        """What in the file runs code while Lean elaborates it, each word once for a command."""
-        found = []
+        """Words that run code while Lean elaborates the file, each once per command."""
+        items = []
         for command in commands:
             words = dict.fromkeys(_EVALUATION.findall(self.code, command.start, command.end))
-            found += [
+            items += [
                 LocalItem(command.keyword, word, command.line)
                 for word in words
                 if (word in _RUNS_CODE and (word != "export" or command.keyword != "export"))
                 or word.startswith(("#eval", "eval%", "include_str", "native_decide"))
             ]
-        return found
+        return items
 
     def atoms(self, command: Command) -> list[str]:
-        """The strings in a command that declares syntax: the signs by which it is recognised."""
+        """The tokens of a command that declares syntax, taken from its strings."""
         return [atom.strip() for atom in _STRING.findall(self.text, command.start, command.end) if atom.strip()]
 
 
 def _renamed(text: str, names: Mapping[int, str]) -> str:
-    """The text with a name for each `example`, by its place. No column moves."""
+    """The text with each `example` replaced by `def NAME`. `names`: by offset. No column moves."""
     parts, at = [], 0
     for place, name in names.items():
         parts += [text[at:place], f"def {name}"]
@@ -243,7 +243,7 @@ def _renamed(text: str, names: Mapping[int, str]) -> str:
 
 
 def _with_guards_untraced(text: str) -> str:
-    """The text with the option UNTRACED before every `#guard_msgs` and its documentation. No line moves."""
+    """The text with the option UNTRACED before every `#guard_msgs` and its documentation comment. No line moves."""
     if not _GUARD.search(text):
         return text
     parts, at = [], 0

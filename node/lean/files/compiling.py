@@ -1,9 +1,9 @@
-"""One file to one .olean file, in a confined process; what Lean cannot take is left out, and the rest compiled.
+"""Compiles one file to one .olean file in a confined process, without the commands that fail.
 
-Lean writes no .olean file when there is any error. So a file with errors is compiled again without the commands that
-fail. That a theorem, a definition or a query is gone is noticed only by what uses its name, and that fails in turn.
-Behind any other command that fails (`variable`, `open`, `notation`, an instance ...), a statement could mean something
-else than it says, so nothing behind it is judged.
+Lean writes no .olean file if there is any error. So a file with errors is compiled again without the commands that
+fail. Removing a theorem, a definition or a query only affects commands that use its name, and those fail in turn.
+Removing any other command (`variable`, `open`, `notation`, an instance ...) could change the meaning of later
+statements. So if such a command fails, nothing behind it is judged.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from node.lean.process.watched import WatchedProcess, run_watched
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
-"""Times that a file is compiled: each time without what failed before."""
+"""Most compilations of one file, each without the commands that failed before."""
 
 SECONDS_PER_LINE = 0.02
-"""That a process gets beyond its limit for each line: Lean takes 4 ms for a short theorem on an idle core."""
+"""Added to the time limit of a process for each line. Lean takes 4 ms for a short theorem on an idle core."""
 
 PATIENCE = 3
-"""Commands that may each take the whole limit before the rest of the file is given up."""
+"""Number of commands that may each exceed a limit before the remaining file is not judged."""
 
 OUTPUT_BYTES = 64 * 2**20
 
 _OPTIONS = (
     "--json",
-    # Where each command stands, and how long it took. The threshold leaves out what is below the commands.
+    # The position and time of each command. The threshold hides everything below the level of commands.
     "-Dtrace.Elab.command=true",
     "-Dtrace.profiler=true",
     "-Dtrace.profiler.threshold=1000000000",
@@ -49,17 +49,15 @@ _UNIMPORTED = (
     "bad import",
 )
 
-REMEDY = (
-    "; pocket Lean has the core language alone: name a toolchain or project with --lean.toolchain or --lean.project"
-)
+REMEDY = "; pocket Lean has only the core language: set a toolchain or project with --lean.toolchain or --lean.project"
 _NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'Lake'")
 
 
 _PROVED_LATER = ("theorem", "lemma", "mutual")
-"""Commands that Lean reports before it has elaborated all of them."""
+"""Commands that Lean reports before it has elaborated them completely."""
 
 _BETWEEN = "expected command"
-"""How Lean's message ends where a command could begin, and none does."""
+"""The end of Lean's message at a position where a command should begin, but none does."""
 
 
 class _Position(msgspec.Struct):
@@ -79,22 +77,22 @@ class _Row(msgspec.Struct):
 
 @dataclass
 class Compiled:
-    """What became of a file's text."""
+    """The result of compiling a file's text."""
 
     text: Text
     olean: Path | None = None
-    """None where nothing of the file could be compiled."""
+    """The compiled file; None if nothing could be compiled."""
     problem: str = ""
-    """Why the file as a whole cannot be judged."""
+    """Why the file as a whole cannot be judged; empty if it can."""
     messages: list[FileMessage] = field(default_factory=list)
-    """Lean's messages about the file as it stands."""
+    """Lean's messages about the unchanged file."""
     commands: list[Command] = field(default_factory=list)
     failed: dict[Command, str] = field(default_factory=dict)
-    """Commands that were left out, with why."""
+    """Commands that were removed, with the reasons."""
 
 
 class Compiler:
-    """Compiles files in processes that may write one folder each."""
+    """Compiles files in processes that may each write to one folder only."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
         self._toolchain = toolchain
@@ -103,11 +101,11 @@ class Compiler:
     async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
         """Compile a text as a module.
 
-        `folder`: an empty folder of its own; `path`: folders of modules that it may import besides the toolchain's;
-        `salvage`: whether to go on without what fails.
+        `folder`: an empty folder for this call; `path`: folders of modules that it may import besides the toolchain's;
+        `salvage`: compile again without the commands that fail.
         """
         compiled = Compiled(Text(text))
-        doubt = _Doubt()
+        suspects = _Suspects()
         passed: set[int] = set()
         out_of_limits = 0
         for attempt in range(PASSES if salvage else 1):
@@ -133,14 +131,14 @@ class Compiler:
             if compiled.problem:
                 return compiled
             before = dict(compiled.failed)
-            self._leave_out(compiled, messages, passed)
+            self._mark_failed(compiled, messages, passed)
             passed.update(command.start for command in (reported[:-1] if limit else reported))
-            if limit and not doubt.settle(compiled, reported[-1] if reported else None, limit):
+            if limit and not suspects.settle(compiled, reported[-1] if reported else None, limit):
                 break
-            _leave_out_what_may_depend(compiled)
+            _fail_dependents(compiled)
             if compiled.failed == before or out_of_limits > PATIENCE:
                 break
-        self._give_up(compiled, "Lean does not get through the file, even without the commands that fail")
+        self._give_up(compiled, "Lean could not compile the file, even without the commands that fail")
         return compiled
 
     async def _lean(self, place: Path, source: Path, path: Sequence[Path], more_seconds: float) -> WatchedProcess:
@@ -162,25 +160,26 @@ class Compiler:
             output_bytes=OUTPUT_BYTES,
         )
 
-    def _leave_out(self, compiled: Compiled, messages: Sequence[FileMessage], passed: set[int]) -> None:
-        """Mark the commands that Lean says fail. `passed`: where those begin that an earlier time did not fail."""
+    def _mark_failed(self, compiled: Compiled, messages: Sequence[FileMessage], passed: set[int]) -> None:
+        """Mark the commands with errors as failed. `passed`: starts of commands without an error in earlier passes."""
         for message in messages:
             owner = _owner(compiled.commands, compiled.text, message)
             if message.severity == "error" and owner is not None:
-                again = "it uses what is not accepted: " if owner.start in passed else ""
-                compiled.failed.setdefault(owner, again + message.text)
+                prefix = "it uses a declaration that is not accepted: " if owner.start in passed else ""
+                compiled.failed.setdefault(owner, prefix + message.text)
 
     def _give_up(self, compiled: Compiled, reason: str) -> None:
+        """Mark all remaining commands as failed."""
         for command in compiled.commands:
             compiled.failed.setdefault(command, reason)
 
 
-class _Doubt:
-    """Which command Lean was at when it was stopped.
+class _Suspects:
+    """Decides which command Lean was elaborating when it was stopped.
 
-    Lean reports a theorem when its statement is elaborated, and goes on with the proof: so it is either the last one
-    that was reported or the one behind it. The likelier one is left out; where Lean is stopped at the other one again,
-    the first was innocent.
+    Lean reports a theorem when its statement is elaborated, before its proof. So Lean was either at the last reported
+    command or at the next one. The likelier of the two is removed. If Lean is then stopped at the other one again, the
+    first is restored.
     """
 
     def __init__(self) -> None:
@@ -188,53 +187,53 @@ class _Doubt:
         self._spared: Command | None = None
 
     def settle(self, compiled: Compiled, last: Command | None, limit: str) -> bool:
-        """Mark the likelier command; False when there is none."""
+        """Mark the likelier command as failed. Returns False if there is no candidate."""
         text, failed = compiled.text, {each.start for each in compiled.failed}
         following = text.after(last)
         while following is not None and following.start in failed:
             following = text.after(following)
-        left = [following] if following else []
+        candidates = [following] if following else []
         if last is not None and last.start not in failed:
             first = last.keyword in _PROVED_LATER and not (following and following.keyword.startswith("#"))
-            left.insert(0 if first else len(left), text.beginning_at(last.start))
-        if not left:
+            candidates.insert(0 if first else len(candidates), text.beginning_at(last.start))
+        if not candidates:
             return False
-        spared = next((each for each in left if self._spared and each.start == self._spared.start), None)
+        spared = next((each for each in candidates if self._spared and each.start == self._spared.start), None)
         if spared is not None and self._blamed is not None:
             del compiled.failed[self._blamed]
-        self._blamed = spared or left[0]
-        self._spared = next((each for each in left if spared is None and each is not self._blamed), None)
+        self._blamed = spared or candidates[0]
+        self._spared = next((each for each in candidates if spared is None and each is not self._blamed), None)
         others = [each for each in compiled.commands if each.start != self._blamed.start]
         compiled.commands = sorted([*others, self._blamed], key=lambda each: each.start)
-        compiled.failed[self._blamed] = f"it took too much: {limit}"
+        compiled.failed[self._blamed] = f"it exceeded a limit: {limit}"
         return True
 
 
-def _leave_out_what_may_depend(compiled: Compiled) -> None:
-    """Mark what stands behind a command that others can depend on without naming it."""
+def _fail_dependents(compiled: Compiled) -> None:
+    """Mark all commands behind the first failing one that others can depend on without naming it."""
     for command, reason in sorted(compiled.failed.items(), key=lambda item: item[0].start):
         if not command.neutral:
-            what = f"the command in line {command.line} fails, on which it may depend: {reason}"
+            problem = f"it may depend on the command in line {command.line}, which fails: {reason}"
             for later in _behind(compiled, command):
-                compiled.failed.setdefault(later, what)
+                compiled.failed.setdefault(later, problem)
             break
 
 
 def _merged(compiled: Compiled, reported: Sequence[Command]) -> list[Command]:
-    """The commands that are known after another time: none reaches over the beginning of the next."""
-    known = {command.start: command for command in (*compiled.commands, *reported, *compiled.failed)}
-    found = sorted(known.values(), key=lambda command: command.start)
-    ends = [command.start for command in found[1:]] + [len(compiled.text.text)] * bool(found)
+    """All commands known after another pass. Each is cut to end where the next one begins."""
+    by_start = {command.start: command for command in (*compiled.commands, *reported, *compiled.failed)}
+    commands = sorted(by_start.values(), key=lambda command: command.start)
+    ends = [command.start for command in commands[1:]] + [len(compiled.text.text)] * bool(commands)
     return [
         command
         if command in compiled.failed or command.end <= end
         else compiled.text.command(command.start, end, command.seconds, min(command.stop, end))
-        for command, end in zip(found, ends, strict=True)
+        for command, end in zip(commands, ends, strict=True)
     ]
 
 
 def _behind(compiled: Compiled, command: Command) -> list[Command]:
-    """The commands behind one, those included that Lean has not reported."""
+    """The commands behind one, including those that Lean has not reported."""
     behind = [each for each in compiled.commands if each.start > command.start]
     last = behind[-1] if behind else command
     while (following := compiled.text.after(last)) is not None:
@@ -253,7 +252,7 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
         if command.start > at:
             break
         owner = command
-    # What follows a command that is whole is nobody's; a command that breaks off is itself what Lean cannot read.
+    # Text behind a complete command belongs to no command. An incomplete command is itself the unreadable text.
     if owner is not None and at >= owner.stop and message.text.endswith(_BETWEEN):
         return text.rest(owner) or owner
     return owner
@@ -262,13 +261,13 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
 def _header_problem(
     messages: Sequence[FileMessage], commands: Sequence[Command], finished: WatchedProcess, limit: str
 ) -> str:
-    """Why Lean did not even get to the first command; empty when it did."""
+    """Why Lean did not reach the first command; empty if it did."""
     errors = [message.text for message in messages if message.severity == "error"]
     if errors and any(sign in errors[0] for sign in _UNIMPORTED):
         first = errors[0].split("\n", 1)[0]
         return first + (REMEDY if any(name in first for name in _NEEDS_LIBRARY) else "")
     if errors or limit or (commands and finished.code in (0, 1)):
-        return "" if commands or limit else (errors[0] if errors else "Lean reports no command")
+        return "" if commands or limit else (errors[0] if errors else "Lean reported no command")
     output = (finished.errors or finished.output).strip()[-400:]
     return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
 

@@ -1,4 +1,4 @@
-"""What a compiled file declares, what each declaration rests on, and what each statement depends on. Pure."""
+"""Finds the declarations of a compiled file, the axioms they use, and what each statement depends on. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _INTERNAL = re.compile(
     r"|brecOn|below|ibelow|binductionOn|rec|ctorIdx|ctorElim\w*|elim|toCtorIdx|induct\w*|mutual_induct|fun_cases\w*)"
     r"(?:\.|$)"
 )
-"""Names that Lean makes up beside those that are written."""
+"""Names that Lean generates in addition to those in the text."""
 
 
 @dataclass
 class LocalModule:
-    """A compiled file of the user's, and what was found out about it."""
+    """A compiled file of the user, with the results of its checks."""
 
     name: str
     terms: Terms
@@ -36,15 +36,15 @@ class LocalModule:
     constants: Mapping[str, Constant]
     used: Uses
     order: list[list[str]]
-    """Its safe constants in groups, each behind those that it uses."""
+    """Its safe constants in groups, each group after those that it uses."""
     plan: list[Step]
     places: Mapping[str, tuple[int, int]]
-    """By name, the line and column where a declaration begins."""
+    """Line and column where each declaration begins, by name."""
     text: Text
     commands: Sequence[Command]
     axioms: dict[str, frozenset[str]] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
-    """By name, why the kernel does not accept what the compiler wrote."""
+    """Constants that the kernel rejects, with the reasons, by name."""
     others: Sequence[LocalModule] = ()
     """The user's other files that it imports, directly or not."""
 
@@ -54,8 +54,8 @@ class LocalModule:
         module = Module(olean, terms)
         try:
             if "Init" not in module.imports:
-                # Without it, the file could declare what Lean takes for its own: axioms, numbers, equality.
-                raise BadOlean("it begins with `prelude`, so it does not import Lean's own library")
+                # Without Init, the file could itself declare what Lean knows by name: axioms, numbers, equality.
+                raise BadOlean("it begins with `prelude`, so it does not import Lean's own library: remove that line")
             used = uses(module, terms)
             return cls(
                 name,
@@ -73,22 +73,22 @@ class LocalModule:
             module.close()
 
     def foreign(self) -> set[str]:
-        """Constants that it uses and that neither it nor another file of the user's declares."""
-        known = [self.constants, *(other.constants for other in self.others)]
+        """Constants that it uses and that no file of the user declares."""
+        declared = [self.constants, *(other.constants for other in self.others)]
         return {
             name
             for group in self.order
             for each in group
             for name in self.used[each]
-            if not any(name in constants for constants in known)
+            if not any(name in constants for constants in declared)
         }
 
     def owner(self, name: str) -> LocalModule | None:
-        """The user's file that declares a constant, among this one and those that it imports."""
+        """The user's file that declares a constant (this one or one that it imports); None if the library does."""
         return next((module for module in (self, *self.others) if name in module.constants), None)
 
     def reject(self, rejected: Mapping[str, str]) -> None:
-        """Note what the kernel rejects, by one name of each step, or WHOLE_MODULE."""
+        """Record what the kernel rejects: reasons by one name of each step, or by WHOLE_MODULE."""
         self.rejected = dict(rejected)
         for group in self.order:
             reason = next((rejected[name] for name in group if name in rejected), "")
@@ -96,29 +96,29 @@ class LocalModule:
                 self.rejected |= dict.fromkeys(group, reason)
 
     def find_axioms(self, library: Mapping[str, frozenset[str]]) -> None:
-        """Work out the axioms of every safe constant from those of the library."""
+        """Compute the axioms of every safe constant from those of the library's constants."""
         for group in self.order:
             own = set(group)
-            found = {name for name in group if self.constants[name].kind is Kind.AXIOM}
+            axioms = {name for name in group if self.constants[name].kind is Kind.AXIOM}
             for name in {each for member in group for each in self.used[member]} - own:
-                found |= self._axioms_of(name, library)
+                axioms |= self._axioms_of(name, library)
             for name in group:
-                self.axioms[name] = frozenset(found)
+                self.axioms[name] = frozenset(axioms)
 
     def _axioms_of(self, name: str, library: Mapping[str, frozenset[str]]) -> frozenset[str]:
         module = self.owner(name)
         if module is None:
             return library[name]
         constant = module.constants[name]
-        # Constructors are in the group of their type, recursors in none: they use what their type uses.
+        # Constructors are in the group of their type. Recursors are in no group: they use the axioms of their type.
         return module.axioms.get(constant.inductive if constant.kind is Kind.RECURSOR else name, frozenset())
 
     def whole_problem(self) -> str:
-        """Why nothing of this file or of those that it imports can be believed; empty when it can."""
+        """Why this file, or one that it imports, is rejected as a whole; empty if none is."""
         return next((each.rejected[WHOLE_MODULE] for each in (self, *self.others) if WHOLE_MODULE in each.rejected), "")
 
     def rests_on_rejected(self, name: str) -> str:
-        """A constant below one, in any of the user's files, that the kernel rejects; empty when there is none."""
+        """A constant that this one uses, in any of the user's files, and that the kernel rejects; empty if none is."""
         modules = [self, *self.others]
         if not any(module.rejected for module in modules):
             return ""
@@ -137,44 +137,44 @@ class LocalModule:
         return ""
 
     def command_of(self, name: str) -> Command | None:
-        """The command that declares a constant."""
+        """The command that declares a constant; None if it has no position or lies in no command."""
         place = self.places.get(name)
         if place is None:
             return None
         at = self.text.offset(*place)
-        before = bisect_right(self.commands, at, key=lambda each: each.start)  # commands are in the order of the text
+        before = bisect_right(self.commands, at, key=lambda each: each.start)  # commands are sorted by start
         command = self.commands[before - 1] if before else None
         return command if command is not None and at < command.end else None
 
     def line_of(self, name: str) -> int:
-        """The line where a constant, or what it was made up for, is declared; 0 where the file does not say."""
+        """The line where a constant, or the declaration it was generated for, is declared; 0 if unknown."""
         return self.places.get(self.written_for(name), (0, 0))[0]
 
     def written_for(self, name: str) -> str:
-        """The declaration that a name was made up for: the longest beginning of the name that has a place."""
+        """The declaration that a name was generated for: its longest prefix that has a position."""
         while name and name not in self.places:
             name = name.rpartition(".")[0]
         return name
 
     def written(self) -> Iterator[tuple[Constant, Command]]:
-        """The constants that the file itself names in a command, in its order: no fields, no made-up names."""
-        found = []
+        """The constants that the file's commands name, in order, without fields and generated names."""
+        located = []
         for constant in self.constants.values():
             command = self.command_of(constant.name)
             if command is None or not constant.safe:
                 continue
-            # What Lean makes up has no place in the text. A theorem that has one is written, whatever its name is.
+            # Generated theorems have no position in the text. So a theorem with a position counts, whatever its name.
             if constant.kind is not Kind.THEOREM and _INTERNAL.search(shown_name(constant.name)):
                 continue
             if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR) or command.keyword in SYNTAX:
                 continue
             if command.keyword in ("structure", "class", "inductive") and constant.kind is not Kind.INDUCTIVE:
                 continue
-            found.append((self.places[constant.name], constant, command))
-        yield from ((constant, command) for _, constant, command in sorted(found, key=lambda item: item[0]))
+            located.append((self.places[constant.name], constant, command))
+        yield from ((constant, command) for _, constant, command in sorted(located, key=lambda item: item[0]))
 
     def stated(self) -> list[tuple[Constant, str]]:
-        """What the file states, with its keyword: what is written, and other theorems with a place in the text."""
+        """Constants with their keywords: those that the file's commands name, and other theorems with a position."""
         written = [(constant, command.keyword) for constant, command in self.written()]
         names = {constant.name for constant, _ in written}
         return written + [
@@ -186,7 +186,7 @@ class LocalModule:
     # --- what a statement depends on --------------------------------------------------------------------------------
 
     def depends(self, theorem: Constant) -> tuple[LocalItem, ...]:
-        """What of the user's own files a statement depends on."""
+        """The declarations and notation of the user's own files that a statement depends on."""
         items: dict[tuple[str, int], LocalItem] = {}
         for module, name in self._below(theorem):
             command = module.command_of(name)
@@ -200,7 +200,7 @@ class LocalModule:
         return (*sorted(items.values(), key=lambda item: item.line), *self._syntax(theorem))
 
     def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
-        """The user's own constants in a statement, and in the definitions behind those."""
+        """The user's own constants in a statement, and in the definitions of these constants."""
         modules = (self, *self.others)
         waiting = list(self.terms.constants(theorem.type))
         seen = set(waiting)
@@ -228,7 +228,7 @@ class LocalModule:
         return [each for each in self.commands if each.keyword in SYNTAX]
 
     def _syntax(self, theorem: Constant) -> Iterator[LocalItem]:
-        """Local notation and macros that the text of a statement can mean."""
+        """Local notation and macros that the text of a statement may use."""
         command = self.command_of(theorem.name)
         if command is None:
             return
@@ -253,12 +253,12 @@ def _statement(text: str, code: str, command: Command) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A name as people write it: without the mark of private ones."""
+    """A name without Lean's prefix for private names."""
     return re.sub(r"^_private\..*?\.«?\d+»?\.", "", name)
 
 
 def name_in(text: Text, command: Command) -> str:
-    """The name that a command's text declares; empty where it has none."""
+    """The name that a command's text declares; empty if there is none."""
     if command.keyword == "example":
         return command.keyword
     match = re.search(rf"\b{re.escape(command.keyword)}\s+([^\s:({{\[⦃]+)", text.code[command.start : command.end])
@@ -266,12 +266,12 @@ def name_in(text: Text, command: Command) -> str:
 
 
 def first_line(text: Text, command: Command) -> str:
-    """The beginning of a command, in one line."""
+    """The beginning of a command in one line."""
     line = " ".join(text.original[command.start : command.end].replace(UNTRACED, "").split())
     return line if len(line) <= 60 else f"{line[:57]}..."
 
 
 def unsupported(names: Iterable[str], axioms: Iterable[str]) -> list[str]:
-    """Those axioms that are not among the permitted names."""
+    """The axioms that are not among the permitted names."""
     permitted = set(names)
     return sorted(axiom for axiom in axioms if axiom not in permitted)

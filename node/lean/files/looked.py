@@ -1,4 +1,4 @@
-"""A Lean file by its look: its commands, its theorems, where their statements end. Needs no Lean, and can be wrong."""
+"""Finds commands, theorems and the ends of statements in a Lean file by patterns, without Lean. It can be wrong."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _BEGINS = re.compile(
     r"|declare_syntax_cat|alias)\b)",
     re.MULTILINE,
 )
-"""What a command begins with. Declarations may be indented: no tactic begins with such a word."""
+"""The beginning of a command. Declarations may be indented, because no tactic begins with these words."""
 
 _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
-"""Attributes, and what ends with `in`: the command goes on behind it."""
+"""Attributes, or a prefix that ends with `in`. The command continues behind it."""
 
 
 class LookedAt:
-    """A file's text with its commands, as far as their look shows them."""
+    """A file's text with the commands that patterns find in it."""
 
     def __init__(self, original: str) -> None:
-        # `Text` moves columns at a `#guard_msgs`; under another name of this length nothing moves.
+        # `Text` inserts an option before each `#guard_msgs`. Another name of the same length prevents that.
         self._text = Text(original.replace("#guard_msgs", "#guard_look"))
         self.original = original
         self.code = blanked(original)
         self.gaps = [mention.start for mention in mentions(original)]
-        """Where each `sorry` begins."""
+        """Offsets of each `sorry`."""
         starts: list[int] = []
         for match in _BEGINS.finditer(self.code):
             if not (starts and _PREFIX.fullmatch(self.code, starts[-1], match.start())):
@@ -47,7 +47,7 @@ class LookedAt:
         self.commands = [self._text.command(start, max(start, end)) for start, end in zip(starts, ends, strict=True)]
 
     def _with_documentation(self, start: int) -> int:
-        """Where the documentation before a command begins, or the command itself."""
+        """Start of the documentation comment before a command, or of the command itself if it has none."""
         above = self.original[:start].rstrip()
         begin = above.rfind("/--") if above.endswith("-/") else -1
         if begin < 0 or self.code[begin:start].strip():
@@ -56,11 +56,11 @@ class LookedAt:
         return begin if above[line:begin].strip() else line
 
     def begin(self, command: Command) -> int:
-        """Where a command begins, with its documentation."""
+        """Start of a command, including its documentation comment."""
         return self._begins[command.start]
 
     def stop(self, command: Command) -> int:
-        """Where the last code of a command ends: behind it are comments and blank lines."""
+        """End of the last code of a command. Behind it are only comments and blank lines."""
         return command.start + len(self.code[command.start : command.end].rstrip())
 
     def first_line(self, command: Command) -> int:
@@ -69,14 +69,14 @@ class LookedAt:
         return self._text.line(command.start + len(blank) - len(blank.lstrip()))
 
     def command_at(self, line: int) -> Command | None:
-        """The command whose code stands on a line."""
+        """The command whose code includes a line."""
         for command in self.commands:
             if self._text.line(command.start) <= line <= self._text.line(max(command.start, self.stop(command) - 1)):
                 return command
         return None
 
     def theorems(self) -> list[tuple[str, Command]]:
-        """The theorems by their full names."""
+        """The theorems with their full names."""
         return [
             (name.removeprefix("_root_.") if name.startswith("_root_.") else f"{space}{name}", command)
             for command in self.commands
@@ -91,9 +91,9 @@ class LookedAt:
         return gaps | {self.first_line(each) for each in self.commands if each.keyword in PROOFS}
 
     def proof_start(self, command: Command) -> int:
-        """Where a theorem's statement ends: at the `:=` or the first `|` of its proof.
+        """End of a theorem's statement: the `:=` or the first `|` of its proof.
 
-        A `let` or `have` outside of brackets has a `:=` of its own.
+        A `let` or `have` outside brackets has its own `:=`, which is skipped.
         """
         bindings, stop = 0, self.stop(command)
         for at in outside_brackets(self.code, command.start, stop):
@@ -108,7 +108,7 @@ class LookedAt:
         return stop
 
     def read(self, command: Command) -> Theorem | None:
-        """The statement of a theorem; None where it cannot be read."""
+        """The statement of a theorem; None if it cannot be parsed."""
         keyword = _STATEMENT_WORD.search(self.code, command.start, command.end)
         if keyword is None:
             return None

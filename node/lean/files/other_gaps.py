@@ -1,8 +1,7 @@
-"""A proof for one gap of a command that has others: is it right, whatever will stand in those? Pure.
+"""Prepares a check of a proof for one gap of a command, independent of the command's other gaps. Pure.
 
-Each other `sorry` becomes an appeal to an axiom of ours, which anything may be concluded from. The command must then
-rest on Lean's own axioms and on this one alone: a `sorry` that the proof itself uses, or what it is made from, is still
-Lean's `sorryAx`, and is found.
+Each other `sorry` is replaced by an axiom of ours that proves anything. The command may then use only Lean's own axioms
+and this one. A `sorry` in the proof itself, or in a definition that it uses, is still Lean's `sorryAx` and is detected.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from node.lean.text.headers import import_lines
 from node.lean.text.mentions import mentions
 
 AXIOM = "proofmesh other gap"
-"""Name of the axiom. In guillemets, and refused by the text rules: no proof can use it."""
+"""Name of the axiom. It needs guillemets, and the text rules refuse it, so no proof can use it."""
 
 _TOKEN = "proofmesh_other_gap"
-"""What stands for a `sorry`: a term and a tactic, as that is."""
+"""Replacement for a `sorry`. Like `sorry`, it is both a term and a tactic."""
 
 _PRELUDE = f"""axiom «{AXIOM}».{{u}} {{α : Sort u}} : α
 macro "{_TOKEN}" : term => `(term| @«{AXIOM}» _)
@@ -27,8 +26,8 @@ macro "{_TOKEN}" : tactic => `(tactic| exact @«{AXIOM}» _)"""
 
 
 def others_assumed(place: Place) -> tuple[Place, int]:
-    """The place with every other `sorry` of its command replaced, and how many there are."""
-    gap = "_____"  # of no meaning: it keeps what stands on both sides of it apart
+    """The place with every other `sorry` of its command replaced, and their number."""
+    gap = "_____"  # a neutral filler, so that the text before and behind the gap forms no new word
     behind = len(place.before) + len(gap)
     starts = [each.start for each in mentions(place.before + gap + place.after)]
     before = _replaced(place.before, [start for start in starts if start < behind])
@@ -37,14 +36,14 @@ def others_assumed(place: Place) -> tuple[Place, int]:
 
 
 def theorems_assumed(context: str) -> tuple[str, int]:
-    """The text above with every `sorry` in its theorems replaced, and how many there are.
+    """The text above with every `sorry` in its theorems replaced, and their number.
 
-    In definitions it stays: Lean compiles them, and cannot compile an axiom.
+    Those in definitions stay, because Lean compiles definitions and cannot compile an axiom.
     """
     if "sorry" not in context:
         return context, 0
     text = LookedAt(context)
-    if "#guard_msgs" in text.code:  # it compares messages, and those would change
+    if "#guard_msgs" in text.code:  # the replacement would change the messages that it compares
         return context, 0
     theorems = [(each.start, each.end) for each in text.commands if each.keyword in PROOFS]
     starts = [gap for gap in text.gaps if any(start <= gap < end for start, end in theorems)]
@@ -52,19 +51,19 @@ def theorems_assumed(context: str) -> tuple[str, int]:
 
 
 def with_axiom(context: str) -> str:
-    """The text above a command with the axiom, below its imports: no namespace and no variable reaches there."""
+    """The text above a command with the axiom right below its imports, outside all namespaces and variables."""
     lines = context.split("\n", import_lines(context))
-    imports, rest = lines[: import_lines(context)], lines[import_lines(context) :]
-    return "\n".join([*imports, _PRELUDE, *rest])
+    imports, body = lines[: import_lines(context)], lines[import_lines(context) :]
+    return "\n".join([*imports, _PRELUDE, *body])
 
 
 def mentions_axiom(script: str) -> bool:
-    """Whether a proof names what only we may use."""
+    """True if a proof uses the name of our axiom or token."""
     return AXIOM in script or _TOKEN in script
 
 
 def _replaced(text: str, starts: Sequence[int]) -> str:
-    """The text with our token in place of each `sorry` that begins at one of these places."""
+    """The text with our token in place of each `sorry` that begins at one of these offsets."""
     parts, at = [], 0
     for start in starts:
         parts += [text[at:start], _TOKEN]

@@ -1,4 +1,4 @@
-"""Verifies any proof in fresh processes: of a statement that stands by itself, or at its place in a file."""
+"""Verifies a proof in fresh processes, either of a standalone statement or at its place in a file."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PLAIN_LINE = re.compile(
     r"\s*(?:open|set_option|universe)\b(?!.*\bin\b)"
     r"|\s*(?!(?:namespace|section|noncomputable|public|end)\b)[\w.]+(?:\s+[\w.]+)*\s*$"
 )
-"""A line of a header that declares nothing and opens no scope; a line of names alone goes on with an `open`."""
+"""A line of a header that declares nothing and opens no scope. A line of names alone continues an `open`."""
 
 
 class ProofVerifier:
-    """Says whether a script proves a theorem. `stop` it in the end."""
+    """Decides whether a script proves a theorem. Call `stop` at the end."""
 
     def __init__(self, settings: LeanProcessSettings, toolchain: LeanToolchain) -> None:
         self._settings = settings
@@ -45,7 +45,7 @@ class ProofVerifier:
 
     @property
     def files(self) -> FileVerifier:
-        """Verifies whole files; made when the first is verified."""
+        """Verifies whole files; created for the first one."""
         if self._files is None:
             self._files = FileVerifier(
                 self._toolchain,
@@ -56,17 +56,17 @@ class ProofVerifier:
         return self._files
 
     async def stop(self) -> None:
-        """End what is at work, and remove scratch folders."""
+        """Cancel running verifications, and remove scratch folders."""
         if self._files is not None:
             self._files.close()
         await self.statements.stop()
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
-        """Whether `script`, a tactic block, proves the theorem.
+        """Check that `script`, a tactic block, proves the theorem. Raises VerificationFailed.
 
-        In a file: whether the command is right with it. Other gaps of the command stay open, and so do theorems above
-        that are not proved; the reply names `sorryAx` among its axioms where that matters, and says so in its reason.
-        Raises VerificationFailed.
+        For a gap in a file, the command with the script in it must be valid. Other gaps of the command stay open, and
+        so do theorems above without a proof. If the proof uses them, the reply has `sorryAx` among its axioms, and its
+        reason says so.
         """
         place = theorem.place
         if place is None and not declares(theorem.header):
@@ -86,23 +86,23 @@ class ProofVerifier:
         above, open_above = theorems_assumed(above) if theorem.place is not None else (above, 0)
         if others or open_above:
             if mentions_axiom(script):
-                return LeanVerifyReply(accepted=False, reason=f"the proof uses the name {AXIOM}, which is ours")
+                return LeanVerifyReply(accepted=False, reason=f"the proof uses the reserved name {AXIOM!r}")
             above = with_axiom(above)
         report = await self.files.verify_text(above + _command(place, script))
         return _reply(report, above.count("\n") + 1, others)
 
 
 def declares(header: str) -> bool:
-    """Whether a header holds more than imports, opens and options: declarations, `variable`s, notation.
+    """True if a header has more than imports, opens and options, such as declarations, `variable`s or notation.
 
-    The three files of a verification would each declare that anew. So such a statement is verified in one file.
+    Each of the three files of a verification would declare these again. So such a statement is verified in one file.
     """
     lines = blanked(header).split("\n")
     return any(line.strip() and not _PLAIN_LINE.match(line) for line in lines[import_lines(header) :])
 
 
 def _behind(header: str, theorem: Theorem) -> Place:
-    """A statement that stands by itself, as a gap behind its header. Options are as in its search."""
+    """A standalone statement as a gap behind its header, with the same options as in its search."""
     statement = "\n".join(statement_lines(f"theorem {theorem.name}", theorem)).removesuffix("by")
     return Place(Context.of(f"{header}\nset_option autoImplicit false\n"), statement, "\n", tactic=False)
 
@@ -113,16 +113,16 @@ def _command(place: Place, script: str) -> str:
 
 
 def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
-    """The verdict on the declarations of the command that begins at line `first`. `others`: gaps that stay open."""
-    mine = [each for each in report.declarations if each.line >= first]
-    accepted = bool(mine) and not report.problem and all(_accepted(each) for each in mine)
-    axioms = {"sorryAx" if axiom == AXIOM else axiom for each in mine for axiom in each.axioms}
-    left = f"{others} other `sorry` of its command {'is' if others == 1 else 'are'} left" if others else ""
+    """The verdict on the command that begins at line `first`. `others`: number of its gaps that stay open."""
+    verdicts = [each for each in report.declarations if each.line >= first]
+    accepted = bool(verdicts) and not report.problem and all(_accepted(each) for each in verdicts)
+    axioms = {"sorryAx" if axiom == AXIOM else axiom for each in verdicts for axiom in each.axioms}
+    still_open = f"{others} other `sorry` of its command {'is' if others == 1 else 'are'} left" if others else ""
     if not others and "sorryAx" in axioms:
-        left = "it rests on a theorem above that is not proved yet"
+        still_open = "it uses a theorem above that is not proved yet"
     return LeanVerifyReply(
         accepted=accepted,
-        reason=left if accepted else _reason(report, mine),
+        reason=still_open if accepted else _reason(report, verdicts),
         axioms=tuple(sorted(axioms)),
         lean_version=report.lean_version,
         elapsed=report.seconds,
@@ -131,13 +131,14 @@ def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
 
 
 def _accepted(verdict: DeclarationVerdict) -> bool:
-    """Whether a declaration is proved, but for the gaps that stay open."""
+    """True if a declaration is proved, apart from gaps that stay open."""
     return verdict.accepted or verdict.reason == rests_on([AXIOM])
 
 
-def _reason(report: FileReport, mine: list[DeclarationVerdict]) -> str:
+def _reason(report: FileReport, verdicts: list[DeclarationVerdict]) -> str:
+    """Why the command is not accepted."""
     if report.problem:
         return report.problem
-    if not mine:
-        return "the command declares no theorem, or Lean did not get to it within the limits"
-    return next((each.reason for each in mine if not _accepted(each)), "")
+    if not verdicts:
+        return "the command declares no theorem, or Lean did not reach it within the limits"
+    return next((each.reason for each in verdicts if not _accepted(each)), "")

@@ -1,4 +1,4 @@
-"""What became of a file: one verdict for each of its theorems."""
+"""Reports on verified files, with one verdict for each theorem."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class FileMessage:
-    """One of Lean's messages. Lines count from 1, columns from 0, in characters."""
+    """A message from Lean. Lines count from 1, columns from 0 in characters."""
 
     severity: str
     """`error`, `warning` or `information`."""
@@ -15,16 +15,16 @@ class FileMessage:
     line: int
     column: int = 0
     end_line: int = 0
-    """0 where the message has no end."""
+    """0 if the message has no end."""
     end_column: int = 0
 
 
 @dataclass(frozen=True)
 class LocalItem:
-    """Something that a file itself declares, and that a statement of it depends on."""
+    """Something that a file itself declares, and that one of its statements depends on."""
 
     kind: str
-    """The command that declares it: def, instance, structure, notation, macro, ..."""
+    """Keyword of the command that declares it: def, instance, structure, notation, macro, ..."""
     name: str
     line: int
 
@@ -34,45 +34,45 @@ class LocalItem:
 
 @dataclass(frozen=True)
 class DeclarationVerdict:
-    """What became of one declaration."""
+    """The verdict on one declaration."""
 
     name: str
     kind: str
-    """The command that declares it: theorem, example, def, ..."""
+    """Keyword of the command that declares it: theorem, example, def, ..."""
     line: int
     reason: str = ""
-    """Why it is not accepted; empty when it is."""
+    """Why it is not accepted; empty if it is."""
     axioms: tuple[str, ...] = ()
     depends: tuple[LocalItem, ...] = ()
-    """What its statement depends on and the file itself declares."""
+    """Declarations of the file itself that its statement depends on."""
     seconds: float = 0.0
-    """Time of its elaboration, without what Lean did on other threads meanwhile."""
+    """Time of its elaboration, without Lean's other threads."""
 
     @property
     def accepted(self) -> bool:
-        """Whether the kernel accepts it with Lean's own axioms alone."""
+        """True if the kernel accepts it and it uses only Lean's own axioms."""
         return not self.reason
 
 
 @dataclass
 class FileReport:
-    """What became of a file."""
+    """The result of verifying a file."""
 
     file: str
     problem: str = ""
-    """Why the file as a whole could not be judged; empty when it could."""
+    """Why the file as a whole could not be judged; empty if it could."""
     messages: list[FileMessage] = field(default_factory=list)
-    """Lean's messages about the file as it stands."""
+    """Lean's messages about the unchanged file."""
     declarations: list[DeclarationVerdict] = field(default_factory=list)
-    """In the order of the file."""
+    """The verdicts in the order of the file."""
     runs_code: list[LocalItem] = field(default_factory=list)
     """Commands that run code while Lean elaborates the file, or change what other code does."""
     lean_version: str = ""
     rechecked: str = ""
-    """What checked the compiled file once more: `kernel`, `leanchecker`, or nothing."""
+    """The program that checked the compiled file again: `kernel`, `leanchecker`; empty if none did."""
     seconds: float = 0.0
 
     @property
     def accepted(self) -> bool:
-        """Whether all of it is accepted."""
+        """True if all declarations are accepted."""
         return not self.problem and all(each.accepted for each in self.declarations)

@@ -1,7 +1,7 @@
-"""Which files are meant by files, folders and projects, and what they import from each other.
+"""Collects the Lean files of given files, folders and projects, with their imports from each other.
 
-A file's module name is its path below its root: the folder that was named, or the folder of a file that was named by
-itself. Imports that lead to a file below the root are local; all others are the toolchain's.
+A file's module name is its path below its root: the given folder, or the parent folder of a given file. Imports of a
+file below the root are local; all others are from the toolchain.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from node.lean.text.lexing import blanked
 
 MAX_FILE_BYTES = 8 * 2**20
-"""The largest file of Mathlib has 0.3 MB."""
+"""Size limit of a file. Mathlib's largest file has 0.3 MB."""
 
-DOTTED = "a module's name holds no dot"
+DOTTED = "a module name cannot contain a dot: rename the file or folder"
 
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
 _HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
@@ -28,16 +28,16 @@ class SourceFile:
     """A file to compile."""
 
     shown: str
-    """How it is called in reports."""
+    """Its name in reports."""
     module: str
     text: str = ""
     imports: tuple[str, ...] = ()
-    """Names of the modules that it imports, local ones and those of the toolchain."""
+    """Names of the modules that it imports, both local ones and those of the toolchain."""
     problem: str = ""
-    """Why it cannot be read; empty when it can."""
+    """Why it cannot be read; empty if it can."""
     path: Path | None = None
     wanted: bool = True
-    """False for a file that was not named, but is imported by one that was."""
+    """False for a file that the user did not name and that is only imported by others."""
 
 
 def from_text(text: str, shown: str = "input", module: str = "Main") -> SourceFile:
@@ -53,9 +53,9 @@ def imports_of(text: str) -> tuple[str, ...]:
 
 
 def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[SourceFile]]:
-    """The files that are meant by paths, in groups that may import each other; each file once.
+    """The files of paths, in groups that may import each other. Each file appears once.
 
-    `project`: the folder of a Lake project; it is the root of all paths inside of it.
+    `project`: the folder of a Lake project, which is the root of all paths inside it.
     """
     seen: set[str] = set()
     groups = []
@@ -64,13 +64,13 @@ def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[Sou
         inside = project is not None and path.resolve().is_relative_to(project.resolve())
         if project is not None and inside:
             path, root = path.resolve(), project.resolve()
-        # Links in a circle have a real path, too; `resolve` would raise.
+        # `realpath` also works for circular links, where `resolve` raises.
         below = _files(path)
         files = [file for file in below if os.path.realpath(file) not in seen]
         seen.update(os.path.realpath(file) for file in files)
         sources = [_read(file, root) for file in files]
         if path.is_file() and not inside:
-            # A file by itself may be called as it likes: nothing imports it.
+            # A single file may have any name, because nothing imports it.
             sources = [
                 replace(source, module=path.stem.replace(".", "_"), problem="") if source.problem == DOTTED else source
                 for source in sources
@@ -82,7 +82,7 @@ def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[Sou
 
 
 def _files(path: Path) -> list[Path]:
-    """A file itself; of a folder the .lean files below it, without hidden folders (`.lake` holds other people's)."""
+    """A file itself, or the .lean files below a folder. Hidden folders are skipped (`.lake` contains packages)."""
     if not path.is_dir():
         return [path]
     files = (file for file in path.rglob("*.lean") if file.is_file() or file.is_symlink())
@@ -91,10 +91,10 @@ def _files(path: Path) -> list[Path]:
 
 
 def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
-    """Files below the root that are imported, directly or not, and were not named."""
+    """Files below the root that these files import, directly or not, and that the user did not name."""
     known = {source.module for source in sources}
     waiting = [name for source in sources for name in source.imports]
-    found = []
+    imported = []
     while waiting:
         name = waiting.pop()
         parts = name.split(".")
@@ -103,13 +103,13 @@ def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
             continue
         known.add(name)
         source = _read(file, root)
-        found.append(
+        imported.append(
             SourceFile(
                 source.shown, source.module, source.text, source.imports, source.problem, source.path, wanted=False
             )
         )
         waiting += source.imports
-    return found
+    return imported
 
 
 def _read(file: Path, root: Path) -> SourceFile:
@@ -128,19 +128,22 @@ def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
         if file.stat().st_size > MAX_FILE_BYTES:
             size = file.stat().st_size / 2**20
             return SourceFile(
-                shown, module, problem=f"{size:.1f} MB; at most {MAX_FILE_BYTES >> 20} MB are read", path=file
+                shown,
+                module,
+                problem=f"the file has {size:.1f} MB, more than {MAX_FILE_BYTES >> 20} MB: split it",
+                path=file,
             )
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         return SourceFile(shown, module, problem=f"not UTF-8 ({error.reason} at byte {error.start})", path=file)
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return SourceFile(shown, module, problem=str(reason), path=file)
     return SourceFile(shown, module, text, imports_of(text), path=file)
 
 
 def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
-    """Each file behind those that it imports, with why it cannot be compiled (a circle of imports); empty if it can."""
+    """Each file after those that it imports, with why it cannot be compiled (circular imports); empty if it can."""
     by_module: dict[str, SourceFile] = {}
     for source in sources:
         if source.module in by_module:
@@ -148,18 +151,18 @@ def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
             yield replace(source, module=""), f"{other} is the same module: {source.module}"
         else:
             by_module[source.module] = source
-    done: set[str] = set()
+    ordered: set[str] = set()
     for source in by_module.values():
         waiting = [source]
         way: list[str] = []
         while waiting:
             last = waiting[-1]
-            if last.module in done:
+            if last.module in ordered:
                 waiting.pop()
                 continue
             if last.module not in way:
                 way.append(last.module)
-            missing = [by_module[name] for name in last.imports if name in by_module and name not in done]
+            missing = [by_module[name] for name in last.imports if name in by_module and name not in ordered]
             circle = next((each for each in missing if each.module in way), None)
             if missing and circle is None:
                 waiting += missing
@@ -167,8 +170,8 @@ def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
             problem = ""
             if circle is not None:
                 members = [*way[way.index(circle.module) :], circle.module]
-                problem = f"the imports go in a circle: {' -> '.join(members)}"
-            done.add(last.module)
+                problem = f"circular imports: {' -> '.join(members)}"
+            ordered.add(last.module)
             way.remove(last.module)
             waiting.pop()
             yield last, problem

@@ -1,4 +1,4 @@
-"""The verdicts on a file's declarations: on what Lean refused, and on what was compiled. Pure."""
+"""Verdicts on a file's declarations: on commands that Lean rejected, and on compiled constants. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNFINISHED = "the proof is not finished: it uses sorry"
 
 
 def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
-    """The verdicts on commands that Lean refused."""
+    """The verdicts on commands that Lean rejected. `shift`: number of lines that our header added above the file."""
     text = compiled.text
     verdicts = []
     for command, reason in compiled.failed.items():
@@ -34,7 +34,7 @@ def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
 
 
 def judged(module: LocalModule | None, compiled: Compiled, everything: bool, shift: int) -> list[DeclarationVerdict]:
-    """The verdicts on what was compiled."""
+    """The verdicts on compiled declarations. `everything`: also on those that are not theorems."""
     if module is None:
         return []
     verdicts = []
@@ -46,8 +46,8 @@ def judged(module: LocalModule | None, compiled: Compiled, everything: bool, shi
             listed.add(constant.name)
             line = module.line_of(constant.name) - shift
             verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
-    # A command that Lean did not report, or a theorem that says nothing of its place, is not passed over in silence:
-    # a theorem that was made up for a definition speaks for that, once.
+    # Also judge theorems that belong to no reported command or have no position: none may be skipped silently. If Lean
+    # generated such a theorem for a definition, the verdict names that definition, once.
     for constant in module.constants.values():
         if constant.kind is Kind.THEOREM and constant.name not in listed:
             line = max(module.line_of(constant.name) - shift, 0)
@@ -63,15 +63,15 @@ def judged(module: LocalModule | None, compiled: Compiled, everything: bool, shi
                     verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=why)
             if verdict.reason:
                 verdicts.append(verdict)
-    lost = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
+    missing = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
     return verdicts + [
         DeclarationVerdict(
             name_in(compiled.text, command) or command.keyword,
             command.keyword,
             command.line - shift,
-            "the compiled file holds no such theorem",
+            "the compiled file has no such theorem",
         )
-        for command in lost
+        for command in missing
     ]
 
 
@@ -91,13 +91,13 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
 
 
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
-    """Why a compiled declaration is not accepted; empty when it is."""
+    """Why a compiled declaration is not accepted; empty if it is."""
     if problem := module.whole_problem():
         return problem
     if constant.name in module.rejected:
         return f"the kernel rejects it: {module.rejected[constant.name]}"
     if broken := module.rests_on_rejected(constant.name):
-        return f"it rests on {shown_name(broken)}, which the kernel rejects"
+        return f"it uses {shown_name(broken)}, which the kernel rejects"
     if constant.name not in module.axioms:
         return "it is unsafe or partial: the kernel does not check it"
     foreign = unsupported(AXIOMS, axioms)
@@ -108,7 +108,7 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
 
 def rests_on(axioms: Sequence[str]) -> str:
     """Why a declaration that uses these axioms is not accepted."""
-    return f"it rests on other axioms than Lean's own: {', '.join(axioms)}"
+    return f"it uses other axioms than Lean's own: {', '.join(axioms)}"
 
 
 def _line(compiled: Compiled, command: Command) -> int:

@@ -1,11 +1,11 @@
-"""Verifies Lean files as people write them. The verdicts come from what was compiled, not from what Lean said.
+"""Verifies whole Lean files. The verdicts come from the compiled file, not from Lean's messages.
 
-    compile    the file, in a confined process (`compiling`): its code can do there what it likes
-    read       the .olean file, without Lean (`olean`): names, types, values; every object is checked
-    recheck    the kernel checks each declaration again, in a process that runs nothing of the file (`verify.recheck`)
-    axioms     worked out from what was read; for the library, asked of a process that imports nothing else (`axioms`)
+    compile    the file, in a confined process (`compiling`), where its code cannot do harm
+    read       the .olean file without Lean (`olean`): names, types, values; every object is checked
+    recheck    the kernel checks each declaration again, in a process that runs no code of the file (`verify.recheck`)
+    axioms     computed from the read file; for the library, by a process that imports only the library (`axioms`)
 
-docs/trust.md says what each of these stops.
+docs/trust.md says which attacks each step stops.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.recheck import Rechecker
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
-"""The libraries that are a part of every Lean."""
+"""Libraries that are part of every Lean toolchain."""
 
 _SCRATCH = "proofmesh-files-"
 
 
 class Judged:
-    """A file that was judged: its report, and what was read of it where it could be compiled."""
+    """A judged file: its report, and its contents if it could be compiled."""
 
     def __init__(
         self, report: FileReport, module: LocalModule | None = None, errors: Sequence[DeclarationVerdict] = ()
@@ -50,26 +50,26 @@ class Judged:
         self.report = report
         self.module = module
         self.errors = errors
-        """Verdicts on commands that Lean refused."""
+        """Verdicts on commands that Lean rejected."""
 
 
 @dataclass(frozen=True)
 class _Run:
-    """What the files of one call have in common."""
+    """Settings that all files of one call share."""
 
     folder: Path
     modules: Path
-    """Below it, the compiled files of this run."""
+    """Folder of the compiled files of this call."""
     salvage: bool
     everything: bool
     terms: Terms | None
 
 
 class FileVerifier:
-    """Verifies files, a few at once, in a scratch folder of its own. `close` it in the end."""
+    """Verifies files, several in parallel, in its own scratch folder. Call `close` at the end."""
 
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
-        """`at_once`: files side by side; `seconds` and `memory_mb`: limits of each process."""
+        """`at_once`: files in parallel; `seconds` and `memory_mb`: limits of each process."""
         self._toolchain = toolchain
         limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.folder = scratch_folder(_SCRATCH)
@@ -82,11 +82,11 @@ class FileVerifier:
         self._asking = asyncio.Lock()
         self._asked = False
         self.version = toolchain.version
-        """Lean's version; known after the first file."""
+        """Lean's version; set after the first file."""
 
     @property
     def rechecked(self) -> str:
-        """What checks compiled files once more: `kernel`, `leanchecker`, or nothing."""
+        """The program that checks compiled files again: `kernel`, `leanchecker`; empty if there is none."""
         return self._rechecker.name
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class FileVerifier:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify_text(self, text: str, *, salvage: bool = True) -> FileReport:
-        """Verify a text that imports no other file of the user's. `salvage`: go on behind what fails."""
+        """Verify a text that imports no other file of the user. `salvage`: compile again without commands that fail."""
         async with aclosing(self.verify([from_text(text)], salvage=salvage)) as judged:
             return (await anext(judged)).report
 
@@ -106,9 +106,9 @@ class FileVerifier:
         everything: bool = False,
         terms: Terms | None = None,
     ) -> AsyncGenerator[Judged]:
-        """Verify files that may import each other; each verdict as soon as it is known, behind those of its imports.
+        """Verify files that may import each other. Yields each result once it is ready, after those of its imports.
 
-        `everything`: verdicts on definitions, too; `terms`: where to read all of them into, to compare them.
+        `everything`: also judge definitions; `terms`: read all files into this table, to compare them.
         """
         await self._prepare()
         scratch = Path(tempfile.mkdtemp(prefix="run-", dir=self.folder))
@@ -131,10 +131,10 @@ class FileVerifier:
     async def compare(
         self, submission: Sequence[SourceFile], reference: Sequence[SourceFile]
     ) -> tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]:
-        """Does a submission prove what a reference states? References may use `sorry`.
+        """Check that a submission proves what a reference states. The reference may use `sorry`.
 
-        Returns the reports on all files that have problems of their own, a verdict for each theorem of the reference,
-        and the definitions that the reference leaves open with what the submission says they are.
+        Returns the reports on files with problems, a verdict for each theorem of the reference, and the values in the
+        submission of definitions that the reference leaves open.
         """
         async with aclosing(self.compare_many([submission], reference)) as compared:
             return await anext(compared)
@@ -142,11 +142,11 @@ class FileVerifier:
     async def compare_many(
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
     ) -> AsyncGenerator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
-        """What `compare` returns, for several submissions in their order; the reference is compiled once."""
+        """The results of `compare` for several submissions, in order. The reference is compiled once."""
         terms = Terms()
-        wanted = [each async for each in self.verify(reference, terms=terms)]
-        problems = _reference_problems(wanted)
-        tasks = [asyncio.create_task(self._compare(each, reference, wanted, terms, problems)) for each in submissions]
+        judged = [each async for each in self.verify(reference, terms=terms)]
+        problems = _reference_problems(judged)
+        tasks = [asyncio.create_task(self._compare(each, reference, judged, terms, problems)) for each in submissions]
         try:
             for task in tasks:
                 yield await task
@@ -159,30 +159,33 @@ class FileVerifier:
         self,
         submission: Sequence[SourceFile],
         reference: Sequence[SourceFile],
-        wanted: Sequence[Judged],
+        expected: Sequence[Judged],
         terms: Terms,
         problems: list[FileReport],
     ) -> tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]:
-        """What `compare` returns, for a reference that was judged."""
+        """The result of `compare`. `expected`: the reference, already judged."""
         if len(submission) == len(reference) == 1:
-            # Private names hold the name of their module.
+            # Private names contain the name of their module, so both files must be compiled as the same module.
             submission = [replace(submission[0], module=reference[0].module)]
-        given = [each async for each in self.verify(submission, terms=terms)]
-        own = [replace(each.report, file=f"{each.report.file} (submission)") for each in given if each.report.problem]
-        theirs, ours = ([each.module for each in side if each.module is not None] for side in (wanted, given))
-        comparison = Comparison(terms, theirs, ours)
+        judged = [each async for each in self.verify(submission, terms=terms)]
+        own = [replace(each.report, file=f"{each.report.file} (submission)") for each in judged if each.report.problem]
+        expected_modules, modules = (
+            [each.module for each in side if each.module is not None] for side in (expected, judged)
+        )
+        comparison = Comparison(terms, expected_modules, modules)
         verdicts = [] if problems else list(comparison.verdicts())
         if not problems and not verdicts:
             own.append(FileReport("the reference", "it states no theorem"))
-        if conflict := await self._library_conflict(theirs, ours):
+        if conflict := await self._library_conflict(expected_modules, modules):
             own.append(FileReport("imports (submission)", conflict))
-        reports = [each.report for each in given]
+        reports = [each.report for each in judged]
         return [*problems, *own], [_with_cause(verdict, reports) for verdict in verdicts], comparison.filled
 
     async def _library_conflict(self, reference: Sequence[LocalModule], submission: Sequence[LocalModule]) -> str:
-        """Why two sides cannot mean the same library; empty when they do.
+        """Why the two sides may use different libraries; empty if they use the same.
 
-        Two modules of a library may declare different things under one name, as long as nothing imports both.
+        Two modules of a library may declare different things under the same name, as long as no file imports both. So
+        both sides' imports are loaded together.
         """
         sides = [[name for module in side for name in _library_imports(module)] for side in (reference, submission)]
         if set(sides[1]) <= set(sides[0]):
@@ -191,11 +194,11 @@ class FileVerifier:
             async with self._axioms_lock:
                 await self._axioms.of(["True"], [*sides[0], *sides[1]])
         except (AxiomsUnknown, OutOfLimits) as error:
-            return f"what the reference imports and what the submission imports do not go together: {error}"
+            return f"the imports of the reference and of the submission cannot be loaded together: {error}"
         return ""
 
     async def _prepare(self) -> None:
-        """Ask the toolchain, once, for its version and for what checks compiled files. Raises OutOfLimits."""
+        """Find the toolchain's version and the program that checks compiled files, once. Raises OutOfLimits."""
         async with self._asking:
             if self._asked:
                 return
@@ -211,33 +214,34 @@ class FileVerifier:
         needed: Sequence[asyncio.Task[Judged]],
         run: _Run,
     ) -> Judged:
+        """Verify one file when the files that it imports are verified. `needed`: their tasks."""
         problem = source.problem or problem or self._taken(source.module)
         report = FileReport(source.shown, problem, lean_version=self.version)
-        others = [(await task) for task in needed]
-        for other in others:
-            if not report.problem and other.module is None:
-                report.problem = f"it imports {other.report.file}, which cannot be compiled"
+        imported = [(await task) for task in needed]
+        for judged in imported:
+            if not report.problem and judged.module is None:
+                report.problem = f"it imports {judged.report.file}, which cannot be compiled"
         if report.problem:
             return Judged(report)
         async with self._gate:
             started = time.monotonic()
             folder = Path(tempfile.mkdtemp(prefix="file-", dir=run.folder))
             try:
-                judged = await self._check(source, report, _all(others), folder, run)
+                judged = await self._check(source, report, _all(imported), folder, run)
             except (BadOlean, AxiomsUnknown, OutOfLimits, OSError) as error:
-                report.problem, judged = f"it cannot be judged: {error}", Judged(report)
+                report.problem, judged = f"the file cannot be judged: {error}", Judged(report)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
             report.seconds = time.monotonic() - started
         return judged
 
     def _taken(self, module: str) -> str:
-        """Why a file may not have the module name that it has; empty when it may.
+        """Why a file may not have this module name; empty if it may.
 
-        Whoever imports the library's module of that name would get this file, or the other way round.
+        An import of the library's module of the same name would load this file, or the other way round.
         """
         if module.split(".", maxsplit=1)[0] in _CORE or self._toolchain.compiled(module) is not None:
-            return f"a module {module} is in Lean's library: call the file otherwise"
+            return f"Lean's library has a module {module}: rename the file"
         return ""
 
     async def _check(
@@ -248,7 +252,7 @@ class FileVerifier:
         folder: Path,
         run: _Run,
     ) -> Judged:
-        """Compile a file, check what was compiled, and write its verdicts into the report."""
+        """Compile a file, check the compiled file, and write the verdicts into the report."""
         header = "" if imports(source.text) else self._toolchain.default_header
         text = f"{header}\n{source.text}" if header else source.text
         shift = text.count("\n") - source.text.count("\n")
@@ -270,25 +274,26 @@ class FileVerifier:
     async def _read(self, name: str, compiled: Compiled, others: list[LocalModule], run: _Run) -> LocalModule:
         """Read a compiled file and have it checked. Raises BadOlean, AxiomsUnknown, OutOfLimits, OSError."""
         assert compiled.olean is not None
-        # The compiled module alone goes on: other files that the process may have written are left behind.
+        # Only the compiled module is passed on, because code in the file may have written other files next to it.
         olean = run.modules.joinpath(*name.split(".")).with_suffix(".olean")
         olean.parent.mkdir(parents=True, exist_ok=True)
         if compiled.olean.is_symlink():
             raise BadOlean("the compiled file is a link to another one")
         compiled.olean.rename(olean)
-        kept = [command for command in compiled.commands if command not in compiled.failed]
-        async with self._reading:  # a table of terms has one writer, and reading takes the interpreter anyway
-            module = await asyncio.to_thread(LocalModule.read, name, olean, compiled.text, kept, run.terms or Terms())
+        commands = [command for command in compiled.commands if command not in compiled.failed]
+        terms = run.terms or Terms()
+        async with self._reading:  # a table of terms allows one writer, and reading holds the interpreter lock anyway
+            module = await asyncio.to_thread(LocalModule.read, name, olean, compiled.text, commands, terms)
         module.others = others
         module.reject(await self._rechecker.rejected(name, module.imports, module.plan, [run.modules]))
         async with self._axioms_lock:
-            known = await self._axioms.of(module.foreign(), _library_imports(module))
-        module.find_axioms(known)
+            library_axioms = await self._axioms.of(module.foreign(), _library_imports(module))
+        module.find_axioms(library_axioms)
         return module
 
 
 def _reference_problems(judged: Sequence[Judged]) -> list[FileReport]:
-    """The reports on files of a reference that cannot be compared with."""
+    """The reports on files of a reference that cannot serve as one."""
     problems = []
     for each in judged:
         report = each.report
@@ -300,7 +305,7 @@ def _reference_problems(judged: Sequence[Judged]) -> list[FileReport]:
 
 
 def _with_cause(verdict: DeclarationVerdict, reports: Sequence[FileReport]) -> DeclarationVerdict:
-    """A verdict on a theorem that is missing, with what Lean said of it if it was refused."""
+    """The verdict, or if the theorem is missing because Lean rejected it, that reason."""
     if not verdict.reason.startswith(MISSING):
         return verdict
     for report in reports:
@@ -311,12 +316,12 @@ def _with_cause(verdict: DeclarationVerdict, reports: Sequence[FileReport]) -> D
 
 
 def _all(judged: Sequence[Judged]) -> list[LocalModule]:
-    """Modules, and those that they import in turn."""
-    found = [each for one in judged if one.module for each in (one.module, *one.module.others)]
-    return list({each.name: each for each in found}.values())
+    """The modules of judged files, and the modules that they import, each once."""
+    modules = [each for one in judged if one.module for each in (one.module, *one.module.others)]
+    return list({each.name: each for each in modules}.values())
 
 
 def _library_imports(module: LocalModule) -> list[str]:
-    """The modules of the toolchain that a file and the files it imports import."""
+    """The toolchain's modules that a file imports, directly or through the user's other files."""
     own = {other.name for other in module.others}
     return list(dict.fromkeys(name for each in (module, *module.others) for name in each.imports if name not in own))

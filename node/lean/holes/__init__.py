@@ -1,1 +1,1 @@
-"""Gaps in Lean files: each `sorry`, what Lean expects in its place, and the theorem that it makes."""
+"""Finds gaps in Lean files: each `sorry`, the goal that Lean shows there, and the theorem to prove."""

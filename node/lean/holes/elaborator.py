@@ -1,4 +1,4 @@
-"""Lean elaborates whole texts, and shows the goals at places in them: one worker process, kept alive."""
+"""Elaborates whole texts in a warm worker process, and returns Lean's diagnostics and the goals at given positions."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from node.lean.worker.options import URI, WorkerOptions
 from node.lean.worker.process import LeanProcess, WorkerEnded
 
 RECYCLE_EDITS = 5000
-"""Edits after which the process is replaced, as in the pool."""
+"""Number of edits after which the process is replaced, as in the pool."""
 
 FIRST_QUESTION = 10**9
-"""Ids of questions begin beyond those of edits."""
+"""Ids of questions start here, so that they differ from the ids of edits."""
 
 
 @dataclass(frozen=True)
 class ReplOptions(WorkerOptions):
-    """Options of a worker for texts of others: Lean's own defaults, which these texts were written for."""
+    """Options of a worker for texts by users: Lean's own defaults, for which such texts are written."""
 
     def arguments(self) -> list[str]:
         ours = ("-Dlinter.all=", "-DautoImplicit=")
@@ -42,28 +42,30 @@ class _Goals(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Goals:
-    """What is to be proved at a place of a text."""
+    """The goals at a position of a text."""
 
     term: str | None
-    """For a term: its expected type, with what it may use."""
+    """At a term: its expected type, with the local context."""
     tactic: tuple[str, ...]
-    """For a tactic: the goals before it."""
+    """At a tactic: the goals before it."""
 
 
 @dataclass(frozen=True)
 class ElaboratedCommand:
+    """The result of elaborating a text."""
+
     diagnostics: list[Diagnostic]
     goals: list[Goals]
-    """At the places that were asked about."""
+    """The goals at the requested positions, in order."""
 
 
 class TextProcess(LeanProcess):
-    """A worker process that also answers questions about its document."""
+    """A worker process that also answers requests about positions in its document."""
 
     _questions: int = 0
 
     async def ask(self, method: str, place: Position, limit: float) -> msgspec.Raw:
-        """The answer to a question about a place. Raises WorkerEnded."""
+        """The response to a language server request about a position. Raises WorkerEnded."""
         self._questions += 1
         number = FIRST_QUESTION + self._questions
         self._send(method, {"textDocument": {"uri": URI}, "position": place}, number)
@@ -79,18 +81,18 @@ class TextProcess(LeanProcess):
 
 @dataclass
 class Elaborator:
-    """Elaborates texts, one at a time; a process that ended is replaced."""
+    """Elaborates texts, one at a time. A process that ended is replaced."""
 
     toolchain: LeanToolchain
     options: WorkerOptions
     seconds: float
-    """Limit for a text."""
+    """Time limit for one text."""
     _process: TextProcess | None = None
     _imports: str = ""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, text: str, places: Sequence[Position] = ()) -> ElaboratedCommand:
-        """Elaborate a text. Raises WorkerEnded when it came to no end: the process is gone then, and nothing else."""
+        """Elaborate a text. Raises WorkerEnded if Lean did not finish; the next text then gets a new process."""
         async with self._lock:
             try:
                 return await self._run(text, places)
@@ -98,7 +100,7 @@ class Elaborator:
                 await self._kill()
                 if end.ending is not Ending.DIED:
                     raise
-            try:  # a death may be somebody else's kill, once
+            try:  # the crash may not be this text's fault (the process may have been killed): retry once
                 return await self._run(text, places)
             except WorkerEnded:
                 await self._kill()
@@ -116,7 +118,7 @@ class Elaborator:
         return ElaboratedCommand(diagnostics, goals)
 
     async def _ready(self, text: str) -> TextProcess:
-        """A process that has loaded what the text imports."""
+        """A process that has loaded the text's imports."""
         imports = "".join(line + "\n" for line in text.split("\n")[: import_lines(text)])
         process = self._process
         if process is None or imports != self._imports or not process.alive or process.edits >= RECYCLE_EDITS:

@@ -1,8 +1,8 @@
-"""Finds the gaps of a file: Lean elaborates it once to show the goals, and once more to say which of them are proofs.
+"""Finds the gaps of a file. Lean elaborates the file for the goals, and again to tell proofs from data.
 
-goals      a worker elaborates the file as it stands, and shows what it expects at each `sorry`
-commands   a process beside it compiles the file, and reports where its commands stand and which errors it has
-proofs     the worker elaborates the file with probes (`probes.py`), from the first of them on
+goals      a worker elaborates the unchanged file, and shows the goal at each `sorry`
+commands   another process compiles the file at the same time, and reports the positions of its commands and its errors
+proofs     the worker elaborates the file with probes (`probes.py`), from the first probe on
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.process import WorkerEnded
 
-NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or it does not know what it should be"
+NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or does not know its type"
 DATA = "a value is missing here, not a proof"
-ON_DATA = "what is to be proved depends on a value that is missing"
+ON_DATA = "the goal depends on a value that is missing"
 MARK = "\ufeff"
 
 _Elaborated = tuple[list[Goals] | WorkerEnded, Compiled | None]
@@ -42,34 +42,34 @@ _Elaborated = tuple[list[Goals] | WorkerEnded, Compiled | None]
 
 @dataclass
 class GapFinder:
-    """Finds the gaps of files, one at a time. `close` it in the end."""
+    """Finds the gaps of files, one file at a time. Call `close` at the end."""
 
     toolchain: LeanToolchain
     seconds: float = 60.0
-    """Most seconds for Lean with a file."""
+    """Time limit for elaborating a file."""
     memory_mb: int = 2048
     """Memory limit of each Lean process."""
     start_seconds: float = 60.0
-    """Most seconds for Lean's start with what a file imports."""
+    """Time limit for starting Lean and loading a file's imports."""
     contexts: ContextModules | None = None
-    """Compiles what stands above the first gap of a long file."""
+    """Compiles the commands above the first gap of a long file."""
     _folder: Path = field(default_factory=lambda: scratch_folder("proofmesh-gaps-"))
     _elaborator: Elaborator | None = None
 
     async def close(self) -> None:
-        """End its process, and remove its scratch folder."""
+        """End the Lean process, and remove the scratch folder."""
         if self._elaborator is not None:
             await self._elaborator.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def find(self, text: str) -> FileGaps:
-        """The gaps of a file with this text, its lines ended by line feeds alone. Raises OSError."""
-        found = FileGaps(text)
+        """The gaps of a file with this text, whose lines must end with line feeds alone. Raises OSError."""
+        result = FileGaps(text)
         mentioned = mentions(text)
         if text.startswith(MARK):
-            found.problem = "it begins with a byte order mark, which Lean does not read: save it without"
-        if not mentioned or found.problem:
-            return found
+            result.problem = "it begins with a byte order mark, which Lean does not read: save it without one"
+        if not mentioned or result.problem:
+            return result
         header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
         whole = header + text
         moved = [mention.moved(len(header)) for mention in mentioned]
@@ -81,28 +81,28 @@ class GapFinder:
             raise
         goals, compiled = await self._elaborated(document, places, compiling)
         errors = [each for each in compiled.messages if each.severity == "error"] if compiled else []
-        found.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
-        found.problem = compiled.problem if compiled else ""
+        result.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
+        result.problem = compiled.problem if compiled else ""
         if isinstance(goals, WorkerEnded):
-            found.problem = found.problem or f"Lean comes to no end with it: {goals.reason} (limit {self.seconds:g} s)"
-            return found
-        if compiled is None or found.problem:
-            return found
-        found.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
+            result.problem = result.problem or f"Lean does not finish it: {goals.reason} (limit {self.seconds:g} s)"
+            return result
+        if compiled is None or result.problem:
+            return result
+        result.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
         shown = [_shown(each) for each in goals]
         proofs = await self._proofs(document, places, [tactic for tactic, _ in shown])
         lines = Lines(text)
         for mention, (tactic, goal), proof in zip(mentioned, shown, proofs, strict=True):
-            command = _around(found.commands, mention.start)
+            command = _around(result.commands, mention.start)
             if command is not None:
                 reason = _reason(command, goal, proof)
                 line, column = lines.place(mention.start)
                 name = _name(compiled, command, line + header.count("\n"))
-                found.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
-        return found
+                result.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
+        return result
 
     async def _shortened(self, text: str, mentioned: list[Mention]) -> tuple[str, list[Mention]]:
-        """The text with what stands above the first gap's command in short, and the gaps in it."""
+        """The text with the commands above the first gap replaced by a module's import, and the gaps in this text."""
         if self.contexts is None:
             return text, mentioned
         start = ScopedText(text, 0).start_of(mentioned[0].start)
@@ -112,7 +112,7 @@ class GapFinder:
     async def _elaborated(
         self, text: str, mentioned: list[Mention], compiling: asyncio.Task[Compiled]
     ) -> tuple[list[Goals] | WorkerEnded, Compiled | None]:
-        """The goals at each `sorry`, or why there are none; and the compiled file, unless that took too long.
+        """The goals at each `sorry`, or why there are none; and the compiled file, or None after a timeout.
 
         Raises OSError.
         """
@@ -125,7 +125,7 @@ class GapFinder:
             await asyncio.gather(compiling, return_exceptions=True)
 
     async def _goals(self, text: str, mentioned: list[Mention]) -> list[Goals]:
-        """Raises WorkerEnded, OSError."""
+        """The goals at each `sorry`. Raises WorkerEnded, OSError."""
         if self._elaborator is None:
             options = WorkerOptions(memory_mb=self.memory_mb, start_seconds=self.start_seconds, in_file=True)
             toolchain = self.contexts.toolchain if self.contexts is not None else self.toolchain
@@ -134,16 +134,16 @@ class GapFinder:
         return (await self._elaborator.run(text, places)).goals
 
     async def _proofs(self, text: str, mentioned: list[Mention], tactics: list[bool]) -> list[bool]:
-        """By mention, whether a proof is missing there. None is, where Lean comes to no end with the probes."""
+        """For each mention, True if a proof is missing there. All False if Lean does not finish the probed text."""
         assert self._elaborator is not None
-        made = probed(text, mentioned, tactics)
+        probed_text = probed(text, mentioned, tactics)
         try:
-            return made.proofs((await self._elaborator.run(made.text)).diagnostics)
+            return probed_text.proofs((await self._elaborator.run(probed_text.text)).diagnostics)
         except WorkerEnded:
             return [False] * len(mentioned)
 
     async def _compiled(self, text: str) -> Compiled:
-        """The file as it stands: its commands and errors."""
+        """Compile the unchanged file for its commands and errors."""
         folder = Path(tempfile.mkdtemp(prefix="file-", dir=self._folder))
         limits = Limits(seconds=self.seconds + self.start_seconds, memory_mb=self.memory_mb)
         try:
@@ -153,7 +153,7 @@ class GapFinder:
 
 
 def _shown(goals: Goals) -> tuple[bool, str]:
-    """Whether a tactic stands at a `sorry`, and the goal there; empty where there is none."""
+    """True if the `sorry` is a tactic, and the goal there (empty if Lean shows none)."""
     if goals.term is not None:
         return False, goals.term
     return True, without_tag(goals.tactic[0]) if goals.tactic else ""
@@ -165,11 +165,11 @@ def _around(commands: list[CommandSpan], at: int) -> CommandSpan | None:
 
 
 def _reason(command: CommandSpan, goal: str, proof: bool) -> str:
-    """Why a gap is left alone; empty where a proof is missing."""
+    """Why no proof can be searched for a gap; empty if one can."""
     if command.error:
         return f"its command does not compile: {command.error}"
     if command.blocked:
-        return f"a command above fails, on which it may depend: {command.blocked}"
+        return f"it may depend on a command above that fails: {command.blocked}"
     if not goal:
         return NO_GOAL
     if not proof:
@@ -178,7 +178,7 @@ def _reason(command: CommandSpan, goal: str, proof: bool) -> str:
 
 
 def _name(compiled: Compiled, command: CommandSpan, line: int) -> str:
-    """What a gap stands in: in a `mutual` block, the last theorem that begins above it."""
+    """The name of a gap's declaration; in a `mutual` block, of the last one that begins above the gap."""
     if command.name:
         return command.name
     inside = [

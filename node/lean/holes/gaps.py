@@ -1,4 +1,4 @@
-"""A gap in a Lean file: a `sorry`, what is missing there, and the theorem that it makes. Pure."""
+"""Describes a gap in a Lean file: a `sorry`, its goal, and the theorem to prove. Pure."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ LENGTH = len("sorry")
 
 @dataclass(frozen=True)
 class CommandSpan:
-    """A command of a file, in characters of the file's text, in whole lines at its beginning."""
+    """A command of a file, in character offsets. It starts at the beginning of a line."""
 
     start: int
-    """Where a line begins. Commands that share a line are one span."""
+    """Start of its first line. Commands that share a line are one span."""
     end: int
-    """Where the next one begins."""
+    """Start of the next span."""
     line: int
-    """Its first line, from 1: of its documentation, if it has any."""
+    """Its first line, from 1; a documentation comment belongs to the command."""
     last_line: int
     keyword: str
     name: str = ""
-    """What it declares; empty where it declares nothing."""
+    """Name of its declaration; empty if it declares nothing."""
     error: str = ""
-    """The first error that Lean reports in it, with its line; empty when there is none."""
+    """The first error that Lean reports in it, with its line; empty if there is none."""
     blocked: str = ""
-    """The first command above it that fails and that others can depend on without naming it; empty where none does."""
+    """Error of the first failing command above that others can depend on without naming it; empty if there is none."""
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ class Gap:
     """A `sorry` of a file."""
 
     start: int
-    """In characters of the file's text."""
+    """Character offset in the file's text."""
     line: int
-    """From 1."""
+    """Line, from 1."""
     column: int
-    """From 0, in characters."""
+    """Column in characters, from 0."""
     name: str
-    """The declaration that it stands in; `example` and its like where that has no name."""
+    """The declaration that contains it; the keyword (as `example`) if the declaration has no name."""
     command: CommandSpan
     tactic: bool
-    """Whether a tactic stands there; otherwise a term."""
+    """True if it is a tactic, False if it is a term."""
     goal: str
-    """As Lean shows it; empty where it shows none."""
+    """The goal as Lean shows it; empty if Lean shows none."""
     reason: str = ""
-    """Why it is left alone; empty where a proof is missing."""
+    """Why no proof can be searched for it; empty if one can."""
 
     @property
     def end(self) -> int:
@@ -61,11 +61,11 @@ class Gap:
 
     @property
     def conclusion(self) -> str:
-        """What is to be proved there, in one line."""
+        """The conclusion of its goal, in one line."""
         return " ".join(self.goal.partition("⊢")[2].split()) or "?"
 
     def place(self, text: str) -> Place:
-        """Where it is, for Lean. `text`: the file's."""
+        """The place of the gap in the text of the file."""
         command = self.command
         return Place(
             Context.of(text[: command.start]),
@@ -75,26 +75,26 @@ class Gap:
         )
 
     def theorem(self, text: str) -> Theorem:
-        """What is to be proved. `text`: the file's."""
+        """The theorem to prove. `text`: the text of the file."""
         return Theorem(self.name, "", self.conclusion, place=self.place(text))
 
 
 @dataclass
 class FileGaps:
-    """What was found in a file."""
+    """The gaps of a file."""
 
     text: str
     problem: str = ""
-    """Why Lean cannot read the file at all; empty when it can."""
+    """Why Lean cannot process the file at all; empty if it can."""
     gaps: list[Gap] = field(default_factory=list)
-    """In the order of the file."""
+    """The gaps in the order of the file."""
     errors: list[FileMessage] = field(default_factory=list)
-    """Those that the file has as it stands."""
+    """Lean's errors in the unchanged file."""
     commands: list[CommandSpan] = field(default_factory=list)
 
     @property
     def open(self) -> list[Gap]:
-        """Those where a proof is missing."""
+        """The gaps where a proof is missing."""
         return [gap for gap in self.gaps if not gap.reason]
 
 
@@ -109,13 +109,13 @@ class Lines:
                 self._starts.append(number)
 
     def offset(self, line: int, column: int) -> int:
-        """The character at a line and column; of one behind the end, the end."""
+        """Offset of the character at a line and column; the length of the text if this is behind its end."""
         if line > len(self._starts):
             return self.length
         return min(self._starts[max(line, 1) - 1] + column, self.length)
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a character."""
+        """Line and column of the character at an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1]
 
@@ -123,35 +123,36 @@ class Lines:
 def spans(
     text: Text, commands: Sequence[Command], errors: Sequence[FileMessage], original: str, above: int
 ) -> list[CommandSpan]:
-    """The commands of a file, by characters and lines of the file's own text.
+    """The commands of a file, with offsets and lines in the file's own text.
 
-    `text`, `commands`: as they were compiled: lines are those of `original`, but some are longer; `errors`: Lean's;
-    `original`: a header of ours and the file's text; `above`: characters of that header, which is whole lines.
+    `text`, `commands`: as they were compiled. They have the lines of `original`, but some lines are longer.
+    `errors`: Lean's errors.
+    `original`: our header followed by the file's text; `above`: length of the header, which consists of whole lines.
     """
     lines, shift = Lines(original), original.count("\n", 0, above)
     begun: list[tuple[int, Command]] = []
     for command in commands:
         start = lines.offset(command.line, command.start - text.offset(command.line, 0))
         begin = lines.offset(command.line, 0)
-        alone = not original[begin:start].strip()  # otherwise it is taken together with what it shares a line with
+        alone = not original[begin:start].strip()  # otherwise it joins the span of the command before it in the line
         if begin >= above and (alone or not begun):
             begun.append((begin, command))
-    found: list[CommandSpan] = []
+    result: list[CommandSpan] = []
     blocked = ""
     for number, (start, command) in enumerate(begun):
         end = begun[number + 1][0] if number + 1 < len(begun) else len(original)
         first, last = lines.place(start)[0], lines.place(max(start, end - 1))[0]
         error = next((each for each in errors if first <= each.line <= last), None)
-        said = f"line {error.line - shift}: {first_line_of(error.text)}" if error else ""
+        problem = f"line {error.line - shift}: {first_line_of(error.text)}" if error else ""
         place = (start - above, end - above, first - shift, last - shift)
-        found.append(CommandSpan(*place, command.keyword, name_in(text, command), said, blocked))
-        if said and not command.neutral:
-            blocked = blocked or said
-    return found
+        result.append(CommandSpan(*place, command.keyword, name_in(text, command), problem, blocked))
+        if problem and not command.neutral:
+            blocked = blocked or problem
+    return result
 
 
 def first_line_of(message: str) -> str:
-    """The first line of one of Lean's messages, with the next where that ends with a colon."""
+    """The first line of a message from Lean, joined with the second if it ends with a colon."""
     lines = [" ".join(line.split()) for line in message.strip().split("\n")]
     text = lines[0]
     if text.endswith(":") and len(lines) > 1:

@@ -1,4 +1,4 @@
-"""Places in a text as Lean's language server counts them. Pure."""
+"""Converts character offsets to the positions of Lean's language server, and back. Pure."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from node.lean.worker.framing import Position
 
 
 def position(text: str, at: int) -> Position:
-    """Line and column (in UTF-16 units) of a character."""
+    """Line and column (in UTF-16 units) of the character at an offset."""
     begin = text.rfind("\n", 0, at) + 1
     return Position(text.count("\n", 0, at), utf16(text[begin:at]))
 
 
 def utf16(text: str) -> int:
-    """Length in UTF-16 units: characters beyond the first 65,536 count twice."""
+    """Length in UTF-16 units. Characters beyond the first 65,536 code points count twice."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def characters(line: str, units: int) -> int:
-    """How many characters of a line so many UTF-16 units are."""
+    """Number of characters in the first `units` UTF-16 units of a line."""
     if line.isascii():
         return min(units, len(line))
     count = 0

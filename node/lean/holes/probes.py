@@ -1,7 +1,7 @@
-"""Whether a proof is missing where a `sorry` stands, or data: Lean says so in a second text, with probes. Pure.
+"""Tells whether a `sorry` stands for a proof or for data, by replacing each one with a probe. Pure.
 
-A probe stands in place of each `sorry`. It has Lean take the goal's type for a proposition, and say whether that went
-well. Only where it did is a proof missing: a place that Lean never gets to is not taken for one.
+A probe has Lean elaborate the goal's type as a proposition and report whether that succeeded. Only a reported success
+counts as a missing proof. So a `sorry` that Lean never elaborates does not count as one.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class ProbedText:
 
     text: str
     places: tuple[tuple[Position, Position], ...]
-    """By mention, where its two messages stand: of a proof, and of data."""
+    """For each mention, the positions of its two possible messages: for a proof, and for data."""
 
     def proofs(self, diagnostics: Sequence[Diagnostic]) -> list[bool]:
-        """By mention, whether a proof is missing there, by Lean's messages on the text.
+        """For each mention, True if Lean's messages on the text show that a proof is missing there.
 
-        Where tactics run on several goals, all of them must be proofs: Lean joins the messages of one place.
+        If a tactic runs on several goals, all of them must be propositions: Lean joins the messages of one position.
         """
-        said = {(item.range.start, line) for item in diagnostics for line in item.message.strip().split("\n")}
-        return [(proof, _PROOF) in said and (data, _DATA) not in said for proof, data in self.places]
+        reported = {(item.range.start, line) for item in diagnostics for line in item.message.strip().split("\n")}
+        return [(proof, _PROOF) in reported and (data, _DATA) not in reported for proof, data in self.places]
 
 
 def probed(text: str, mentioned: Sequence[Mention], tactics: Sequence[bool]) -> ProbedText:
-    """A text with a probe in place of each `sorry`. `tactics`: by mention, whether a tactic stands there."""
+    """The text with a probe in place of each `sorry`. `tactics`: for each mention, True if it is a tactic."""
     pieces, at, offset, marks = [], 0, 0, []
     for mention, tactic in zip(mentioned, tactics, strict=True):
         probe = f'((first | (show (_ : Prop); trace "{_PROOF}") | trace "{_DATA}"); sorry)'
@@ -45,5 +45,5 @@ def probed(text: str, mentioned: Sequence[Mention], tactics: Sequence[bool]) -> 
         marks.append((begin + probe.index("trace"), begin + probe.rindex("trace")))
         pieces += [before, probe]
         offset, at = begin + len(probe), mention.end
-    made = "".join([*pieces, text[at:]])
-    return ProbedText(made, tuple((position(made, proof), position(made, data)) for proof, data in marks))
+    result = "".join([*pieces, text[at:]])
+    return ProbedText(result, tuple((position(result, proof), position(result, data)) for proof, data in marks))

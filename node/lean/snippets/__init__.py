@@ -1,1 +1,1 @@
-"""Snippets of Lean code of others: what Lean says of each, and whether what it claims to prove can be trusted."""
+"""Checks snippets of untrusted Lean code: Lean's messages on each, and a trusted verdict on what it proves."""

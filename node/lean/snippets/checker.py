@@ -1,10 +1,11 @@
-"""Checks snippets on a few workers, each with a warm Lean process.
+"""Checks snippets on several workers, each with a warm Lean process.
 
-A snippet is elaborated in a worker, for the answer that a REPL would give. If that shows no error and no `sorry`, a
-judge looks at it in fresh processes: its verdict counts, and what it finds becomes error messages of the answer.
+A worker elaborates the snippet and gives the answer that a REPL would give. If this answer has no error and no `sorry`,
+a judge checks the snippet in fresh processes. The judge's verdict counts, and its faults become error messages of the
+answer.
 
-Each snippet is on its own: one that runs out of time or memory, or kills its process, is reported as such, and the
-worker continues with another process.
+Snippets do not affect each other. If one runs out of time or memory, or crashes its process, this is reported, and the
+worker continues with a new process.
 """
 
 from __future__ import annotations
@@ -36,31 +37,31 @@ from node.lean.worker.process import WorkerEnded
 from node.lean.worker.runner import BadHeader, header_problem
 
 MOST_SORRIES = 500
-"""In one snippet: each is a proof state that Lean is asked for."""
+"""Most `sorry`s in one snippet. For each, Lean is asked for a proof state."""
 
 MOST_CHARACTERS = 2**20
-"""Of one snippet: its text is read here, too, while other snippets wait for this process."""
+"""Most characters of one snippet. This process also scans the text, and other snippets wait meanwhile."""
 
 GRACE_SECONDS = 5.0
-"""Beyond its limit, for what a snippet needs besides its elaboration: goals of its `sorry`s."""
+"""Added to a snippet's time limit for the work besides elaboration, such as the goals of its `sorry`s."""
 
 RETRY_SECONDS = 1.0
-"""After which a client that found the queue full may ask again."""
+"""Seconds after which a client that found the queue full may retry."""
 
 PENDING = Verdict(False, reason="not verified yet")
-"""Of a snippet that Lean found no fault with, until the judge has spoken."""
+"""The verdict on a snippet without errors until the judge has checked it."""
 
 _ENDED = re.compile(rf"{LEAN_ERROR}({'|'.join(Ending)}): (.*)", re.DOTALL)
-"""How the session says that its Lean came to no end."""
+"""Matches the session's message that its Lean process did not finish."""
 
 log = structlog.get_logger("snippets")
 
 
 class Workbench(Elaborator):
-    """An elaborator that also says what its process has used.
+    """An elaborator that also reports the CPU time and memory of its process.
 
-    Its process is started on the imports that Lean would read as such: a later line that begins so, in a comment
-    perhaps, is a part of the text, and of the time that the text may take.
+    Its process is started with the imports that Lean would read as imports. A later line that begins with `import`, for
+    example in a comment, is part of the text and of its time limit.
     """
 
     async def _ready(self, text: str) -> TextProcess:
@@ -73,41 +74,41 @@ class Workbench(Elaborator):
         return process
 
     def cpu_seconds(self) -> float:
-        """CPU seconds of the process; 0 without one."""
+        """CPU seconds of the process; 0 if there is none."""
         return self._process.cpu_seconds() if self._process is not None else 0.0
 
     def resident_mb(self) -> float:
-        """Resident memory of the process; 0 without one."""
+        """Resident memory of the process; 0 if there is none."""
         return self._process.resident_mb() if self._process is not None else 0.0
 
     @property
     def pid(self) -> int:
-        """Id of the process; 0 without one."""
+        """Id of the process; 0 if there is none."""
         return self._process.pid if self._process is not None else 0
 
     @property
     def live(self) -> bool:
-        """Whether there is a process that can be given work."""
+        """True if there is a process that can take work."""
         return self._process is not None and self._process.alive
 
 
 @dataclass
 class Worker:
-    """One place for a snippet, with its process."""
+    """Checks one snippet at a time in its Lean process."""
 
     lean: Workbench
     name: str = field(default_factory=lambda: str(uuid.uuid4()))
     imports: tuple[str, ...] | None = None
-    """What its process has loaded; None when it has none."""
+    """The imports that its process has loaded; None if it has no process."""
 
 
 class SnippetChecker:
-    """Used from one event loop. `stop` it in the end."""
+    """Checks snippets; for use from one event loop. Call `stop` at the end."""
 
     def __init__(
         self, toolchain: LeanToolchain, options: ReplOptions, judge: Judge, *, workers: int, queue: int
     ) -> None:
-        """`workers`: snippets at once; `queue`: snippets that may wait before others are refused."""
+        """`workers`: snippets checked in parallel; `queue`: snippets that may wait before requests are refused."""
         self._toolchain = toolchain
         self._options = options
         self._judge = judge
@@ -118,25 +119,25 @@ class SnippetChecker:
         self._waiting = 0
         self._judging = 0
         self.restarts = 0
-        """Processes that a snippet has ended."""
+        """Number of processes that a snippet has ended."""
         self._stages = metrics.histogram("snippet_stage_seconds", "Time of a snippet's stages in Lean", ["stage"])
 
     @property
     def waiting(self) -> int:
-        """Snippets that wait for a worker, and those that wait for their verdict."""
+        """Number of snippets that wait for a worker or for the judge."""
         return self._waiting + self._judging
 
     @property
     def busy(self) -> int:
-        """Workers that have a snippet."""
+        """Number of workers that have a snippet."""
         return len(self.workers) - len(self._idle)
 
     def resident_mb(self) -> float:
-        """Memory of the workers' processes."""
+        """Resident memory of all workers' processes."""
         return sum(worker.lean.resident_mb() for worker in self.workers)
 
     async def prepare(self) -> None:
-        """Have one worker load the configured header; others load it with their first snippet. Raises LeanProblem."""
+        """Load the configured header in one worker. Others load it with their first snippet. Raises LeanProblem."""
         limit = self._options.start_seconds
         async with self._worker(()) as worker:
             worker.lean.seconds, worker.imports = limit, ()
@@ -153,30 +154,30 @@ class SnippetChecker:
         self._judge.close()
 
     def admit(self) -> None:
-        """Raises QueueFull while more than `queue` snippets wait. A single request may bring more than that."""
+        """Raises QueueFull while more than `queue` snippets wait. One request may still add more snippets than that."""
         if self.waiting > self._queue:
             raise QueueFull(RETRY_SECONDS)
 
     async def check(self, snippet: Snippet) -> SnippetResult:
-        """What becomes of a snippet. Cancelled, it ends the process that it held."""
+        """Check a snippet. On cancellation, its worker's Lean process is ended."""
         if snippet.seconds <= 0:
             return timed_out(0.0, snippet.seconds)
         if len(snippet.code) > MOST_CHARACTERS:
-            return failed(0.0, f"the snippet has {len(snippet.code)} characters; at most {MOST_CHARACTERS} are checked")
+            return failed(0.0, f"the snippet has {len(snippet.code)} characters, more than {MOST_CHARACTERS}: split it")
         if snippet.code.count("sorry") > MOST_SORRIES:
-            return failed(0.0, f"the snippet says more than {MOST_SORRIES} times `sorry`")
+            return failed(0.0, f"the snippet has more than {MOST_SORRIES} `sorry`s: split it")
         try:
             async with self._worker(leading_imports(snippet.code)) as worker:
                 result = await self._answered(worker, snippet)
             return result if result.verdict is not PENDING else await self._judged(snippet, result)
-        except Exception as error:  # whatever it is, it is this snippet's alone
+        except Exception as error:  # an unexpected error must affect this snippet only
             log.exception("a snippet could not be checked")
             return failed(0.0, f"the check failed: {type(error).__name__}: {error}")
 
     # --- one snippet ------------------------------------------------------------------------------------------------
 
     async def _answered(self, worker: Worker, snippet: Snippet) -> SnippetResult:
-        """The result by what the worker says; its verdict is PENDING where that shows nothing wrong."""
+        """The result by the worker's answer. The verdict is PENDING if the answer has no error and no `sorry`."""
         started, cpu = time.monotonic(), worker.lean.cpu_seconds()
         with self._stages.labels("elaborate").time():
             answer = await self._elaborate(worker, snippet)
@@ -192,15 +193,15 @@ class SnippetChecker:
         return SnippetResult(seconds, verdict or PENDING, "", reading.with_sorry_shown(response), diagnostics)
 
     async def _judged(self, snippet: Snippet, result: SnippetResult) -> SnippetResult:
-        """The result with the judge's verdict. The worker does others' work meanwhile."""
+        """The result with the judge's verdict. Meanwhile the worker can check other snippets."""
         self._judging += 1
         try:
             with self._stages.labels("judge").time():
                 judgement = await self._judge.judge(snippet.code)
-        except NoJudgement as none:
-            if none.timeout is not None:
-                return timed_out(result.seconds + none.timeout, none.timeout, result.diagnostics)
-            return failed(result.seconds, str(none), result.diagnostics)
+        except NoJudgement as failure:
+            if failure.timeout is not None:
+                return timed_out(result.seconds + failure.timeout, failure.timeout, result.diagnostics)
+            return failed(result.seconds, str(failure), result.diagnostics)
         finally:
             self._judging -= 1
         return msgspec.structs.replace(
@@ -211,7 +212,7 @@ class SnippetChecker:
         )
 
     async def _elaborate(self, worker: Worker, snippet: Snippet) -> Answer | None:
-        """The REPL's answer; None when there was none in time."""
+        """The REPL's answer; None if it did not come in time."""
         lean, imports = worker.lean, leading_imports(snippet.code)
         if snippet.fresh:
             await lean.stop()
@@ -228,7 +229,7 @@ class SnippetChecker:
             return None
 
     def _refused(self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics) -> SnippetResult:
-        """The result where the REPL has an excuse in place of an answer."""
+        """The result when the REPL refuses the snippet instead of answering."""
         ended = _ENDED.fullmatch(refusal.message)
         if ended is None:
             verdict = Verdict(False, reason=refusal.message)
@@ -243,7 +244,7 @@ class SnippetChecker:
 
     @asynccontextmanager
     async def _worker(self, imports: tuple[str, ...]) -> AsyncIterator[Worker]:
-        """A worker of one's own: one that has loaded the imports, if such a one is idle."""
+        """Reserve an idle worker, preferably one that has loaded these imports."""
         self._waiting += 1
         try:
             await self._places.acquire()
@@ -254,5 +255,5 @@ class SnippetChecker:
         try:
             yield worker
         finally:
-            self._idle.append(worker)  # behind those that have waited longer
+            self._idle.append(worker)  # at the end, so that the worker idle for longest is taken first
             self._places.release()

@@ -1,7 +1,8 @@
-"""The judge over our verifiers: what it says comes from fresh processes and from what they compiled.
+"""Judges snippets with our verifiers: its verdicts come from fresh processes and from what they compiled.
 
-Most snippets are one theorem with a tactic proof. These are verified as the mesh's proofs are, together where several
-wait. All others, and those that are not accepted so, are verified as files: any Lean, and in words that fit the file.
+Most snippets are one theorem with a tactic proof. These are verified like proofs of the mesh, in batches if several
+wait. Other snippets, and those not accepted this way, are verified as files. A file may contain any Lean, and the
+messages then refer to its own lines and names.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import VerificationFailed, Verifier
 
 _OUT_OF_TIME, _OUT_OF_MEMORY = "not done after", "of memory"
-"""In the reason of a process that was ended by its limits (`node.lean.process.fresh`)."""
+"""Parts of the reason when a process exceeded its limits (`node.lean.process.fresh`)."""
 
 
 class FileJudge:
-    """Judges snippets. `close` it in the end."""
+    """Judges snippets. Call `close` at the end."""
 
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
-        """`at_once`: files verified side by side; `seconds` and `memory_mb`: limits of each process."""
+        """`at_once`: files verified in parallel; `seconds` and `memory_mb`: limits of each process."""
         self._seconds = seconds
         self._files = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
         self._proofs = Verifier(toolchain, at_once=max(1, at_once // 2), seconds=seconds, memory_mb=memory_mb)
@@ -35,12 +36,12 @@ class FileJudge:
             try:
                 reply = await self._proofs.verify(*proof)
             except VerificationFailed:
-                pass  # as a file it may be one all the same: with automatic implicit arguments, for example
+                pass  # it may still compile as a file, for example with automatic implicit arguments
             else:
                 seconds = reply.elapsed
                 if reply.accepted:
                     return Judgement(Verdict(True, reply.axioms), seconds=seconds)
-        # Lean had no error in it, so there is nothing to save from a file with errors.
+        # The worker found no error in the file, so the slower salvage of files with errors is not needed.
         return judgement(await self._files.verify_text(code, salvage=False), self._seconds, seconds)
 
     def close(self) -> None:
@@ -50,7 +51,7 @@ class FileJudge:
 
 
 def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgement:
-    """What a report comes to. `limit`: seconds of its processes at most; `before`: spent on the snippet already.
+    """The judgement by a report. `limit`: time limit of its processes; `before`: seconds already spent on the snippet.
 
     Raises NoJudgement.
     """

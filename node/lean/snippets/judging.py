@@ -1,4 +1,4 @@
-"""The trusted verdict on a snippet that Lean found no fault with. Its worker's word is not taken for it."""
+"""Defines the judge, which gives the trusted verdict on a snippet. The answer of a worker alone is not trusted."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ NO_THEOREM = "it states no theorem"
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict, and what its reason rests on."""
+    """A verdict with the faults that led to it."""
 
     verdict: Verdict
     faults: tuple[Fault, ...] = ()
-    """Each becomes an error message; none where a snippet just claims nothing."""
+    """Each becomes an error message. Empty for a snippet that is rejected only because it states no theorem."""
     seconds: float = 0.0
-    """Spent on it, waiting excluded."""
+    """Time of the verification without waiting."""
 
 
 class NoJudgement(Exception):
-    """There is no verdict: time or memory ran out, or the check itself failed; the text says which."""
+    """There is no verdict: time or memory ran out, or the check itself failed. The text says which."""
 
     def __init__(self, reason: str, *, timeout: float | None = None) -> None:
         super().__init__(reason)
         self.timeout = timeout
-        """The limit in seconds, if it is time that ran out."""
+        """The time limit in seconds if it was exceeded."""
 
 
 class Judge(Protocol):
-    """Says whether a text proves what it claims."""
+    """Decides whether a snippet proves what it states."""
 
     async def judge(self, code: str) -> Judgement:
-        """The judgement on a snippet. Raises NoJudgement. Cancelled, it ends its processes."""
+        """The judgement on a snippet. Raises NoJudgement. Cancellation ends its processes."""
         ...
 
     def close(self) -> None:
-        """Remove what it has on the disk."""
+        """Remove its files from the disk."""
         ...

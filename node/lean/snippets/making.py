@@ -1,4 +1,4 @@
-"""Makes a checker of snippets from its limits."""
+"""Creates a checker of snippets from its limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from node.lean.snippets.file_judge import FileJudge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 HEARTBEATS = 200_000
-"""Lean's own default of `maxHeartbeats`, which texts of others were written for."""
+"""Lean's own default of `maxHeartbeats`, for which most Lean code was written."""
 
 
 def make_checker(
@@ -24,7 +24,7 @@ def make_checker(
     verify_seconds: float,
 ) -> SnippetChecker:
     """A checker whose verdicts come from fresh processes. For the parameters see `node.serve.settings`."""
-    # Workers and verification alike: what elaborates in one must in the other.
+    # The same limit for workers and verification: a snippet that elaborates in one must elaborate in the other.
     toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={heartbeats}"))
     options = ReplOptions(heartbeats=heartbeats, memory_mb=memory_mb, start_seconds=header_seconds)
     judge = FileJudge(toolchain, at_once=workers, seconds=verify_seconds, memory_mb=memory_mb)

@@ -1,6 +1,7 @@
-"""Snippets that are one theorem with a tactic proof, behind a plain header: what most reward functions send. Pure.
+"""Recognizes snippets that are one theorem with a tactic proof behind a plain header. Pure.
 
-They can be verified as the mesh's proofs are, many together. Whatever is read here with any doubt is no such snippet.
+Most reward functions send such snippets. They can be verified like proofs of the mesh, many together. A snippet that
+cannot be read without doubt does not count as one of them.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from node.lean.text.rules import header_problem, proof_problem, statement_proble
 from node.lean.text.statement import StatementError, parse_statement
 
 MOST_CHARACTERS = 20_000
-"""Of a snippet that is verified with others: a longer one would hold them up."""
+"""Most characters of a snippet that is verified in a batch: a longer one would delay the others."""
 
 _START = re.compile(r"^(?:theorem|lemma|example)\b", re.MULTILINE)
 _HEADER_LINE = re.compile(
     r"import [\w.]+|open(?: scoped)?(?: [\w.]+)+|universe(?: \w+)+|set_option max(?:Heartbeats|RecDepth) \d+"
 )
 _OTHER_COMMANDS = {"in", "hiding", "renaming", "export", "variable", "section", "namespace"}
-"""Words in a line of a header with which it is more than that."""
+"""Words that a line of a plain header does not contain."""
 _BY = re.compile(r"\s*by(?![\w'])[ \t]*\n?")
 
 
 def single_proof(code: str) -> tuple[Theorem, str] | None:
-    """The theorem and its tactic block; None where the snippet is anything else."""
+    """The theorem and its tactic block; None if the snippet is anything else."""
     if len(code) > MOST_CHARACTERS:
         return None
     lexed = lex(code)
@@ -41,7 +42,7 @@ def single_proof(code: str) -> tuple[Theorem, str] | None:
         theorem = parse_statement(code[starts[0] : assign], header)
     except StatementError:
         return None
-    # The first tactic keeps its column, which the lines below are measured by.
+    # The first tactic keeps its column, because the indentation of the lines below is relative to it.
     column = by.end() - (code.rfind("\n", 0, by.end()) + 1)
     script = " " * column + code[by.end() :].rstrip()
     problem = header_problem(header) or statement_problem(theorem.binders, theorem.conclusion) or proof_problem(script)
@@ -49,7 +50,7 @@ def single_proof(code: str) -> tuple[Theorem, str] | None:
 
 
 def _header(code: str) -> str | None:
-    """The commands before the theorem, without comments; None where there are others than a plain header has."""
+    """The commands before the theorem without comments; None if one of them does not belong to a plain header."""
     lines = [" ".join(line.split()) for line in code.split("\n") if line.strip()]
     for line in lines:
         if not _HEADER_LINE.fullmatch(line) or not _OTHER_COMMANDS.isdisjoint(line.split()):

@@ -1,7 +1,7 @@
-"""What the REPL's answer to a snippet says, and how a verdict is written into it. Pure.
+"""Reads the REPL's answer to a snippet, and writes the judge's verdict into it. Pure.
 
-Readers of the answer go by its fields: an error message, an entry of `sorries`, a warning that says `declaration uses
-'sorry'`. Some look at one of these only. So what is not proved shows in all that they look at.
+Clients check different fields of the answer: an error message, an entry of `sorries`, or a warning `declaration uses
+'sorry'`. Some check only one of them. So a snippet that is not proved shows this in each of them.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from node.lean.snippets.snippet import Verdict
 
 _SORRY_WARNING = re.compile(r"declaration uses [`']sorry[`']")
 SORRY_WARNING = "declaration uses 'sorry'"
-"""As Lean wrote it until 4.2x. Newer ones write backticks, which many readers do not know."""
+"""The warning as Lean wrote it until 4.2x. Newer versions write backticks, which many clients do not recognize."""
 
 UNFINISHED = "the proof is not finished: it uses sorry"
-HIDDEN = "it rests on `sorry`, which does not stand in the text as such"
+HIDDEN = "the proof uses `sorry`, which does not stand in the text as such"
 
 REASON_CHARACTERS = 500
-"""Of a message of Lean's, in a reason."""
+"""Most characters of Lean's message in a reason."""
 
 Message = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that Lean lets pass, and that makes a snippet worthless as a proof."""
+    """Something that Lean accepts, but that makes a snippet invalid as a proof."""
 
     line: int
-    """From 1, in the snippet."""
+    """Line in the snippet, from 1."""
     text: str
 
 
 def with_old_spelling(response: dict[str, Any]) -> dict[str, Any]:
-    """The answer, its warnings about `sorry` spelt as every reader knows them."""
+    """The answer, with its warnings about `sorry` in the old spelling, which every client recognizes."""
     messages: list[Message] = [
         item | {"data": _SORRY_WARNING.sub(SORRY_WARNING, item["data"])} for item in response.get("messages", [])
     ]
@@ -44,7 +44,7 @@ def with_old_spelling(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def unproved(response: dict[str, Any]) -> Verdict | None:
-    """The verdict on an answer that claims no proof: an error, or `sorry`; None when there is nothing of that."""
+    """The rejection if the answer has an error or `sorry`; None if it has neither."""
     messages: list[Message] = response.get("messages", [])
     for item in messages:
         if item["severity"] == "error":
@@ -55,9 +55,10 @@ def unproved(response: dict[str, Any]) -> Verdict | None:
 
 
 def with_sorry_shown(response: dict[str, Any]) -> dict[str, Any]:
-    """The answer, such that `sorry` shows in `messages` and in `sorries` alike.
+    """The answer, changed so that `sorry` shows in both `messages` and `sorries`.
 
-    Its warning can be switched off; and one behind other syntax is no `sorry` that could be filled in: an error.
+    If the warning is switched off, it is added. A warning without an entry in `sorries` comes from a `sorry` behind
+    other syntax, which cannot be filled in: it becomes an error.
     """
     messages: list[Message] = response.get("messages", [])
     warnings = [item for item in messages if _is_sorry(item)]
@@ -72,7 +73,7 @@ def with_sorry_shown(response: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_faults(response: dict[str, Any], faults: Sequence[Fault]) -> dict[str, Any]:
-    """The answer, with each fault as an error message."""
+    """The answer with each fault as an error message."""
     if not faults:
         return response
     places = [{"line": fault.line, "column": 0} for fault in faults]

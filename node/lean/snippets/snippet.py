@@ -1,4 +1,4 @@
-"""What is asked about a snippet, and what comes back."""
+"""Defines snippets, the results of checking them, and the service that checks them."""
 
 from __future__ import annotations
 
@@ -10,73 +10,73 @@ import msgspec
 
 @dataclass(frozen=True)
 class Snippet:
-    """A text as Lean takes files; without imports of its own it stands behind the configured header."""
+    """The text of a Lean file to check. If it has no imports, the configured header precedes it."""
 
     code: str
     seconds: float
     """Wall-clock limit for its elaboration."""
     infotree: str = ""
-    """Which info trees the answer is to show, as the community REPL names them; empty: none."""
+    """The info trees to show in the answer, as the community REPL names them; empty: none."""
     fresh: bool = False
-    """Whether it is to have a Lean process that has run nothing else."""
+    """True to run it in a new Lean process."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """Whether everything that a snippet claims to prove is proved."""
+    """Whether a snippet proves everything that it states."""
 
     accepted: bool
     axioms: tuple[str, ...] = ()
-    """What its theorems rest on, all together."""
+    """The axioms that its theorems use, all together."""
     reason: str = ""
-    """Why not, for the person who reads it; empty when it is accepted."""
+    """Why it is rejected, as a text for people; empty if it is accepted."""
 
 
 class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a snippet cost, as the Kimina server tells it."""
+    """Resources that a snippet used, in the fields of the Kimina server."""
 
     repl_uuid: str = ""
-    """Names the worker."""
+    """Id of the worker."""
     cpu_max: float | None = None
-    """Per cent of one core, on average."""
+    """Average CPU use in per cent of one core."""
     memory_max: float | None = None
-    """Bytes that were resident at the end."""
+    """Resident bytes at the end."""
 
 
 class SnippetResult(msgspec.Struct, frozen=True):
-    """What became of a snippet: `response` or `error`, never both."""
+    """The result of a check: either `response` or `error`."""
 
     seconds: float
-    """Spent on it by Lean, waiting excluded."""
+    """Time that Lean spent on it, without waiting."""
     verdict: Verdict
     error: str = ""
-    """Why Lean came to no end: time, memory, or the end of its process."""
+    """Why Lean did not finish: out of time, out of memory, or its process ended."""
     response: dict[str, Any] | None = None
     """The community REPL's answer: `env`, `messages`, `sorries`, ... or `message` alone."""
     diagnostics: Diagnostics = Diagnostics()
 
 
 class QueueFull(Exception):
-    """Too many snippets wait already; ask again after `retry_after` seconds."""
+    """Too many snippets wait; the client may retry after `retry_after` seconds."""
 
     def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many snippets wait; ask again in {retry_after:g} s")
+        super().__init__(f"too many snippets wait: retry in {retry_after:g} s")
         self.retry_after = retry_after
 
 
 class SnippetService(Protocol):
-    """Whoever checks snippets: workers of this process, or lean-proxies elsewhere."""
+    """Checks snippets, with workers of this process or with lean-proxies on other machines."""
 
     @property
     def waiting(self) -> int:
-        """Snippets that wait for a worker."""
+        """Number of snippets that wait for a worker."""
         ...
 
     def admit(self) -> None:
-        """Ask before a request's snippets are checked, all at once. Raises QueueFull: none of them should be."""
+        """Raises QueueFull if no more snippets can be taken. Call it once for each request, before its first check."""
         ...
 
     async def check(self, snippet: Snippet) -> SnippetResult:
-        """What becomes of a snippet. Cancelled, it frees what the snippet held."""
+        """Check a snippet. Cancellation frees its worker."""
         ...
 
     async def stop(self) -> None:
@@ -85,11 +85,11 @@ class SnippetService(Protocol):
 
 
 def timed_out(seconds: float, limit: float, diagnostics: Diagnostics = Diagnostics()) -> SnippetResult:  # noqa: B008
-    """The result of a snippet that ran out of time. Clients look for `timed out`."""
+    """The result of a snippet that ran out of time. Clients look for the words `timed out`."""
     error = f"Lean REPL command timed out in {float(limit)} seconds"
     return SnippetResult(seconds, Verdict(False, reason=error), error, diagnostics=diagnostics)
 
 
 def failed(seconds: float, error: str, diagnostics: Diagnostics = Diagnostics()) -> SnippetResult:  # noqa: B008
-    """The result of a snippet whose check came to no end."""
+    """The result of a snippet whose check did not finish."""
     return SnippetResult(seconds, Verdict(False, reason=error), error, diagnostics=diagnostics)

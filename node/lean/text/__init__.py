@@ -1,1 +1,1 @@
-"""Lean as text, read and written without Lean: lexing, rules, headers, goals, statements, proof scripts."""
+"""Reads and writes Lean text without Lean: lexing, text rules, headers, goals, statements, proof scripts."""

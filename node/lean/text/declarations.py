@@ -1,6 +1,6 @@
-"""The declarations of a Lean file by the look of its text: names, kinds, statements, constructors. Pure.
+"""Finds the declarations of a Lean file by patterns: names, kinds, statements, constructors. Pure.
 
-This is a reading by eye, not a parser of Lean: it proposes names to try, and a wrong one costs a failed tactic.
+It does not parse Lean. It only proposes names to try, and a wrong one costs a failed tactic.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ _COMMAND = re.compile(
     re.MULTILINE,
 )
 _VALUE = re.compile(r":=|\bwhere\b|\n\s*\|")
-"""What a declaration's value begins with."""
+"""The start of a declaration's value."""
 
 _CONSTRUCTOR = re.compile(r"\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)")
 
 
 @dataclass(frozen=True)
 class Constructor:
-    """Of an inductive type."""
+    """A constructor of an inductive type."""
 
     name: str
-    """Without the type's name."""
+    """Its name without the name of the type."""
     signature: str
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a file declares."""
+    """A declaration of a file."""
 
     name: str
-    """With its namespace."""
+    """Its name with its namespace."""
     kind: str
     """Its keyword: theorem, def, inductive, ..."""
     statement: str
-    """What stands between the name and the value."""
+    """The text between the name and the value."""
     constructors: tuple[Constructor, ...] = ()
     modifiers: tuple[str, ...] = ()
     """`private`, `protected`, ..."""
     variables: tuple[str, ...] = ()
-    """What the `variable` commands say that hold for it, the outer ones first."""
+    """Binders of the `variable` commands that apply to it, outer ones first."""
 
     @property
     def is_proof(self) -> bool:
@@ -63,13 +63,13 @@ class Declaration:
 
 
 def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
-    """Everything that a text declares, in its order, and the namespace that is open at its end."""
+    """The declarations of a text, in order, and the namespace that is open at its end."""
     code = blanked(text)
-    found: list[Declaration] = []
+    result: list[Declaration] = []
     scopes: list[str] = []
-    """Names of the open namespaces; empty for sections and `mutual` blocks."""
+    """Names of the open namespaces; empty names for sections and `mutual` blocks."""
     variables: list[tuple[int, str]] = []
-    """With the number of scopes that were open at each."""
+    """Number of open scopes, and binders, of each `variable` command in effect."""
     matches = list(_COMMAND.finditer(code))
     for match, following in itertools.zip_longest(matches, matches[1:]):
         end = following.start() if following is not None else len(code)
@@ -83,8 +83,9 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
         elif match["variable"]:
             variables.append((len(scopes), " ".join(text[match.end() : end].split())))
         elif match["kind"]:
-            found.append(_declaration(text, code, match, end, [*filter(None, scopes)], [said for _, said in variables]))
-    return tuple(found), ".".join(filter(None, scopes))
+            binders = [binders for _, binders in variables]
+            result.append(_declaration(text, code, match, end, [*filter(None, scopes)], binders))
+    return tuple(result), ".".join(filter(None, scopes))
 
 
 def _declaration(
@@ -94,8 +95,8 @@ def _declaration(
     stop = next((at for at in outside_brackets(code, start, end) if _VALUE.match(code, at)), end)
     constructors: tuple[Constructor, ...] = ()
     if match["kind"] in ("inductive", "coinductive"):
-        found = _CONSTRUCTOR.finditer(code, stop, end)
-        constructors = tuple(Constructor(each.group(1), each.group(2).strip()) for each in found)
+        matches = _CONSTRUCTOR.finditer(code, stop, end)
+        constructors = tuple(Constructor(each.group(1), each.group(2).strip()) for each in matches)
     name = match["name"].removeprefix("_root_.")
     full = name if match["name"] != name else ".".join([*namespace, name])
     statement = " ".join(text[start:stop].split())

@@ -1,10 +1,9 @@
-"""Reads goals as Lean prints them, and factorises them into independent branches.
+"""Parses goals as Lean prints them, and factorises them into independent branches.
 
-Lean prints a goal as an optional line `case TAG`, its hypotheses, and `⊢ CONCLUSION`; goals are separated by blank
-lines. A metavariable prints as `?name` (or `?m.123`). A goal's tag is the name of the metavariable that the goal *is*:
-after `constructor` on `∃ n, P n` there are `case h ⊢ P ?w` and `case w ⊢ Nat`, which share `?w`. So tags are looked at
-when goals are factorised, and dropped afterwards: they depend on how a state was reached, and equal states must print
-equally.
+Lean prints a goal as an optional line `case TAG`, its hypotheses, and `⊢ CONCLUSION`. Blank lines separate goals. A
+metavariable prints as `?name` (or `?m.123`). A goal's tag is the name of the goal's own metavariable: after
+`constructor` on `∃ n, P n`, the goals `case h ⊢ P ?w` and `case w ⊢ Nat` share `?w`. So factorising uses the tags.
+Afterwards they are dropped: tags depend on how a state was reached, and equal states must have equal texts.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ _METAVARIABLE = re.compile(
     r"(?<![\w'!?.✝\])⟩»])\?"
     r"((?:m|u|_uniq)\.\d+|(?:[^\W\d]|«[^»]*»)(?:[\w'.!✝⁻⁰¹²³⁴-⁹]|«[^»]*»)*)"
 )
-"""A question mark that does not end an identifier (`get?`) or an index (`xs[i]?`), with the name behind it."""
+"""A question mark that is not the end of an identifier (`get?`) or of an index (`xs[i]?`), with the name behind it."""
 
 _SHADOW = re.compile(r"✝[⁻⁰¹²³⁴-⁹]*")
-"""Lean's mark on names that cannot be written: the metavariable `?w✝` is the goal with the tag `w`."""
+"""Lean's mark on inaccessible names. The metavariable `?w✝` is the goal with the tag `w`."""
 
 _WRAPPED = re.compile(r"\n[ \t]+")
-"""Where Lean has broken a long line. A hypothesis and the conclusion begin in the first column."""
+"""A line break that Lean inserted into a long line. Hypotheses and the conclusion begin in the first column."""
 
 ELIDED = "⋯"
-"""What Lean prints in place of a proof or of a term that is too deep: a metavariable may hide in it."""
+"""Lean prints this in place of a proof or of a term that is too deep. It may hide a metavariable."""
 
 
 def split_goals(text: str) -> list[str]:
-    """The goals of Lean's printed goals, tags included. `no goals` and the empty text have none."""
+    """Split Lean's printed goals, tags included. `no goals` and the empty text have none."""
     text = text.removeprefix("unsolved goals").strip()
     if text in ("", "no goals"):
         return []
@@ -42,7 +41,7 @@ def split_goals(text: str) -> list[str]:
 
 
 def goal_tag(goal: str) -> str | None:
-    """The case tag of a printed goal, if it shows one."""
+    """The case tag of a printed goal; None if it has none."""
     match = _TAG_LINE.match(goal)
     return match.group(1) if match else None
 
@@ -53,33 +52,32 @@ def without_tag(goal: str) -> str:
 
 
 def metavariables(goal: str) -> frozenset[str]:
-    """Names (`?w`) of the metavariables that a printed goal mentions; its tag line and strings do not count."""
+    """Names (`?w`) of the metavariables in a printed goal, without its tag line and strings."""
     return frozenset(f"?{_name(match)}" for match in _METAVARIABLE.finditer(_STRING.sub('""', without_tag(goal))))
 
 
 def normalise(state: str) -> str:
-    """The text of a state with its metavariables renamed `?m.1`, `?m.2`, ... in order of appearance, lines unbroken.
+    """The text of a state without line breaks, its metavariables renamed `?m.1`, `?m.2`, ... in order of appearance.
 
-    Lean's own names depend on case tags and on a counter, so they differ between two ways to reach one state; and with
-    the lengths of names, the places where Lean breaks long lines.
+    Lean's own names depend on case tags and on a counter, so they differ between two ways to reach the same state. The
+    lengths of names also change where Lean breaks long lines.
     """
     state = _WRAPPED.sub(" ", state)
     names: dict[str, str] = {}
 
     def rename(match: re.Match[str]) -> str:
         name = _name(match)
-        rest = match.group(1)[len(name) :]
-        return names.setdefault(name, f"?m.{len(names) + 1}") + rest
+        full_stop = match.group(1)[len(name) :]
+        return names.setdefault(name, f"?m.{len(names) + 1}") + full_stop
 
     return _METAVARIABLE.sub(rename, state)
 
 
 def factorise(goals: Sequence[str]) -> tuple[Branch, ...]:
-    """Independent branches of goals (`split_goals`: with their tags, which name natural metavariables).
+    """Independent branches of goals (from `split_goals`, with their tags, which name natural metavariables).
 
-    Goals joined by a common metavariable, directly or through other goals, stay together. Each other goal is a branch
-    of its own, in Lean's order; all joined goals make one branch, which comes last (at most one branch of a layout may
-    hold several goals, see `node.lean.text.script`).
+    All goals that share a metavariable with another goal form one branch, which comes last. Each remaining goal is a
+    separate branch, in Lean's order. At most one branch of a layout may have several goals (`node.lean.text.script`).
     """
     shared = _joined(goals)
     branches = [_branch(goals, (index,)) for index in range(len(goals)) if index not in shared]
@@ -89,12 +87,12 @@ def factorise(goals: Sequence[str]) -> tuple[Branch, ...]:
 
 
 def state_text(goals: Sequence[str]) -> str:
-    """The text of a state with these goals: what the policy reads, equal for equal states."""
+    """The text of a state with these goals, as the policy reads it. Equal states have equal texts."""
     return normalise("\n\n".join(without_tag(goal) for goal in goals))
 
 
 def may_share(state: str) -> bool:
-    """Whether goals printed like this may hold metavariables: such a goal cannot be copied."""
+    """True if goals printed like this may contain metavariables. Such a goal cannot be copied."""
     return bool(_METAVARIABLE.search(_STRING.sub('""', state))) or ELIDED in state
 
 
@@ -103,9 +101,9 @@ def _branch(goals: Sequence[str], indices: tuple[int, ...]) -> Branch:
 
 
 def _joined(goals: Sequence[str]) -> set[int]:
-    """Indices of the goals that are joined with another goal by a metavariable.
+    """Indices of the goals that share a metavariable with another goal.
 
-    Goals of the same tag are not: `apply h` calls the premises of `h : p → q → r` both `a`, and nothing mentions `?a`.
+    Goals with equal tags do not: `apply h` tags both premises of `h : p → q → r` with `a`, and no goal mentions `?a`.
     """
     own = [frozenset() if (tag := goal_tag(goal)) is None else frozenset({_SHADOW.sub("", tag)}) for goal in goals]
     tags = frozenset[str]().union(*own)
@@ -121,9 +119,9 @@ def _joined(goals: Sequence[str]) -> set[int]:
 
 
 def _mentions(goal: str, tags: Iterable[str]) -> frozenset[str]:
-    """Metavariables that a goal mentions, by the tags of goals where they are such.
+    """Metavariables that a goal mentions, replaced by the tags of goals that they may refer to.
 
-    `?p.fst` may be a metavariable of that name or a projection of `?p`: it mentions every tag that it may mean.
+    `?p.fst` may be a metavariable of that name or a projection of `?p`, so it counts for every tag that it may mean.
     """
     names: set[str] = set()
     for mention in metavariables(goal):
@@ -134,5 +132,5 @@ def _mentions(goal: str, tags: Iterable[str]) -> frozenset[str]:
 
 
 def _name(match: re.Match[str]) -> str:
-    """The metavariable's name in a match: a full stop behind it belongs to the sentence."""
+    """The metavariable's name in a match, without a full stop behind it."""
     return match.group(1).rstrip(".")

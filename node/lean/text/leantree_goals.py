@@ -1,7 +1,7 @@
-"""Goals as LeanTree writes them in JSON, to and from goals as Lean prints them. Pure.
+"""Converts goals between LeanTree's JSON and Lean's printed text. Pure.
 
-LeanTree gives each hypothesis an entry of its own (`user_name`, `type`, and `value` for a `let`); Lean prints
-neighbours of one type on one line (`p q : Prop`). Both ways together give Lean's text again.
+LeanTree has one entry for each hypothesis (`user_name`, `type`, and `value` for a `let`). Lean prints consecutive
+hypotheses of the same type on one line (`p q : Prop`). Converting to JSON and back gives Lean's text again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from node.lean.text.goals import goal_tag, split_goals, without_tag
 from node.lean.text.lexing import outside_brackets
 
 TURNSTILE = "⊢ "
-"""Begins the conclusion, in the first column."""
+"""The start of the conclusion, in the first column."""
 
 _HYPOTHESIS = re.compile(r"((?:«[^»]*»|[^\s:«»]+)(?: (?:«[^»]*»|[^\s:«»]+))*) : (.*)", re.DOTALL)
 _CONTINUED = re.compile(r"\n[ \t]+")
@@ -23,12 +23,12 @@ _BINDS = re.compile(r"\b(?:let|have|let_fun|haveI|letI)\b")
 
 
 class LeanTreeHypothesis(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One name of the local context."""
+    """One hypothesis of the local context."""
 
     type: str
     user_name: str
     value: str | None = None
-    """What it stands for, when it is a `let`."""
+    """Its value, if it is a `let`."""
 
 
 class LeanTreeGoal(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,14 +47,14 @@ def from_state(state: str) -> list[LeanTreeGoal]:
 
 
 def from_text(text: str) -> LeanTreeGoal:
-    """One printed goal. A line that is no hypothesis becomes one without a name, so that nothing is lost."""
+    """Parse one printed goal. A line that is not a hypothesis becomes one without a name, so that no text is lost."""
     context, _, conclusion = _CONTINUED.sub(" ", f"\n{without_tag(text)}").rpartition(f"\n{TURNSTILE}")
     hypotheses = [item for line in context.split("\n") if line.strip() for item in _hypotheses(line)]
     return LeanTreeGoal(conclusion.strip(), tuple(hypotheses), goal_tag(text))
 
 
 def to_text(goal: LeanTreeGoal) -> str:
-    """The goal as Lean prints it, with its tag; neighbours of one type stand on one line."""
+    """The goal as Lean prints it, with its tag. Consecutive hypotheses of the same type share a line."""
     lines = [f"case {goal.tag}"] if goal.tag else []
     return "\n".join([*lines, *_lines(goal.hypotheses), TURNSTILE + goal.type])
 
@@ -70,7 +70,7 @@ def _hypotheses(line: str) -> Iterator[LeanTreeHypothesis]:
 
 
 def _at_assignment(text: str) -> tuple[str, str | None]:
-    """`TYPE := VALUE` at the `:=` outside all brackets; no value when there is none, or when a `let` owns it."""
+    """Split `TYPE := VALUE` at the `:=` outside all brackets. The value is None if there is none or a `let` owns it."""
     position = next((at for at in outside_brackets(text) if text.startswith(" := ", at)), None)
     if position is None or _BINDS.search(text[:position]):
         return text, None

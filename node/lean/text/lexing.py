@@ -1,10 +1,10 @@
-"""Lean's lexical structure, as far as it decides where a text ends: comments, strings, brackets. No Lean needed.
+"""Scans Lean text for comments, strings and brackets, which decide where a piece of text ends. No Lean needed.
 
-A text is closed in itself when it closes every bracket, string and comment that it opens, and no other. A candidate
-that is not would swallow what stands behind it, or end what stands around it, so Lean never sees it.
+A text is balanced if it closes every bracket, string and comment that it opens, and no others. A candidate that is not
+balanced could absorb the text behind it, or end the block around it, so it is never sent to Lean.
 
-This reader does not know all of Lean's tokens: libraries add to them. Where the two could disagree, one would take for
-a string or comment what is code to the other. `ambiguity` finds such places, and a text with one is refused.
+This scanner does not know all of Lean's tokens, because libraries add more. So text that is code to the scanner may be
+a string or comment to Lean, or the other way round. `ambiguity` finds such places; texts with one are refused.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ CLOSING = {close: open_ for open_, close in OPENING.items()}
 _CHARACTER = re.compile(r"'(?:\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|[^\\'\n])'", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BORING = re.compile(r"[\w\s.,:;=<>+*∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∘∣]+")
-"""Runs of characters that begin nothing; `r` before a string is looked at from the quote."""
+"""Runs of characters that begin no comment, string or bracket. The `r` of a raw string is checked at its quote."""
 
 
 @dataclass(frozen=True)
 class Lexed:
-    """What in a text is code, and what is comment or string."""
+    """A text divided into code, comments and strings."""
 
     code: str
-    """The text with comments, strings and characters blanked (line breaks stay)."""
+    """The text with comments, strings and character literals replaced by spaces (line breaks stay)."""
     problem: str = ""
-    """Why the text is not closed in itself; empty when it is."""
+    """Why the text is not balanced; empty if it is."""
     comments: bool = False
+    """True if the text has comments."""
     bare: str = ""
-    """The text with comments blanked only, at the same places."""
+    """The text with only its comments replaced by spaces."""
     glued: bool = False
-    """A comment begins right behind a sign, with which its first characters may make another token (`<--x`)."""
+    """True if a comment directly follows an operator and may form another token with it (`<--x`)."""
     unusual: bool = False
-    """It holds an interpolated or raw string, which Lean may read differently: such a candidate runs alone."""
+    """True if it has an interpolated or raw string, which Lean may read differently. Such a candidate runs alone."""
 
 
 class _Scanner:
@@ -51,7 +52,7 @@ class _Scanner:
         self.unusual = False
 
     def run(self) -> str:
-        """Scan to the end; returns the problem, if any."""
+        """Scan to the end or to the first problem. Returns the problem; empty if there is none."""
         while self.at < len(self.text):
             match = _BORING.match(self.text, self.at)
             if match:
@@ -66,7 +67,7 @@ class _Scanner:
         return ""
 
     def special(self) -> str:
-        """One character that may begin something; returns the problem, if any."""
+        """Scan a comment, string or bracket that may begin here. Returns the problem; empty if there is none."""
         text, at = self.text, self.at
         char = text[at]
         if text.startswith("--", at):
@@ -75,7 +76,7 @@ class _Scanner:
         elif text.startswith("/-", at):
             return self.block_comment()
         elif text.startswith("-/", at):
-            return "`-/` ends a comment that was not begun"
+            return f"`-/` at character {at} ends a comment that was not opened"
         elif char == '"':
             return self.string()
         elif char == "'":
@@ -98,7 +99,7 @@ class _Scanner:
         return ""
 
     def block_comment(self) -> str:
-        """Lean's block comments nest."""
+        """Scan a block comment. Lean's block comments nest."""
         depth, position = 1, self.at + 2
         while depth:
             opened, closed = self.text.find("/-", position), self.text.find("-/", position)
@@ -132,7 +133,7 @@ class _Scanner:
         return ""
 
     def quote(self) -> None:
-        """A prime of an identifier, or a character literal."""
+        """Scan a prime of an identifier, or a character literal."""
         match = _CHARACTER.match(self.text, self.at)
         if match and not _ends_identifier(self.text[max(self.at - 1, 0) : self.at]):
             self.blank(match.end())
@@ -151,7 +152,7 @@ class _Scanner:
 
 
 _ENDS = "_'.,;()[]{}⟨⟩»\""
-"""What a comment may follow without white space: none of it makes a token with `-` or `/`."""
+"""Characters that a comment may directly follow, because they form no token with `-` or `/`."""
 
 
 def _blank(text: str) -> str:
@@ -163,7 +164,7 @@ def _ends_identifier(before: str) -> bool:
 
 
 def lex(text: str) -> Lexed:
-    """Read the lexical structure of a text."""
+    """Scan the lexical structure of a text."""
     scanner = _Scanner(text)
     problem = scanner.run()
     code, bare = "".join(scanner.code), "".join(scanner.bare)
@@ -171,7 +172,7 @@ def lex(text: str) -> Lexed:
 
 
 def outside_brackets(code: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """Positions outside all brackets between two places; none behind a bracket that closes what was not opened."""
+    """Offsets in a range that are outside all brackets. Ends at a closing bracket without an opening one."""
     depth = 0
     for position in range(start, len(code) if end is None else end):
         if code[position] in OPENING:
@@ -183,17 +184,17 @@ def outside_brackets(code: str, start: int = 0, end: int | None = None) -> Itera
 
 
 def blanked(text: str) -> str:
-    """A text with comments, strings and characters blanked, at the same places, whatever else is wrong with it."""
+    """A text with comments, strings and character literals replaced by spaces, even if it is not balanced."""
     return "".join(_scanned(text).code)
 
 
 def uncommented(text: str) -> str:
-    """A text with comments blanked only, at the same places, whatever else is wrong with it."""
+    """A text with only its comments replaced by spaces, even if it is not balanced."""
     return "".join(_scanned(text).bare)
 
 
 def _scanned(text: str) -> _Scanner:
-    """The text read to its end; what is wrong with it counts as code."""
+    """Scan a text to its end. Unbalanced parts count as code."""
     scanner = _Scanner(text)
     while scanner.run() and scanner.at < len(text):
         scanner.keep(scanner.at + 1)
@@ -203,19 +204,19 @@ def _scanned(text: str) -> _Scanner:
 
 _PLAIN_STRING = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")
 _UNCLEAR = (
-    (re.compile(r"--|/-|-/"), "looks like a comment, and is none to Lean or is one to it alone"),
-    (re.compile(r"«[^»]*[\"'()\[\]{}⟨⟩\n][^»]*»|'«|«'"), "is a name with signs in it that Lean may read otherwise"),
-    (re.compile(r"'[()\[\]{}⟨⟩⦃⦄⟦⟧⟪⟫⌊⌋⌈⌉]'"), "is a bracket to one reader, and a character to another"),
-    (re.compile(r'"'), "belongs to a string that is not plain: it may hold code, or end elsewhere for Lean"),
+    (re.compile(r"--|/-|-/"), "looks like a comment, but Lean may read it differently"),
+    (re.compile(r"«[^»]*[\"'()\[\]{}⟨⟩\n][^»]*»|'«|«'"), "is a name with characters that Lean may read differently"),
+    (re.compile(r"'[()\[\]{}⟨⟩⦃⦄⟦⟧⟪⟫⌊⌋⌈⌉]'"), "may be a bracket or a character literal to Lean"),
+    (re.compile(r'"'), "belongs to a string that is not plain: to Lean, it may contain code or end elsewhere"),
 )
 
 
 def ambiguity(bare: str) -> str:
-    """What in a text without comments Lean may read otherwise than this reader; empty when there is nothing.
+    """The first place in a text without comments that Lean may read differently; empty if there is none.
 
-    Strings stay clear when nothing before the quote changes their kind, and no escape, brace or quote is in them.
+    A string is plain if no character before its quote changes its kind, and it has no escape, brace or quote.
     """
-    # Without plain strings, which are found from the left as both readers do: no quote before them is left over.
+    # Remove plain strings first, from the left as Lean reads them, so that every remaining quote is a doubtful one.
     rest = _PLAIN_STRING.sub(lambda match: " " * len(match.group()) if _clear(match.group()) else match.group(), bare)
     for pattern, meaning in _UNCLEAR:
         if match := pattern.search(rest):

@@ -1,4 +1,4 @@
-"""Where `sorry` stands in a text. Pure."""
+"""Finds every `sorry` in a text. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from node.lean.text.lexing import blanked
 _SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?]|\.[^\W\d])")
 _QUOTED_NAME = re.compile(r"«[^»\n]*»")
 _MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
-"""What stands before a tactic that runs more than once: its `sorry` has no one place to be filled in."""
+"""The text before a tactic that runs more than once. A `sorry` in such a tactic has no single goal."""
 
 
 _LOOK_BACK = 200
-"""Characters before a `sorry` among which such a tactic is looked for: a file may have hundreds of them."""
+"""Number of characters before a `sorry` that are searched for such text. A file may have hundreds of `sorry`s."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class Mention:
 
     start: int
     many: bool
-    """It may run more than once."""
+    """True if it may run more than once."""
 
     @property
     def end(self) -> int:
         return self.start + len("sorry")
 
     def moved(self, by: int) -> Mention:
-        """The same in a text that has so many characters before this one."""
+        """The same mention, in a text with `by` more characters before it."""
         return Mention(self.start + by, self.many)
 
 
 def mentions(text: str) -> list[Mention]:
-    """Every `sorry` of a text, outside comments, strings and names in guillemets."""
+    """Every `sorry` of a text outside comments, strings and names in guillemets."""
     code = _QUOTED_NAME.sub(lambda match: "x" * len(match.group()), blanked(text))
     return [
         Mention(match.start(), bool(_MANY_TIMES.search(code[max(0, match.start() - _LOOK_BACK) : match.start()])))

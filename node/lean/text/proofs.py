@@ -1,7 +1,7 @@
-"""Finds the proof in a text that holds more than it: the block of tactics of a declaration. Pure.
+"""Extracts the proof from a text: the tactic block of a declaration. Pure.
 
-This is a reading by eye. What is taken for the proof is tried on a statement of ours, so a wrong reading is a proof
-that fails.
+It goes by patterns and does not parse Lean. The extracted proof is checked against a known statement, so a wrong
+reading only makes the proof fail.
 """
 
 from __future__ import annotations
@@ -24,32 +24,35 @@ _OPENING = re.compile(r"\s*(?::=\s*)?by\b")
 
 
 class NoProof(ValueError):
-    """There is no proof in a text; the words say why."""
+    """There is no proof in a text. The message says why."""
 
 
 def block_of(text: str, name: str = "") -> str:
-    """The tactic block of a proof: the text itself, or the one behind `:= by` of the declaration in it that has the
-    name, or else of the last one. A proof that is a term becomes `exact (TERM)`. Raises NoProof."""
+    """The tactic block of a proof. Raises NoProof.
+
+    If the text contains declarations, the block is taken from the one with this name, or else from the last one. If it
+    contains none, the whole text is the block. A term proof becomes `exact (TERM)`.
+    """
     code = blanked(text)
-    found = list(_DECLARATION.finditer(code))
-    if not found:
+    declarations = list(_DECLARATION.finditer(code))
+    if not declarations:
         opening = _OPENING.match(code)
         return _block(text, opening.end() if opening else 0) if code.strip() else _none("it is empty")
-    mine = next((each for each in found if name and each[1] == name), found[-1])
-    following = _NEXT_COMMAND.search(code, mine.end())
+    declaration = next((each for each in declarations if name and each[1] == name), declarations[-1])
+    following = _NEXT_COMMAND.search(code, declaration.end())
     end = following.start() if following else len(code)
-    outside = list(outside_brackets(code, mine.end(), end))
+    outside = list(outside_brackets(code, declaration.end(), end))
     if by := next((match for at in outside if (match := _BY.match(code, at, end))), None):
         return _block(text[:end], by.end())
     value = next((at for at in outside if code.startswith(":=", at)), None)
     if value is None or not code[value + 2 : end].strip():
-        return _none(f"nothing stands behind the statement of `{mine[1] or 'example'}`")
+        return _none(f"nothing stands behind the statement of `{declaration[1] or 'example'}`")
     term = text[value + 2 : end].strip()
     return f"exact ({term})"
 
 
 def _block(text: str, start: int = 0) -> str:
-    """The text from a position on, as a block: a first line that stands behind something has the column there."""
+    """The text from a position on, as a dedented block. Its first line counts with the column of that position."""
     column = start - (text.rfind("\n", 0, start) + 1)
     block = textwrap.dedent(" " * column + text[start:]).strip("\n").rstrip()
     return block if block.strip() else _none("nothing stands behind `by`")

@@ -1,7 +1,8 @@
-"""Text rules: what a tactic, a proof, a statement or a header may not contain, whatever Lean would make of it. Pure.
+"""Text rules: refuse tactics, proofs, statements and headers with forbidden content before Lean sees them. Pure.
 
-They refuse what could change the environment, switch checks off, search libraries, or end the tactic block. They are
-not what makes a proof sound: `node.lean.verify` is (fresh processes, the statement compiled apart, the axioms).
+They refuse text that could change the environment, switch off checks, search libraries, or end the tactic block. The
+soundness of a proof does not rest on them but on `node.lean.verify` (fresh processes, the statement compiled
+separately, the axioms listed).
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import unicodedata
 from node.lean.text.lexing import Lexed, ambiguity, lex
 
 MAX_TACTIC_BYTES = 8 * 1024
-"""A tactic is a line or a few; the longest of Mathlib's are about 4 KB."""
+"""Size limit of a tactic. Most have one or a few lines; Mathlib's longest have about 4 KB."""
 
 MAX_PROOF_BYTES = 128 * 1024
-"""A proof travels in one message of at most 512 KiB, with its statement."""
+"""Size limit of a proof. It is sent with its statement in one message of at most 512 KiB."""
 
 _COMMANDS = """
 axiom macro macro_rules elab elab_rules syntax notation notation3 infix infixl infixr prefix postfix declare_syntax_cat
@@ -36,7 +37,7 @@ _REASONS = {
         implemented_by extern csimp IO BaseIO EIO
     """,
     "it searches the library": "library_search suggest hint polyrith says observe propose",
-    "it searches by itself": "solve_by_elim apply_assumption apply_rules symm_saturate slim_check plausible",
+    "it starts a proof search": "solve_by_elim apply_assumption apply_rules symm_saturate slim_check plausible",
 }
 
 _FORBIDDEN = {word: reason for reason, words in _REASONS.items() for word in words.split()}
@@ -45,14 +46,15 @@ _BEGINNINGS = {
     "it runs code while Lean elaborates": re.compile(r"run_\w+|unsafe\w*|dbg\w+"),
     "it trusts the compiler": re.compile(r"native_\w+|(?:of)?[rR]educe(?:Bool|Nat)\w*"),
 }
-"""Families of names, by the reason against them: Mathlib has `run_tacq`, Lean `unsafeBaseIO`, and both may add more."""
+"""Patterns for families of names, by the reason to forbid them. Mathlib has `run_tacq` and Lean has `unsafeBaseIO`; new
+versions may add more."""
 
 _SEARCHING = """
 exact apply rw rewrite simp simp_all simp_arith simpa dsimp aesop grind try decide omega rfl norm_num observe show_term
 solve_by_elim rw_search canonical duper hammer auto assumption positivity linarith refine have conv calc congr gcongr
 unfold intro intros fun_prop bound nlinarith tauto
 """
-"""Tactics that search or suggest when a question mark stands behind them."""
+"""Tactics that search or suggest if a question mark follows them."""
 
 _WORDS = re.compile(r"[^\W\d][\w']*[?%!]*")
 _SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
@@ -62,12 +64,12 @@ _LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕԁһոցԛԝмткᴀᴄᴅᴇᴏɑıοαεινκρτυχѵ",
     "aeopcyxijsdhngqwmtkacdeoaioaeivkptuxv",
 )
-"""Cyrillic, Greek and phonetic letters that look like Latin ones: Lean reads another name in `ѕоrry` than in `sorry`, a
-person does not."""
+"""Cyrillic, Greek and phonetic letters that look like Latin ones. To Lean, `ѕоrry` and `sorry` are different names; to
+people, they look the same."""
 
 
 def tactic_problem(tactic: str) -> str:
-    """Why a candidate tactic is refused; empty when it is not. Comments are refused too: a policy needs none."""
+    """Why a candidate tactic is refused; empty if it is not. Comments are refused too, because a policy needs none."""
     if not tactic.strip():
         return "an empty tactic"
     problem = _characters(tactic, MAX_TACTIC_BYTES, "a tactic")
@@ -82,9 +84,9 @@ def tactic_problem(tactic: str) -> str:
 
 
 def proof_problem(script: str) -> str:
-    """Why the text of a proof (the tactic block behind `:= by`) is refused; empty when it is not.
+    """Why the text of a proof (the tactic block behind `:= by`) is refused; empty if it is not.
 
-    The rules read the text without its comments (`Lexed.bare`), so Lean may be shown only that.
+    The rules check the text without its comments (`Lexed.bare`), so only that text may be sent to Lean.
     """
     if not script.strip():
         return "an empty proof"
@@ -93,14 +95,14 @@ def proof_problem(script: str) -> str:
         return problem
     lexed = lex(script)
     if lexed.problem:
-        return f"the proof is not closed in itself: {lexed.problem}"
+        return f"the proof has an unmatched bracket, quote or comment: {lexed.problem}"
     return (
         _words(lexed) or ambiguity(lexed.bare) or ("" if lexed.bare.strip() else "an empty proof: nothing but comments")
     )
 
 
 def statement_problem(binders: str, conclusion: str) -> str:
-    """Why the text of a statement is refused; empty when it is not. It must be binders and one term."""
+    """Why the text of a statement is refused; empty if it is not. It must be binders and one term."""
     for name, text in (("the binders", binders), ("the conclusion", conclusion)):
         problem = _characters(text, MAX_PROOF_BYTES, "a statement") if text else ""
         lexed = lex(text)
@@ -116,26 +118,26 @@ def statement_problem(binders: str, conclusion: str) -> str:
             return f"{name}: {problem}"
     outside = _outside_brackets(lex(binders).code)
     if not re.fullmatch(r"[\w\s'✝.«»_]*", outside):
-        return f"the binders hold more than binders: {outside.strip()[:60]!r}"
+        return f"the binders contain more than binders: {outside.strip()[:60]!r}"
     return ""
 
 
 _CHECKS_OFF = re.compile(
     r"(?:debug|bootstrap|compiler|internal|interpreter)\..*|.*[sS]kipKernelTC.*|.*(?:Sorry|sorry).*"
 )
-"""Options that switch checks off, or let the elaborator leave proofs out."""
+"""Names of options that switch off checks, or let the elaborator skip proofs."""
 
 
 def switches_checks_off(option: str) -> bool:
-    """Whether an option of this name has no place before a proof."""
+    """True if an option of this name must not be set before a proof."""
     return bool(_CHECKS_OFF.fullmatch(_folded(option).replace("«", "").replace("»", "")))
 
 
 def header_problem(header: str) -> str:
-    """Why the header of a theorem is refused; empty when it is not.
+    """Why the header of a theorem is refused; empty if it is not.
 
-    A header belongs to the statement: it decides what the statement means. But it stands before the proof as well, so
-    it must not switch off checks of proofs, nor run code. It may declare an axiom: a proof with it is rejected later.
+    A header decides what the statement means. But it also stands before the proof, so it must not switch off checks of
+    proofs or run code. It may declare an axiom: verification rejects a proof that uses it.
     """
     problem = _characters(header, MAX_PROOF_BYTES, "a header") if header else ""
     lexed = lex(header)
@@ -143,11 +145,11 @@ def header_problem(header: str) -> str:
         return f"the header: {problem or lexed.problem}"
     for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
         if switches_checks_off(match.group(1)):
-            return f"the header: the option `{match.group(1)}` has no place there: it would switch a check off"
+            return f"the header: the option `{match.group(1)}` is not allowed: it would switch off a check"
     for text in (lexed.code, _folded(lexed.code)):
         for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
             if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
-                return f"the header: `{word}` has no place there: it runs code or changes what Lean does"
+                return f"the header: `{word}` is not allowed: it runs code or changes what Lean does"
     return ""
 
 
@@ -157,7 +159,7 @@ extern simproc by_elab eval% add_decl_doc register_option
 """
 
 _HEADER_WORDS = set(_RUNS_CODE.split())
-"""Words that have no place in a header."""
+"""Words that are not allowed in a header."""
 
 HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
 """Words that would begin a second command in a line of a header, or end the first one early."""
@@ -165,7 +167,7 @@ HEADER_STOPS = (set(_COMMANDS.split()) | {"in"}) - {"scoped"}
 _STATEMENT_WORDS = set(_COMMANDS.split()) | {"sorry", "admit", "sorryAx"}
 
 _STATEMENT_REASONS = {"it runs code while Lean elaborates", "it trusts the compiler"}
-"""Reasons that keep a word out of statements, too."""
+"""Words that are forbidden for these reasons are forbidden in statements, too."""
 
 
 def _outside_brackets(code: str) -> str:
@@ -182,20 +184,20 @@ def _outside_brackets(code: str) -> str:
 
 
 def _characters(text: str, max_bytes: int, kind: str) -> str:
-    """Why a text's size or characters are refused; empty when they are not. `kind`: what the text is, with article."""
+    """Why a text's size or characters are refused; empty if they are not. `kind`: kind of text, with an article."""
     size = len(text.encode("utf-8", errors="surrogatepass"))
     if size > max_bytes:
-        return f"{kind} of {size} bytes; at most {max_bytes} are allowed"
+        return f"{kind} of {size} bytes is too long: at most {max_bytes} are allowed"
     for position, char in enumerate(text):
         if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
-            return f"the character U+{ord(char):04X} at position {position} cannot be seen, and is not allowed"
+            return f"the character U+{ord(char):04X} at position {position} is not allowed: it cannot be seen"
     return ""
 
 
 def _words(lexed: Lexed) -> str:
-    """The first forbidden word in code, or word that looks like one, with the reason; empty when there is none."""
+    """The first forbidden word in code, or word that looks like one, with the reason; empty if there is none."""
     plain = lexed.code.replace("«", " ").replace("»", " ")
-    for text, look in ((plain, ""), (_folded(plain), " (by its look)")):
+    for text, look in ((plain, ""), (_folded(plain), " (in look-alike letters)")):
         for word in _WORDS.findall(text):
             for part in word.split("."):
                 if reason := _reason(part) or _reason(part.rstrip("?!")):
@@ -206,16 +208,16 @@ def _words(lexed: Lexed) -> str:
         return f"`{match.group()}...` is not allowed: a command has no place in a tactic"
     if "@[" in plain:
         return "`@[` is not allowed: an attribute has no place in a tactic"
-    return "`proofmesh` names are the prover's own" if "proofmesh copy" in plain else ""
+    return "`proofmesh copy` is not allowed: the prover uses it for its own names" if "proofmesh copy" in plain else ""
 
 
 def _reason(word: str) -> str:
-    """Why a word is forbidden; empty when it is not."""
+    """Why a word is forbidden; empty if it is not."""
     if word in _FORBIDDEN:
         return _FORBIDDEN[word]
     return next((reason for reason, words in _BEGINNINGS.items() if words.fullmatch(word)), "")
 
 
 def _folded(text: str) -> str:
-    """The text as it looks: compatibility forms and look-alike letters as plain letters."""
+    """The text with compatibility forms and look-alike letters replaced by the plain letters that they look like."""
     return unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)

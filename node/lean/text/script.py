@@ -1,9 +1,9 @@
 """Writes paths and finished proofs as Lean tactic scripts.
 
-One of several independent goals is worked on inside a bullet. Goals that share a metavariable cannot be split by
-bullets: they stay together and are worked on last, at the level of the tactic that made them, when every other goal
-has been closed. Lean's bullets focus on the first goal, so `rotate_left` brings each bulleted goal to the front;
-with a plain layout it is never needed.
+If a tactic leaves several independent goals, each is proved inside a bullet. Goals that share a metavariable cannot be
+split by bullets. They stay together and are proved last, at the level of the tactic that created them, after all other
+goals are closed. Lean's bullets focus on the first goal, so `rotate_left` brings each bulleted goal to the front. A
+plain layout never needs it.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from common.lean import Layout, ProofTree, Step
 INDENT = "  "
 
 MOST_NESTED = 1000
-"""Bullets within bullets: the text grows with the square of this, to a million characters of indentation."""
+"""Most levels of nested bullets. The text grows with the square of it, to a million characters of indentation."""
 
 ELSEWHERE = -1
-"""In place of a depth: a branch that the path does not follow."""
+"""Stands for a branch that the path does not follow, in place of a depth."""
 
 N = TypeVar("N")
 
 Below = tuple[Layout, Sequence[N]]
-"""The layout of what a tactic left, and the nodes of its branches; no nodes: it closed its goal."""
+"""The layout of the goals that a tactic left, and the nodes of its branches; no nodes if it closed its goal."""
 
 _OPEN_ENDED = re.compile(r"\bcalc\b")
-"""A `calc` takes the lines below it for more steps, bullets included: so it stands in parentheses."""
+"""A `calc` reads the lines below it, including bullets, as further steps. So it is put in parentheses."""
 
 
 def indent_tactic(tactic: str, prefix: str) -> list[str]:
-    """Lines of a tactic under `prefix`: the first line starts there, the others keep their indentation relative to
-    it."""
+    """Lines of a tactic at the indentation `prefix`. Further lines keep their indentation relative to the first."""
     text = tactic.strip("\n")
     if _OPEN_ENDED.search(text):
         text = "(" + text.replace("\n", "\n ") + "\n)"
@@ -41,8 +40,8 @@ def indent_tactic(tactic: str, prefix: str) -> list[str]:
 
 
 def _parts(layout: Layout, prefix: str) -> list[str | tuple[int, str, bool]]:
-    """What stands below a tactic that left these branches, in order: lines, and branches as (number, indentation,
-    whether it begins with a bullet)."""
+    """The lines and branches below a tactic that left these branches, in order. A branch is a tuple (number,
+    indentation, True if it begins with a bullet)."""
     if len(layout) == 1:
         return [(0, prefix, False)]
     goals = sorted(goal for branch in layout for goal in branch)
@@ -74,8 +73,8 @@ def _parts(layout: Layout, prefix: str) -> list[str | tuple[int, str, bool]]:
 def _write(root: N, prefix: str, own: Callable[[N, str], list[str]], below: Callable[[N], Below[N]]) -> list[str]:
     """All lines of a tree of tactics: a node's `own` lines at an indentation, then those of the nodes `below` it.
 
-    Without recursion, so that a proof may be as deep as it is long. Raises ValueError when its bullets nest so deeply
-    that the text would be mostly indentation.
+    Not recursive, so a proof may be as deep as it is long. Raises ValueError if bullets nest too deeply, because the
+    text would be mostly indentation.
     """
     lines: list[str] = []
     todo: list[str | tuple[N, str, bool]] = [(root, prefix, False)]
@@ -86,9 +85,9 @@ def _write(root: N, prefix: str, own: Callable[[N, str], list[str]], below: Call
             continue
         node, prefix, bullet = item
         if len(prefix) > MOST_NESTED * len(INDENT):
-            raise ValueError(f"its bullets are nested deeper than {MOST_NESTED} levels")
-        first, *others = own(node, prefix)
-        lines += [prefix[: -len(INDENT)] + "· " + first[len(prefix) :] if bullet else first, *others]
+            raise ValueError(f"the proof's bullets are nested deeper than {MOST_NESTED} levels")
+        first, *further = own(node, prefix)
+        lines += [prefix[: -len(INDENT)] + "· " + first[len(prefix) :] if bullet else first, *further]
         layout, children = below(node)
         for part in reversed(_parts(layout, prefix) if children else []):
             if isinstance(part, str):
@@ -102,11 +101,10 @@ def _write(root: N, prefix: str, own: Callable[[N, str], list[str]], below: Call
 
 
 def path_lines(path: Sequence[Step], hole: Callable[[str], list[str]], prefix: str = INDENT) -> list[str]:
-    """The script that leads to a state: every step's tactic, `· sorry` for branches not followed, `hole` where the
-    path ends.
+    """The script that leads to a state: the tactic of each step, and `· sorry` for branches that are not followed.
 
-    `hole(prefix)` returns the lines to put at the end of the path, at that indentation; it must return at least one
-    line. Raises ValueError; see `_write`.
+    `hole(prefix)` returns the lines for the end of the path at that indentation, at least one. Raises ValueError; see
+    `_write`.
     """
 
     def own(depth: int, prefix: str) -> list[str]:
@@ -126,7 +124,7 @@ def path_lines(path: Sequence[Step], hole: Callable[[str], list[str]], prefix: s
 def proof_lines(proof: ProofTree, prefix: str = INDENT) -> list[str]:
     """A finished proof as the lines of one tactic block.
 
-    Raises ValueError: see `_write`, and a layout that cannot be.
+    Raises ValueError if bullets nest too deeply (`_write`) or a layout is invalid.
     """
     return _write(
         proof,

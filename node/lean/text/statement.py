@@ -1,7 +1,6 @@
-"""Statements of theorems as text: reads one into a `Theorem` (name, binders, conclusion), and writes it for Lean.
+"""Parses the text of a statement into a `Theorem` (name, binders, conclusion), and writes it for Lean.
 
-Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Whether it type-checks is
-Lean's to say.
+Only the shape is checked here (one theorem, balanced brackets, a colon at depth zero). Lean checks the types.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from common.lean import Theorem
 
 _KEYWORD = re.compile(r"\s*(theorem|lemma|example)\b")
 NAME = r"(?:«[^»\n]*»|[^\s(){}\[\]⦃⦄:«»])+"
-"""A name, as a pattern: with parts in guillemets, which may hold anything."""
+"""Pattern of a name. Components in guillemets may contain any characters."""
 _NAME = re.compile(rf"\s*({NAME})")
 _PROOF = re.compile(r":=\s*(by\s*)?(sorry\s*)?$")
 _OTHER_PROOF = re.compile(r":=\s*by\b")
@@ -25,7 +24,7 @@ BY_COLUMN = len("  : Prop) := ")
 
 
 class StatementError(ValueError):
-    """The text is not one theorem statement; the message says what is wrong with it and where."""
+    """The text is not one theorem statement. The message says what is wrong and where."""
 
 
 def parse_statement(text: str, header: str = "") -> Theorem:
@@ -35,7 +34,7 @@ def parse_statement(text: str, header: str = "") -> Theorem:
     """
     keyword = _KEYWORD.match(text)
     if keyword is None:
-        raise StatementError(f"a statement begins with `theorem NAME`; this begins with {text.strip()[:30]!r}")
+        raise StatementError(f"a statement begins with `theorem NAME`, but this one with {text.strip()[:30]!r}")
     body = _PROOF.sub("", text[keyword.end() :].strip()).strip()
     if keyword.group(1) == "example":
         name = "t"
@@ -47,9 +46,9 @@ def parse_statement(text: str, header: str = "") -> Theorem:
     colon = _top_level_colon(body)
     binders, conclusion = body[:colon].strip(), body[colon + 1 :].strip()
     if _OTHER_PROOF.search(conclusion):
-        raise StatementError("a proof stands behind the statement: leave it out here; `proofmesh verify` checks proofs")
+        raise StatementError("a proof stands behind the statement: remove it (`proofmesh verify` checks proofs)")
     if not conclusion:
-        raise StatementError("nothing stands after the colon: the statement has no conclusion")
+        raise StatementError("the statement has no conclusion: nothing stands after the colon")
     return Theorem(name, binders, conclusion, header)
 
 
@@ -71,10 +70,10 @@ def _top_level_colon(text: str) -> int:
 
 
 def statement_lines(keyword: str, theorem: Theorem) -> list[str]:
-    """`KEYWORD BINDERS : (CONCLUSION : Prop) := by`, line by line.
+    """The lines of `KEYWORD BINDERS : (CONCLUSION : Prop) := by`.
 
-    The parentheses keep a conclusion from going on behind its end. `: Prop` is there because `example` would prove any
-    type.
+    The parentheses keep the text of a conclusion from reaching beyond its end. `: Prop` is needed because `example`
+    accepts any type.
     """
     binders = f" {theorem.binders.strip()}" if theorem.binders.strip() else ""
     return [*f"{keyword}{binders} : ({theorem.conclusion.strip()}".split("\n"), "  : Prop) := by"]

@@ -1,1 +1,1 @@
-"""Data extraction: what every tactic of a Lean file does, from the info trees that any Lean prints by itself."""
+"""Data extraction: records what each tactic of a Lean file does, from the info trees that any Lean can print."""

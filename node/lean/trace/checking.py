@@ -1,6 +1,6 @@
-"""Writes split proofs into a copy of their file, so that Lean can say whether they hold, and with which states. Pure.
+"""Writes split proofs into a copy of their file, so that Lean can check them and show their states. Pure.
 
-The copy stands in the same context: imports, variables, namespaces, private declarations are those of the original.
+The copy has the same imports, variables, namespaces and private declarations as the original.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from node.lean.trace.tree import proof_tree
 
 @dataclass(frozen=True)
 class BlockPlace:
-    """One block of a file: number of the declaration, number of the block in it."""
+    """One block of a file: index of the declaration, and index of the block in it."""
 
     declaration: int
     block: int
@@ -28,14 +28,14 @@ class BlockPlace:
 
 @dataclass(frozen=True)
 class Copy:
-    """A file with split proofs in place of its own, which shows the info trees of these declarations only."""
+    """A file with split proofs in place of the original ones. Lean prints info trees only for these declarations."""
 
     source: LeanSource
     begins: dict[int, int]
-    """Character offset at which each of the declarations begins, by number."""
+    """Character offset of each of these declarations, by index."""
 
     def find(self, declarations: Sequence[Declaration], number: int) -> Declaration | None:
-        """A declaration of the original among those that Lean found in the copy."""
+        """The copy's declaration for a declaration of the original; None if Lean reports none."""
         begin = self.source.position(self.begins[number])
         return next((each for each in declarations if each.command.start == begin), None)
 
@@ -46,7 +46,7 @@ SHOW, HIDE = (f"set_option trace.Elab.info {value}\n" for value in ("true", "fal
 def rewritten(
     source: LeanSource, declarations: Sequence[Declaration], blocks: Mapping[BlockPlace, TracedBlock]
 ) -> Copy:
-    """The file with the steps of these blocks in place of their tactics."""
+    """The file with the tactics of these blocks replaced by their steps."""
     parts: list[str] = []
     begins: dict[int, int] = {}
     at = length = 0
@@ -57,8 +57,9 @@ def rewritten(
         begins[number] = length
         at = source.offset(command.start)
         written = len(parts)
-        mine = [block for place, block in blocks.items() if place.declaration == number]
-        for block in sorted(mine, key=lambda block: block.start):
+        # Turn info trees on and off around each command, because those of the whole file would be large.
+        replacements = [block for place, block in blocks.items() if place.declaration == number]
+        for block in sorted(replacements, key=lambda block: block.start):
             parts += [source.text[at : source.offset(block.start)], _script(source, block.start, block.steps)]
             at = source.offset(block.end)
         parts += [source.text[at : source.offset(command.end)], "\n", HIDE]
@@ -68,7 +69,7 @@ def rewritten(
 
 
 def _script(source: LeanSource, start: Position, steps: Sequence[TracedStep]) -> str:
-    """`by` and the steps below it, deeper than the line that it stands in."""
+    """`by` and the steps below it, indented deeper than the line of the `by`."""
     begin = source.offset((start[0], 0))
     line = source.text[begin : source.offset(start)]
     prefix = " " * (len(line) - len(line.lstrip(" "))) + INDENT
@@ -76,7 +77,7 @@ def _script(source: LeanSource, start: Position, steps: Sequence[TracedStep]) ->
 
 
 def agreed(split: TracedBlock, reread: TracedBlock) -> TracedBlock | None:
-    """The block with the states that Lean shows for the split proof; None when that is not the proof asked for."""
+    """The block with the states that Lean shows for the split proof; None if Lean's proof has different steps."""
     if reread.problem or len(split.steps) != len(reread.steps):
         return None
     pairs = list(zip(split.steps, reread.steps, strict=True))

@@ -1,4 +1,4 @@
-"""Repositories named `URL@COMMIT`, cloned by git into the cache: one commit of each, whole or not at all."""
+"""Clones repositories given as `URL@COMMIT` into the cache: one commit each, completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ from common.cache import cache_directory
 from node.lean.trace.worktrees import NoSource, changed
 
 FETCH_SECONDS = 1800.0
-"""For one fetch: one commit of Mathlib is 100 MB."""
+"""Time limit of one git command. One commit of Mathlib has 100 MB."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART_OF_COMMIT = re.compile(r"[0-9a-f]{7,63}")
 _REPOSITORY = re.compile(r"(https?|ssh|git)://[^/\s]+/\S+|file:///\S+|[\w.-]+@[\w.-]+:\S+")
-"""A URL with a path: what stands before the `@` of `https://NAME@HOST/PATH` is none."""
+"""A URL with a path. So `https://NAME` in `https://NAME@HOST/PATH` is not taken for a URL."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]+@")
 
 _QUIET = {
-    "GIT_TERMINAL_PROMPT": "0",  # a password that nobody is there to type
+    "GIT_TERMINAL_PROMPT": "0",  # fail instead of asking for a password
     "GIT_ASKPASS": "true",
     "GIT_SSH_COMMAND": "ssh -o BatchMode=yes -o ConnectTimeout=20",
-    "GIT_LFS_SKIP_SMUDGE": "1",  # Lean sources are no large files
+    "GIT_LFS_SKIP_SMUDGE": "1",  # Lean sources need no large files
 }
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A commit of a repository elsewhere."""
+    """A commit of a repository."""
 
     url: str
-    """As git takes it: https://, ssh://, git@HOST:PATH, file://, or a local folder."""
+    """URL for git: https://, ssh://, git@HOST:PATH, file://, or a local folder."""
     commit: str
-    """A whole commit id, a branch, or a tag."""
+    """A full commit id, a branch, or a tag."""
 
     def __str__(self) -> str:
         return f"{without_credentials(self.url)}@{self.commit}"
 
 
 def remote_of(text: str) -> Remote | None:
-    """What `URL@COMMIT` means; None for a path. Raises NoSource for a URL without a commit."""
+    """Parse `URL@COMMIT`; None for a path. Raises NoSource for a URL without a commit."""
     if Path(text).exists():
         return None
     url, at, commit = text.rpartition("@")
     local = bool(at) and Path(url).is_dir()
     if local or _REPOSITORY.fullmatch(url):
         if not commit or commit.startswith("-"):
-            raise NoSource(f"{text}: name a commit behind the @: {url}@COMMIT")
+            raise NoSource(f"{text}: no commit behind the @: pass {url}@COMMIT")
         return Remote(str(Path(url).absolute()) if local else url, commit)
     if _REPOSITORY.fullmatch(text):
-        raise NoSource(f"{text}: name the commit, too: {text}@COMMIT (all 40 characters, or a branch or tag)")
+        raise NoSource(f"{text}: no commit given: pass {text}@COMMIT (all 40 characters, or a branch or tag)")
     return None
 
 
 def without_credentials(url: str) -> str:
-    """A URL without user name and password, for records and messages."""
+    """The URL without user name and password, for records and messages."""
     return _CREDENTIALS.sub("", url)
 
 
 def clone(remote: Remote, folder: Path | None = None) -> Path:
-    """The folder that holds this commit of a repository; cloned if it is not there yet. Raises NoSource.
+    """The folder with this commit of a repository; cloned if it does not exist yet. Raises NoSource.
 
-    `folder`: of all clones; None: in the cache. Processes that want the same one wait for each other.
+    `folder`: the folder of all clones; None: in the cache. Processes that clone the same commit wait for each other.
     """
     commit = _resolved(remote)
     name = re.sub(r"[^\w.-]", "-", remote.url.rstrip("/").removesuffix(".git").rpartition("/")[2]) or "repository"
@@ -87,35 +87,35 @@ def clone(remote: Remote, folder: Path | None = None) -> Path:
 
 
 def _resolved(remote: Remote) -> str:
-    """The commit's id: a branch or tag is looked up. Raises NoSource."""
+    """The commit id; branches and tags are looked up at the remote. Raises NoSource."""
     if _COMMIT.fullmatch(remote.commit):
         return remote.commit
     names = [f"refs/tags/{remote.commit}^{{}}", f"refs/tags/{remote.commit}", f"refs/heads/{remote.commit}"]
-    done = _git(["ls-remote", "--", remote.url, *names], None)
-    if done.returncode != 0:
-        raise NoSource(f"{remote}: the repository cannot be reached: {_reason(done)}")
-    found = {name: commit for commit, _, name in (line.partition("\t") for line in done.stdout.splitlines())}
+    result = _git(["ls-remote", "--", remote.url, *names], None)
+    if result.returncode != 0:
+        raise NoSource(f"{remote}: the repository cannot be reached: {_reason(result)}")
+    commits = {name: commit for commit, _, name in (line.partition("\t") for line in result.stdout.splitlines())}
     for name in names:
-        if name in found:
-            return found[name]
-    part = "; a commit is named by all of its 40 characters" if _PART_OF_COMMIT.fullmatch(remote.commit) else ""
-    raise NoSource(f"{remote}: the repository has no branch or tag `{remote.commit}`{part}")
+        if name in commits:
+            return commits[name]
+    hint = "; for a commit, pass all 40 characters of its id" if _PART_OF_COMMIT.fullmatch(remote.commit) else ""
+    raise NoSource(f"{remote}: the repository has no branch or tag `{remote.commit}`{hint}")
 
 
 def _fetch(remote: Remote, commit: str, target: Path) -> None:
-    """Clone into a folder beside the target, and rename it. Raises NoSource, OSError."""
+    """Clone into a temporary folder next to the target, and rename it. Raises NoSource, OSError."""
     part = target.with_name(f".{commit}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of a process that was killed
+    shutil.rmtree(part, ignore_errors=True)  # may be left by a process that was killed
     try:
         part.mkdir()
         for arguments in (
             ["init", "--quiet", "--template="],
             ["remote", "add", "origin", without_credentials(remote.url)],
         ):
-            _done(remote, _git(arguments, part))
+            _require_success(remote, _git(arguments, part))
         _fetch_commit(remote, commit, part)
         checkout = ["-c", "advice.detachedHead=false", "-c", "core.autocrlf=false", "checkout", "--quiet", "--detach"]
-        _done(remote, _git([*checkout, commit], part))
+        _require_success(remote, _git([*checkout, commit], part))
         _check(part, commit)
         part.rename(target)
     finally:
@@ -123,7 +123,7 @@ def _fetch(remote: Remote, commit: str, target: Path) -> None:
 
 
 def _fetch_commit(remote: Remote, commit: str, part: Path) -> None:
-    """Bring the commit here, alone if the server gives single commits. Raises NoSource."""
+    """Fetch the commit, alone if the server allows fetching single commits. Raises NoSource."""
     alone = _git(["fetch", "--quiet", "--no-tags", "--depth", "1", "--", remote.url, commit], part)
     if alone.returncode == 0:
         return
@@ -135,25 +135,25 @@ def _fetch_commit(remote: Remote, commit: str, part: Path) -> None:
 
 
 def _check(folder: Path, commit: str) -> None:
-    """Whether a clone is the commit, unchanged. Raises NoSource."""
-    done = _git(["rev-parse", "HEAD"], folder)
-    if done.stdout.strip() != commit:
-        raise NoSource(f"{folder} is not at commit {commit}: remove this folder, and it is cloned again")
+    """Check that a clone is at the commit and unchanged. Raises NoSource."""
+    result = _git(["rev-parse", "HEAD"], folder)
+    if result.stdout.strip() != commit:
+        raise NoSource(f"{folder}: the clone is not at commit {commit}: remove the folder to clone it again")
     if files := changed(folder):
-        raise NoSource(f"{folder} is a clone that was changed since ({files[0]}): remove it, and it is cloned again")
+        raise NoSource(f"{folder}: the clone was changed ({files[0]}): remove the folder to clone it again")
 
 
-def _done(remote: Remote, done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode != 0:
-        raise NoSource(f"{remote}: cannot be cloned: {_reason(done)}")
+def _require_success(remote: Remote, result: subprocess.CompletedProcess[str]) -> None:
+    if result.returncode != 0:
+        raise NoSource(f"{remote}: cannot be cloned: {_reason(result)}")
 
 
 def _git(arguments: Sequence[str], folder: Path | None) -> subprocess.CompletedProcess[str]:
-    """One call of git. Raises NoSource where there is no git, or it takes too long."""
-    where = ["-C", str(folder)] if folder is not None else []
+    """Run one git command. Raises NoSource if there is no git or it takes too long."""
+    in_folder = ["-C", str(folder)] if folder is not None else []
     try:
         return subprocess.run(
-            ["git", *where, *arguments],
+            ["git", *in_folder, *arguments],
             capture_output=True,
             text=True,
             errors="replace",
@@ -163,15 +163,15 @@ def _git(arguments: Sequence[str], folder: Path | None) -> subprocess.CompletedP
             env={**os.environ, **_QUIET},
         )
     except FileNotFoundError:
-        raise NoSource("`git` is not installed: it clones URL@COMMIT") from None
+        raise NoSource("`git` is not installed: install it to clone URL@COMMIT") from None
     except subprocess.TimeoutExpired:
-        raise NoSource(f"`git {arguments[0]}` took more than {FETCH_SECONDS:g} s") from None
+        raise NoSource(f"`git {arguments[0]}` did not finish within {FETCH_SECONDS:g} s: try again") from None
 
 
-def _reason(done: subprocess.CompletedProcess[str]) -> str:
-    """What git said, in one line, without passwords."""
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-    told = next(
+def _reason(result: subprocess.CompletedProcess[str]) -> str:
+    """The error message of git in one line, without passwords."""
+    lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
+    message = next(
         (line for line in lines if line.startswith(("fatal:", "error:", "ERROR:", "ssh:"))), lines[-1] if lines else ""
     )
-    return without_credentials(told) or f"git ended with code {done.returncode}"
+    return without_credentials(message) or f"git ended with code {result.returncode}"

@@ -1,4 +1,4 @@
-"""Runs Lean over one file, as it is, and reads the info trees that it prints."""
+"""Runs Lean on one unchanged file, and reads the info trees that it prints."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from node.lean.trace.theorems import FileMessage
 _TRACE = "[Elab.info]"
 
 OUTPUT_SECONDS = 0.2
-"""Between two looks at the size of a process's output."""
+"""Interval for checking the size of a process's output."""
 
 SHOW_ALL = "-Dtrace.Elab.info=true"
-"""The option under which Lean prints the info tree of every command."""
+"""The option that makes Lean print the info tree of every command."""
 
 ERROR_CHARACTERS = 400
-"""Of what Lean says on standard error, in the message of a failure."""
+"""Most characters of Lean's standard error in the message of a failure."""
 
 
 class TraceFailed(RuntimeError):
-    """Lean could not go through the file; the message says why."""
+    """Lean could not process the file. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class TraceLimits:
 
     seconds: float = 600.0
     output_mb: int = 2048
-    """Info trees are large: about 7 KB for a line of tactics."""
+    """Limit of the output. Info trees are large: about 7 KB for a line of tactics."""
     memory_mb: int = 8192
-    """Memory of its own at which Lean is killed. Compiled modules do not count (Mathlib's are 2 to 6 GB)."""
+    """Limit of Lean's private memory. Compiled modules do not count (Mathlib's are 2 to 6 GB)."""
 
 
 @dataclass
 class ElaboratedFile:
-    """What Lean said of a file."""
+    """Lean's info trees and messages on a file."""
 
     trees: list[Info] = field(default_factory=list)
     messages: list[FileMessage] = field(default_factory=list)
@@ -54,7 +54,7 @@ class ElaboratedFile:
 async def elaborate(
     text: str, toolchain: LeanToolchain, folder: Path, limits: TraceLimits, options: tuple[str, ...] = ()
 ) -> ElaboratedFile:
-    """Elaborate a file's text in a fresh process, in the folder that its project has. Raises TraceFailed."""
+    """Elaborate a file's text in a fresh process, in its project's folder. Raises TraceFailed."""
     with tempfile.TemporaryDirectory(prefix="proofmesh-trace-") as scratch:
         path, output, errors = (Path(scratch) / name for name in ("Traced.lean", "output", "errors"))
         path.write_text(text, encoding="utf-8")
@@ -79,7 +79,7 @@ async def _run(
     limits: TraceLimits,
     options: tuple[str, ...],
 ) -> int:
-    """Lean's exit code. Raises TraceFailed."""
+    """Run Lean and return its exit code. Raises TraceFailed."""
     arguments = ["--json", "-Dlinter.all=false", "-DmaxErrors=1000000", *options, str(path)]
     with output.open("wb") as out, errors.open("wb") as err:
         child = await ConfinedChild.start(
@@ -95,7 +95,7 @@ async def _run(
             async with child.guard, asyncio.timeout(limits.seconds):
                 code = await _wait(child.process, output, limits.output_mb)
         except TimeoutError:
-            raise TraceFailed(f"not done after {limits.seconds:g} s") from None
+            raise TraceFailed(f"Lean did not finish within {limits.seconds:g} s") from None
         finally:
             await child.kill()
         if child.guard.exceeded:
@@ -104,12 +104,12 @@ async def _run(
 
 
 async def _wait(process: asyncio.subprocess.Process, output: Path, output_mb: int) -> int:
-    """Wait for the end of a process whose output stays within its limit. Raises TraceFailed."""
+    """Wait for a process to end. Raises TraceFailed if its output exceeds the limit."""
     ended = asyncio.ensure_future(process.wait())
     try:
         while not (await asyncio.wait({ended}, timeout=OUTPUT_SECONDS))[0]:
             if output.stat().st_size > output_mb << 20:
-                raise TraceFailed(f"its info trees take more than {output_mb} MB")
+                raise TraceFailed(f"Lean printed more than {output_mb} MB of info trees")
         return ended.result()
     finally:
         ended.cancel()
@@ -122,7 +122,7 @@ def _rows(output: Path) -> Iterator[dict[str, Any]]:
                 try:
                     yield msgspec.json.decode(line)
                 except msgspec.DecodeError as error:
-                    raise TraceFailed(f"Lean wrote what is no JSON: {error}") from error
+                    raise TraceFailed(f"Lean printed invalid JSON: {error}") from error
 
 
 def _take(elaborated: ElaboratedFile, row: dict[str, Any]) -> None:

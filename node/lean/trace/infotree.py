@@ -1,7 +1,7 @@
-"""Reads the info trees that Lean prints under `-D trace.Elab.info=true`. Pure.
+"""Parses the info trees that Lean prints with `-D trace.Elab.info=true`. Pure.
 
-An info tree is Lean's own record of an elaboration: each tactic with its place, its syntax and the goals before and
-after, macro expansions and the steps of `rw` included. The option is part of every Lean, so nothing has to be built.
+An info tree is Lean's own record of an elaboration: each tactic with its position, its syntax and the goals before and
+after it, including macro expansions and the steps of `rw`. Every Lean has this option, so nothing has to be built.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 Position = tuple[int, int]
-"""Line from 1 and column from 0, in characters: as Lean counts."""
+"""Line from 1 and column from 0 in characters, as in Lean."""
 
 _BULLET = re.compile(r"( *)• (.*)", re.DOTALL)
 _PLACE = r"⟨(\d+), (\d+)⟩(†?!?)-⟨(\d+), (\d+)⟩(†?!?)"
@@ -23,10 +23,10 @@ _KIND = re.compile(r"[(\[]*(\S+)")
 _WRAPPED = re.compile(r"\n[ \t]+")
 
 _SYNTHETIC = "†"
-"""Lean's mark on places that the source does not show: the parts of a macro's expansion."""
+"""Lean's mark on positions of syntax that is not in the source: parts of a macro's expansion."""
 
 _CANONICAL = "!"
-"""Lean's mark on synthetic places that stand for a text of the source all the same."""
+"""Lean's mark on synthetic positions that nevertheless stand for text of the source."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,26 @@ class Info:
     """A node of an info tree, as printed."""
 
     head: str
-    """What stands behind the bullet, on the first line."""
+    """The text behind the bullet on the first line."""
     body: list[str] = field(default_factory=list)
-    """The lines below it that belong to the node itself, without its indentation."""
+    """Further lines of the node itself, without its indentation."""
     children: list[Info] = field(default_factory=list)
 
     @cached_property
     def tactic(self) -> TacticInfo | None:
-        """What it says, if it is about a tactic (or about a piece of one: brackets, separators, sequences)."""
+        """The tactic that it describes (or a piece of one: brackets, separators, sequences); None if it has none."""
         match = _TACTIC.match(self.head)
         return None if match is None else _tactic(self, match)
 
     @cached_property
     def command(self) -> Span | None:
-        """The place of the command that it is about, if it is about one."""
+        """The span of the command that it describes; None if it describes none."""
         match = _COMMAND.match(self.head)
         return None if match is None else _span(match)
 
     @cached_property
     def name(self) -> NameInfo | None:
-        """The name at one place of the source, if it is about a term that is no more than a name."""
+        """The name and its span, if it describes a term that is just a name; None otherwise."""
         match = _TERM.fullmatch("\n".join([self.head, *self.body]).rstrip())
         if match is None or match.group(5):
             return None
@@ -73,7 +73,7 @@ class Info:
         return NameInfo(match.group(1), span, binder=bool(match.group(2)))
 
     def walk(self) -> Iterator[Info]:
-        """This node and all below it, in the order of the print."""
+        """This node and all nodes below it, in printed order."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -83,7 +83,7 @@ class Info:
 
 @dataclass(frozen=True)
 class NameInfo:
-    """A name that elaborated to a constant or to a local variable (Lean's print does not say which)."""
+    """A name that elaborated to a constant or to a local variable (Lean's output does not say which)."""
 
     name: str
     span: Span
@@ -92,21 +92,21 @@ class NameInfo:
 
 @dataclass(frozen=True)
 class TacticInfo:
-    """What a tactic did."""
+    """A tactic with the goals before and after it."""
 
     node: Info
     span: Span
     synthetic: bool
-    """Part of a macro's expansion: its place is the macro's."""
+    """True for a part of a macro's expansion. Its span is then the macro's."""
     kind: str
-    """Kind of the syntax node as Lean prints it (`Tactic.rwSeq`); the atom in quotes for an atom."""
+    """Kind of the syntax node as Lean prints it (`Tactic.rwSeq`); for an atom, the atom in quotes."""
     before: tuple[str, ...]
-    """Goals before, main goal first, with their tags; long lines unbroken."""
+    """Goals before, main goal first, with tags and without Lean's line breaks."""
     after: tuple[str, ...]
 
     @property
     def parts(self) -> list[TacticInfo]:
-        """The nearest tactics inside."""
+        """The nearest tactics inside it."""
         return nearest(self.node)
 
 
@@ -117,7 +117,7 @@ def parse(text: str) -> list[Info]:
     for line in text.split("\n"):
         match = _BULLET.match(line)
         indent = len(match.group(1)) if match else -1
-        # A bullet is one only where a node can stand: `•` is an infix operator, too.
+        # `•` is also an infix operator, so it counts as a bullet only at an indentation where a node can begin.
         if match and (not stack or indent <= stack[-1][0] + 2):
             while stack and stack[-1][0] >= indent:
                 stack.pop()
@@ -130,7 +130,7 @@ def parse(text: str) -> list[Info]:
 
 
 def nearest(node: Info) -> list[TacticInfo]:
-    """The nearest tactics below a node: looking through macro expansions and terms, never through tactics."""
+    """The nearest tactics below a node. The search passes through macro expansions and terms, but not tactics."""
     tactics: list[TacticInfo] = []
     stack = list(reversed(node.children))
     while stack:
@@ -158,7 +158,7 @@ def _tactic(node: Info, match: re.Match[str]) -> TacticInfo:
 
 
 def _section(lines: Sequence[str], word: str, start: int) -> int:
-    """The line where a list of goals begins: `before` alone, or `before no goals`."""
+    """Index of the line that begins a list of goals: `before` alone, or `before no goals`."""
     for number in range(start, len(lines)):
         if lines[number] in (word, f"{word} no goals"):
             return number
@@ -166,9 +166,9 @@ def _section(lines: Sequence[str], word: str, start: int) -> int:
 
 
 def split_lines(lines: Sequence[str]) -> list[str]:
-    """Goals that are printed one below the other, with nothing between them, in an info tree.
+    """Split the goals of an info tree, which are printed without blank lines between them.
 
-    A goal ends with its conclusion; continued lines are indented, and are joined to the line that they continue.
+    A goal ends with its conclusion. Continuation lines are indented and are joined to the line before.
     """
     goals: list[list[str]] = []
     concluded = True

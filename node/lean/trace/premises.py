@@ -1,6 +1,6 @@
-"""Which constants the text of a tactic names. Pure.
+"""Finds the constants that the text of a tactic names. Pure.
 
-Lean prints names as they may be written under the open namespaces; a print with `pp.fullNames` has them in full.
+Lean prints names as they can be written in the open namespaces. With `pp.fullNames` it prints full names.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HYPOTHESES = re.compile(r"^([^:⊢|]+?) :", re.MULTILINE)
 
 
 def names(trees: Iterable[Info]) -> dict[Span, str]:
-    """The name at each place of the source, binders left out."""
+    """The name at each span of the source, without binders."""
     by_place: dict[Span, str] = {}
     for tree in trees:
         for node in tree.walk():
@@ -27,7 +27,7 @@ def names(trees: Iterable[Info]) -> dict[Span, str]:
 
 
 def premises(info: TacticInfo, full: Mapping[Span, str], within: Span | None = None) -> tuple[Premise, ...]:
-    """The constants that a tactic names, in the order of its text; `within`: only in this part of it."""
+    """The constants that a tactic names, in the order of the text. `within`: only those in this part of it."""
     local = set(_local_names(info.before))
     spans = []
     for node in info.node.walk():

@@ -1,4 +1,4 @@
-"""What a trace holds: files, theorems, tactics as written, and the tree of atomic steps."""
+"""Records of a trace: files, theorems, tactics as written, and trees of atomic steps."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from node.lean.trace.infotree import Position
 
 
 class Premise(msgspec.Struct, frozen=True):
-    """A constant that the text of a tactic names."""
+    """A constant that the text of a tactic names. For files of the same run, `TracedFile.declared` has its
+    declaration."""
 
     full_name: str
     start: Position
-    """Where the tactic names it: line from 1, column from 0, in characters."""
+    """Position of the name in the tactic: line from 1, column from 0 in characters."""
     end: Position
-    """Where that is declared is known for files of the same run: `TracedFile.declared`."""
 
 
 class TracedTactic(msgspec.Struct, frozen=True):
-    """A tactic as it is written, composed ones included; all goals that Lean shows before and after it."""
+    """A tactic as written, possibly composed, with all goals that Lean shows before and after it."""
 
     tactic: str
     start: Position
     end: Position
     before: tuple[str, ...]
-    """Goals, main goal first, tags included, long lines unbroken."""
+    """Goals with tags, main goal first, without Lean's line breaks."""
     after: tuple[str, ...]
     premises: tuple[Premise, ...] = ()
 
@@ -35,22 +35,22 @@ class TracedStep(msgspec.Struct, frozen=True):
 
     tactic: str
     start: Position
-    """Its place in the file; that of the text it was split from, if it was."""
+    """Its position in the file; for a split tactic, the position of the text it was split from."""
     end: Position
     goals: tuple[str, ...]
-    """Goals of the branch that it works on, tags included (one, unless goals share a metavariable)."""
+    """Goals of its branch, with tags. One goal, unless goals share a metavariable."""
     state: str
-    """The same as the policy reads it (`node.lean.text.goals.state_text`)."""
+    """The goals as the policy reads them (`node.lean.text.goals.state_text`)."""
     after: tuple[str, ...]
-    """The branch's goals afterwards."""
+    """The branch's goals after the step."""
     layout: Layout
-    """Which of them went into which independent branch."""
+    """How the goals after the step form independent branches."""
     parent: int
-    """Number of the step that led here, -1 for the first; a step comes before those that follow from it."""
+    """Index of the parent step; -1 for the first. Parents come before their children."""
     branch: int
-    """The branch of the parent's."""
+    """Index of this step's branch in the parent's layout."""
     remaining_steps: int
-    """Atomic tactics on the longest branch from here, this one included: minus the value of the state."""
+    """Atomic tactics on the longest branch from here, including this one: minus the value of the state."""
     premises: tuple[Premise, ...] = ()
 
 
@@ -58,17 +58,17 @@ class TracedBlock(msgspec.Struct, frozen=True):
     """One `by` of a theorem."""
 
     start: Position
-    """Of the `by`."""
+    """Position of the `by`."""
     end: Position
     tactics: tuple[TracedTactic, ...]
     steps: tuple[TracedStep, ...] = ()
     """The proof tree in pre-order; empty if there is a problem."""
     split: bool = False
-    """Whether composed tactics were split, and Lean accepted the split proof with these very states."""
+    """True if composed tactics were split, and Lean accepted the split proof with exactly these states."""
     unsplit: str = ""
-    """Why the steps are tactics as written, if they were to be split and could not be."""
+    """Why splitting failed, so that the steps are tactics as written; empty otherwise."""
     problem: str = ""
-    """Why there is no tree."""
+    """Why there is no tree; empty if there is one."""
 
 
 class TracedTheorem(msgspec.Struct, frozen=True):
@@ -79,7 +79,7 @@ class TracedTheorem(msgspec.Struct, frozen=True):
     kind: str
     """`theorem`, `lemma`, `example`, `def`, `instance`, ..."""
     statement: str
-    """Its text before the proof."""
+    """The text before the proof."""
     start: Position
     end: Position
     name_start: Position | None = None
@@ -87,33 +87,33 @@ class TracedTheorem(msgspec.Struct, frozen=True):
     context: tuple[str, ...] = ()
     """Lines above it that open namespaces and sections, and declare variables."""
     context_digest: str = ""
-    """Of all the text above its command, as `common.places` has it."""
+    """Digest of all text above its command, as in `common.places`."""
     context_end: int = 0
-    """How many characters of the file that is."""
+    """Length of that text in characters."""
     blocks: tuple[TracedBlock, ...] = ()
     error: str = ""
-    """Why nothing of it counts: Lean's message, or that it uses `sorry`."""
+    """Why it is skipped: Lean's message, or that it uses `sorry`; empty if it is not."""
 
 
 class Declared(msgspec.Struct, frozen=True):
-    """Anything that a file declares under a name: what premises refer to."""
+    """A named declaration of a file, to which premises may refer."""
 
     full_name: str
     kind: str
     code: str
     """Its text."""
     start: Position
-    """Of its keyword."""
+    """Position of its keyword."""
     end: Position
     name_start: Position
     name_end: Position
 
 
 class TracedFile(msgspec.Struct, frozen=True):
-    """All that was found in one file."""
+    """The trace of one file."""
 
     path: str
-    """Relative to the project's (or the given folder's) root."""
+    """Path relative to the root of the project (or of the given folder)."""
     imports: tuple[str, ...] = ()
     theorems: tuple[TracedTheorem, ...] = ()
     declared: tuple[Declared, ...] = ()
@@ -121,7 +121,7 @@ class TracedFile(msgspec.Struct, frozen=True):
     url: str = ""
     lean_version: str = ""
     error: str = ""
-    """Why the file could not be traced at all."""
+    """Why the file could not be traced at all; empty if it could."""
     key: str = ""
-    """Names what it was made from: the text, the toolchain, the options. A resumed run looks at it."""
+    """Digest of the inputs (text, toolchain, options). A resumed run compares it."""
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""Traces many files: in parallel, each file's result kept as soon as it is there, so that a run can be resumed."""
+"""Traces many files in parallel, and stores each result at once, so that a run can be resumed."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from node.lean.trace.sources import Group
 from node.lean.trace.tracing import Tracer
 
 FORMAT = 2
-"""Of the kept results: another number, and they are made again."""
+"""Version of the stored results. Results of another version are computed again."""
 
-KEPT = "files"
-"""Folder of the kept results, one for each file."""
+RESULTS = "files"
+"""Folder of the stored results, one for each file."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One file to be traced."""
+    """One file to trace."""
 
     file: Path
     name: str
     group: Group
     tracer: Tracer
-    kept: Path
-    """Where its result is kept."""
+    result_file: Path
+    """The file in which its result is stored."""
 
     def key(self, text: str) -> str:
-        """Names what the result depends on: the file, what it imports of the project, Lean, the options."""
+        """Digest of everything the result depends on: the file, its imports from the project, Lean, the options."""
         tracer = self.tracer
         lean = (tracer.toolchain.version, tracer.toolchain.command, tracer.toolchain.default_header)
         return _digest(repr((FORMAT, self.name, content(self.group.root, text), lean, tracer.split)))
 
 
 def content(root: Path, text: str) -> str:
-    """Names a file's text and those of the modules that it imports from the same project, theirs included."""
+    """Digest of a file's text and of the modules that it imports from the same project, directly or not."""
     return _digest(repr([text, *(_module(root, name) for name in LeanSource(text).imports)]))
 
 
 @cache
 def _module(root: Path, name: str) -> str:
-    """The content of a module; empty for one that is not of the project (or cannot be read: Lean will say so)."""
+    """Digest of a module; empty if it is not in the project or cannot be read (Lean reports that later)."""
     try:
         return content(root, (root / f"{name.replace('.', '/')}.lean").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, RecursionError):
@@ -62,10 +62,11 @@ def _module(root: Path, name: str) -> str:
 
 
 def plan(group: Group, tracer: Tracer, out: Path) -> list[Work]:
-    """The work that a group of files is."""
-    _module.cache_clear()  # what was read for an earlier plan may have changed
+    """The work for a group of files."""
+    _module.cache_clear()  # files may have changed since an earlier plan
     return [
-        Work(file, group.name(file), group, tracer, out / KEPT / f"{_digest(str(file))}.json") for file in group.files
+        Work(file, group.name(file), group, tracer, out / RESULTS / f"{_digest(str(file))}.json")
+        for file in group.files
     ]
 
 
@@ -73,10 +74,10 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def kept(work: Work) -> TracedFile | None:
-    """The result of an earlier run, if it is that of this file as it is now."""
+def stored_result(work: Work) -> TracedFile | None:
+    """The result of an earlier run; None if there is none, if it failed, or if its inputs have changed."""
     try:
-        traced = msgspec.json.decode(work.kept.read_bytes(), type=TracedFile)
+        traced = msgspec.json.decode(work.result_file.read_bytes(), type=TracedFile)
         text = work.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return None
@@ -86,7 +87,7 @@ def kept(work: Work) -> TracedFile | None:
 
 
 def run_one(work: Work) -> TracedFile:
-    """Trace one file and keep the result. Files that cannot be read are results, too."""
+    """Trace one file and store the result. A file that cannot be read gives a result with an error."""
     try:
         text = work.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -99,8 +100,8 @@ def run_one(work: Work) -> TracedFile:
         url=work.group.url,
         lean_version=work.tracer.toolchain.version,
     )
-    work.kept.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(work.kept, msgspec.json.encode(traced))
+    work.result_file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(work.result_file, msgspec.json.encode(traced))
     return traced
 
 
@@ -112,42 +113,43 @@ def run_all(
     fresh: bool = False,
     threads: bool = False,
 ) -> None:
-    """Trace files, `jobs` at once. `report` is called for each, with whether the result is an earlier one.
+    """Trace files, `jobs` in parallel. `report` is called for each; its last argument is True for a stored result.
 
-    `fresh`: use no earlier results. `threads`: in threads of this process, where the main module must not be run anew,
-    as processes do.
+    `fresh`: use no stored results. `threads`: use threads of this process, because new processes would run the main
+    module again.
     """
-    left = []
+    remaining = []
     for work in works:
-        earlier = None if fresh else kept(work)
+        earlier = None if fresh else stored_result(work)
         if earlier is None:
-            left.append(work)
+            remaining.append(work)
         else:
             report(work, earlier, True)
     if threads:
         with ThreadPoolExecutor(max(1, jobs)) as pool:
-            for work, future in [(work, pool.submit(run_one, work)) for work in left]:
+            for work, future in [(work, pool.submit(run_one, work)) for work in remaining]:
                 report(work, _result(work, future), False)
         return
-    # One process that is killed takes the pool with it: what was open then is tried again, each file in a pool alone.
-    for work in _round(left, jobs, report):
+    # If one process is killed, the whole pool breaks. So unfinished files are tried again, each in its own pool.
+    for work in _round(remaining, jobs, report):
         for _ in _round([work], 1, report):
             report(work, TracedFile(work.name, error="the process that traced it was killed: out of memory?"), False)
 
 
 def _round(works: Sequence[Work], jobs: int, report: Callable[[Work, TracedFile, bool], None]) -> list[Work]:
-    """Trace files in one pool of processes; returns those that got no answer because the pool broke."""
+    """Trace files in one pool of processes. Returns the files without a result because the pool broke."""
     if not works:
         return []
     broken = []
-    # Python's part (reading the trees) takes as much CPU as Lean's: so processes, started afresh (threads run here).
+    # Parsing the trees in Python takes as much CPU as Lean does, so use processes. Spawn them: forking is unsafe here,
+    # because this process has threads.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(works)), context, die_with_parent, (os.getpid(),)) as pool:
         try:
-            left = {pool.submit(run_one, work): work for work in works}
-            while left:
-                for future in wait(left, return_when=FIRST_COMPLETED).done:
-                    work = left.pop(future)
+            pending = {pool.submit(run_one, work): work for work in works}
+            while pending:
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    work = pending.pop(future)
                     try:
                         report(work, _result(work, future), False)
                     except BrokenProcessPool:
@@ -159,10 +161,11 @@ def _round(works: Sequence[Work], jobs: int, report: Callable[[Work, TracedFile,
 
 
 def _result(work: Work, future: Future[TracedFile]) -> TracedFile:
-    """What came of a file; an error of ours is the file's, and the run goes on. Raises BrokenProcessPool."""
+    """The result of a file. An exception becomes the file's error, so that the run continues. Raises
+    BrokenProcessPool."""
     try:
         return future.result()
     except BrokenProcessPool:
         raise
-    except Exception as error:  # whatever it is, it is about this file
+    except Exception as error:  # an unexpected error must affect this file only
         return TracedFile(work.name, error=f"{type(error).__name__}: {error}")

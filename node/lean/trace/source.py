@@ -1,4 +1,4 @@
-"""The text of a Lean file, addressed by Lean's positions. Pure."""
+"""Accesses the text of a Lean file by Lean's positions. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTEXT = re.compile(r"^[ \t]*((?:open|variable|universe|namespace|section)\b.*
 
 
 class LeanSource:
-    """A file's text; all positions are characters (code points), as in Lean."""
+    """The text of a file. Positions count characters (code points), as in Lean."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -36,7 +36,7 @@ class LeanSource:
         return self.text[self.offset(span.start) : self.offset(span.end)]
 
     def tactic(self, span: Span) -> str:
-        """The text of a tactic as it would stand in column 0: later lines lose the first one's indentation."""
+        """The text of a tactic moved to column 0: further lines lose the indentation of the first one."""
         return dedent(self.slice(span), span.start[1])
 
     @property
@@ -50,7 +50,7 @@ class LeanSource:
 
 
 def dedent(text: str, columns: int) -> str:
-    """The lines below the first, each without at most so many leading spaces."""
-    first, *rest = text.split("\n")
-    cut = [line[min(columns, len(line) - len(line.lstrip(" "))) :].rstrip() for line in rest]
+    """Remove up to `columns` leading spaces from each line below the first."""
+    first, *further = text.split("\n")
+    cut = [line[min(columns, len(line) - len(line.lstrip(" "))) :].rstrip() for line in further]
     return "\n".join([first.rstrip(), *cut]).rstrip()

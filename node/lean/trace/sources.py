@@ -1,4 +1,4 @@
-"""Which files to trace, what they are called, and which commit they are of."""
+"""Collects the files to trace, with their names and their commit."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from node.lean.trace.clones import clone, remote_of, without_credentials
 from node.lean.trace.worktrees import LAKE_FILES, NoSource, changed, commit_of, git
 
 _BUILT = frozenset({".lake", "lake-packages", "build", ".git"})
-"""Folders of a project that hold no source of its own."""
+"""Folders of a project that contain no sources of the project itself."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Files that one Lean is to trace."""
+    """Files to trace with the same Lean."""
 
     root: Path
-    """The Lake project, or the folder that was named: paths are relative to it."""
+    """The Lake project, or the given folder. Paths are relative to it."""
     files: tuple[Path, ...]
     lake: bool
     commit: str = ""
@@ -34,19 +34,19 @@ class Group:
         return file.relative_to(self.root).as_posix()
 
     def warning(self) -> str:
-        """That files are not as in the commit that the results will name; empty where they are."""
-        found = changed(self.root) if self.commit else []
-        if not found:
+        """A warning if files differ from the commit that the results name; empty if none does."""
+        files = changed(self.root) if self.commit else []
+        if not files:
             return ""
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
         return (
-            f"{self.root} is not as in its commit ({found[0]}{more}), which the results name all the same; "
-            f"{self.root}@{self.commit} traces the commit"
+            f"{self.root} differs from its commit ({files[0]}{more}), but the results name that commit: "
+            f"to trace the commit itself, pass {self.root}@{self.commit}"
         )
 
 
 def groups(names: Iterable[str | Path]) -> list[Group]:
-    """The files below some paths, by project. `URL@COMMIT` is cloned into the cache first. Raises NoSource."""
+    """The files below the given paths, grouped by project. `URL@COMMIT` is cloned into the cache. Raises NoSource."""
     files_by_root: dict[Path, dict[Path, None]] = {}
     for path in names:
         place = place_of(path).absolute()
@@ -61,14 +61,14 @@ def groups(names: Iterable[str | Path]) -> list[Group]:
 
 
 def place_of(name: str | Path) -> Path:
-    """Where the files of a path, or of `URL@COMMIT`, are. Raises NoSource."""
+    """The folder or file of a path, or the clone of `URL@COMMIT`. Raises NoSource."""
     remote = remote_of(str(name))
     return Path(name) if remote is None else clone(remote)
 
 
 def toolchain_of(group: Group, lean: LeanSettings) -> LeanToolchain:
-    """The Lean for a group of files: its project's, unless the settings name one; pocket Lean for a project that pins
-    no toolchain where there is no `lake`. Raises LeanProblem."""
+    """The toolchain for a group of files: its project's, unless the settings name one. It is pocket Lean if the project
+    pins no toolchain and there is no `lake`. Raises LeanProblem."""
     if lean.project or lean.toolchain or not group.lake:
         return find(lean)
     if elan.pinned(group.root) is None:
@@ -80,7 +80,7 @@ def toolchain_of(group: Group, lean: LeanSettings) -> LeanToolchain:
 
 
 def lake_project(path: Path) -> Path | None:
-    """The Lake project that a path lies in, or is."""
+    """The Lake project that contains a path, or is this path; None if there is none."""
     for folder in (path, *path.parents):
         if any((folder / name).is_file() for name in LAKE_FILES):
             return folder

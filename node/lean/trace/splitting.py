@@ -1,8 +1,8 @@
 """Splits composed tactics into atomic steps: `rw` lists, case blocks, `<;>`, `have ... := by`, `calc`.
 
-Each rule finds the pieces in the info tree and says which text does the same in one step: `induction n with | zero =>
-?_ | ...` leaves the cases as goals, `have h : T := ?_` leaves the claim. Whether Lean agrees is seen afterwards, when
-the split proof is elaborated (`checking`). Pure.
+Each rule finds the pieces of a tactic in the info tree, and writes a text that does its first step only: `induction n
+with | zero => ?_ | ...` leaves the cases as goals, `have h : T := ?_` leaves the claim. Lean checks the split proof
+afterwards (`checking`). Pure.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _REWRITES = re.compile(r"(rw|rewrite|erw|rwa|simp_rw)(?![\w'])")
 _TAKES_HOLES = re.compile(r"(have|suffices|show|calc)(?![\w'])")
 _CASE = re.compile(r"(case'?|next)(?![\w'])(.*?)=>", re.DOTALL)
 _TYPED_HAVE = re.compile(r"have[^:=]*:(?!=)")
-"""Without its type, a claim could not be a goal."""
+"""A `have` with a type. Without the type, the claim could not become a goal."""
 _HAS_FROM = re.compile(r"(\bfrom|:=)\s*$")
 _TAIL_BY = re.compile(r"(?<![\w.'])(by)\s*$")
 _ALTERNATIVE = "Tactic.inductionAltLHS"
@@ -46,16 +46,16 @@ class Style:
     """How far to split."""
 
     rewrite: str = ""
-    """`rw` or `rewrite` for all but the last step of a `rw` list; empty: such lists stay whole. `rw` tries to close
-    the goal by `rfl` after each rule, and then the rest of the list has nothing to work on."""
+    """Tactic for all but the last step of a `rw` list: `rw` or `rewrite`; empty: do not split lists. `rw` tries to
+    close the goal by `rfl` after each rule, and would then leave no goal for the remaining rules."""
     blocks: bool = False
-    """Case blocks, `<;>`, `all_goals`, and tactic blocks in terms."""
+    """Split case blocks, `<;>`, `all_goals`, and tactic blocks in terms."""
     claims_last: bool = True
-    """Where the claim of `have h : T := ?_` stands among the goals: it depends on Lean's version."""
+    """True if the claim of `have h : T := ?_` is the last of its goals. This depends on Lean's version."""
 
 
 SPLIT = tuple(Style(rewrite, True, last) for rewrite in ("rw", "rewrite", "") for last in (True, False))
-"""Tried in this order, until Lean accepts the split proof."""
+"""Styles to try in this order, until Lean accepts the split proof."""
 
 WHOLE = Style()
 
@@ -72,7 +72,7 @@ class TermBlock:
 
 
 class Splitter:
-    """Plays the tactics of one file's blocks, splitting them in a style."""
+    """Replays the tactics of a file's blocks, and splits them in a style."""
 
     def __init__(self, source: LeanSource, names: Mapping[Span, str], style: Style) -> None:
         self.source = source
@@ -82,13 +82,12 @@ class Splitter:
     def block(self, info: TacticInfo) -> Slot:
         """The tree of a `by` block. Raises Unsupported."""
         slot, opened = root(info.before)
-        left = play(items(info), opened, self.one)
-        if left:
+        if play(items(info), opened, self.one):
             raise Unsupported("goals are left at the end of the block")
         return slot
 
     def one(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
-        """Play one tactic over the open goals."""
+        """Replay one tactic over the open goals."""
         text = self.source.slice(info.span)
         if info.kind == "Lean.cdot":
             return focused(opened, inside(info), self.one)
@@ -109,7 +108,7 @@ class Splitter:
         return self.rewriting(info, opened, text)
 
     def whole(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
-        """Play a tactic as it is written."""
+        """Replay a tactic as written."""
         return step(self.item(info), opened)
 
     def item(
@@ -119,7 +118,8 @@ class Splitter:
         after: list[str] | None = None,
         without: Sequence[TacticInfo] = (),
     ) -> PlayedStep:
-        """A tactic as a step, perhaps with another text; `without`: tactics inside that are steps of their own."""
+        """A tactic as a step, with another text if `tactic` is given. `without`: inner tactics that are separate
+        steps, whose premises are left out."""
         named = premises(info, self.names)
         if without:
             places = [each.span for each in without]
@@ -130,7 +130,7 @@ class Splitter:
         return PlayedStep(tactic or self.source.tactic(info.span), info.span, info.before, after, named)
 
     def pieces(self, info: TacticInfo) -> list[TacticInfo]:
-        """All tactic nodes below, nearest first on every path, that are pieces of the tactic's own syntax."""
+        """All tactic nodes below that are pieces of the tactic's own syntax, nearest first on every path."""
         pieces, stack = [], list(reversed(info.parts))
         while stack:
             part = stack.pop()
@@ -177,7 +177,7 @@ class Splitter:
     # -- blocks that work on one goal
 
     def case(self, info: TacticInfo, opened: list[Open], match: re.Match[str]) -> list[Open]:
-        """`case TAG NAMES => ...` and `next NAMES => ...`: choose the goal, rename, go on."""
+        """`case TAG NAMES => ...` and `next NAMES => ...`: select the goal, rename hypotheses, replay the block."""
         words = match.group(2).split()
         inner = inside(info)
         if "|" in words or match.group(1) == "case'" or not inner:
@@ -185,10 +185,10 @@ class Splitter:
         index = chosen(info, opened)
         if index is None:
             return self.whole(info, opened)
-        given = words if match.group(1) == "next" else words[1:]
-        if given:
+        names = words if match.group(1) == "next" else words[1:]
+        if names:
             renamed = inner[0].before
-            item = PlayedStep(f"rename_i {' '.join(given)}", info.span, [opened[index].text], renamed)
+            item = PlayedStep(f"rename_i {' '.join(names)}", info.span, [opened[index].text], renamed)
             [goal] = step(item, [opened[index]])
             opened = [*opened[:index], goal, *opened[index + 1 :]]
         return focused(opened, inner, self.one, index)
@@ -196,34 +196,34 @@ class Splitter:
     # -- one tactic on several goals
 
     def each(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
-        """`all_goals` and `any_goals`: each goal in turn, as far as there is a record of a run on it."""
+        """`all_goals` and `any_goals`: replay the block on each goal for which the info tree records a run."""
         runs = [part for part in info.parts if part.kind == "Tactic.tacticSeq"]
-        left: list[Open] = []
+        remaining: list[Open] = []
         for goal in opened:
             if runs and runs[0].before == (goal.text,):
-                left += play(items(runs.pop(0)), [goal], self.one)
+                remaining += play(items(runs.pop(0)), [goal], self.one)
             else:
-                left.append(goal)
-        if runs or [goal.text for goal in left] != list(info.after):
-            raise Unsupported(f"runs and goals do not agree in line {info.span.start[0]}")
-        return left
+                remaining.append(goal)
+        if runs or [goal.text for goal in remaining] != list(info.after):
+            raise Unsupported(f"line {info.span.start[0]}: the recorded runs do not match the goals")
+        return remaining
 
     def combined(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
-        """`t <;> s`: t on the goal, then s on each goal that it leaves."""
+        """`t <;> s`: replay t on the goal, then s on each goal that t leaves."""
         parts = inside(info)
         runs = [part for part in self._everything(info) if part.synthetic and part.kind == "Tactic.allGoals"]
         if not parts or not runs:
             return self.whole(info, opened)
-        left = play([parts[0]], [opened[0]], self.one)
-        return [*self.each(runs[0], left), *opened[1:]]
+        remaining = play([parts[0]], [opened[0]], self.one)
+        return [*self.each(runs[0], remaining), *opened[1:]]
 
     # -- blocks inside a tactic
 
     def alternatives(self, info: TacticInfo, opened: list[Open]) -> list[Open]:
-        """`induction ... with | ... => ...`: the cases become goals, named as they were."""
+        """`induction ... with | ... => ...`: the cases become goals with the same names."""
         heads = [part for part in self.pieces(info) if _ALTERNATIVE in part.kind]
         if any(len(part.before) != 1 for part in heads):
-            raise Unsupported(f"an alternative without a goal in line {info.span.start[0]}")
+            raise Unsupported(f"line {info.span.start[0]}: an alternative does not have exactly one goal")
         places = list(dict.fromkeys(part.span for part in heads))
         head = self.source.slice(Span(info.span.start, places[0].start)).rstrip()
         tactic = " ".join([head, *(f"{' '.join(self.source.slice(place).split())} ?_" for place in places)])
@@ -232,10 +232,10 @@ class Splitter:
             info, tactic, [part.before[0] for part in heads], without=[each for run in runs for each in run]
         )
         goals = attach(item, opened[0].slot, [opened[0]], item.after)
-        left: list[Open] = []
+        remaining: list[Open] = []
         for inner, goal in zip(runs, goals, strict=True):
-            left += play(inner, [goal], self.one) if inner else [goal]
-        return [*left, *opened[1:]]
+            remaining += play(inner, [goal], self.one) if inner else [goal]
+        return [*remaining, *opened[1:]]
 
     def holes(self, info: TacticInfo, opened: list[Open], text: str) -> list[Open]:
         """`have h : T := by ...`, `calc ... := by ...`: the blocks become goals."""
@@ -244,18 +244,18 @@ class Splitter:
             return self.whole(info, opened)
         tactic = self._with_holes(info, text, blocks)
         claims = [block.goal for block in blocks]
-        made = len(info.after) - (len(opened) - 1)
-        if made < 0 or [goal.text for goal in opened[1:]] != list(info.after[made:]):
-            raise Unsupported(f"`{tactic}` changes other goals, too")
+        own = len(info.after) - (len(opened) - 1)  # number of goals that the tactic itself leaves
+        if own < 0 or [goal.text for goal in opened[1:]] != list(info.after[own:]):
+            raise Unsupported(f"`{tactic}` also changes other goals")
         last = self.style.claims_last and not text.startswith("calc")
-        after = [*info.after[:made], *claims] if last else [*claims, *info.after[:made]]
+        after = [*info.after[:own], *claims] if last else [*claims, *info.after[:own]]
         item = self.item(info, tactic, after, without=[each for block in blocks for each in block.tactics])
         goals = attach(item, opened[0].slot, [opened[0]], after)
-        mine, rest = (goals[made:], goals[:made]) if last else (goals[: len(blocks)], goals[len(blocks) :])
-        for block, goal in zip(blocks, mine, strict=True):
+        claimed, remaining = (goals[own:], goals[:own]) if last else (goals[: len(blocks)], goals[len(blocks) :])
+        for block, goal in zip(blocks, claimed, strict=True):
             if play(block.tactics, [goal], self.one):
                 raise Unsupported("goals are left at the end of a block in a term")
-        return [*rest, *opened[1:]]
+        return [*remaining, *opened[1:]]
 
     def _with_holes(self, info: TacticInfo, text: str, blocks: list[TermBlock]) -> str:
         """The text of a tactic with `?_` in place of its blocks."""
@@ -290,7 +290,7 @@ class Splitter:
         return list({part.span: part for part in blocks}.values())
 
     def _tail_block(self, info: TacticInfo, text: str) -> list[TermBlock]:
-        """`have h : T := by ...`: a macro turns the block at the end into a `case`, so its `by` is no term."""
+        """`have h : T := by ...`: a macro turns the block at the end into a `case`, so the info tree has no `by`."""
         inner = inside(info)
         if not inner or len(inner[0].before) != 1:
             return []

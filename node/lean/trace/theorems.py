@@ -1,4 +1,4 @@
-"""Finds the declarations of a file in its info trees, and records what their tactic blocks do. Pure."""
+"""Finds the declarations of a file in its info trees, and records their tactic blocks. Pure."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class FileMessage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Declaration:
-    """A declaration and its outermost tactic blocks, as info trees."""
+    """A declaration and its outermost tactic blocks as info trees."""
 
     theorem: TracedTheorem
-    """Without blocks yet."""
+    """Its record, still without blocks."""
     blocks: tuple[TacticInfo, ...]
     command: Span
-    """The whole command, doc comment and attributes included."""
+    """The whole command, including documentation comment and attributes."""
 
     def messages(self, messages: Sequence[FileMessage]) -> list[FileMessage]:
-        """What Lean said about it."""
+        """Lean's messages about it."""
         return [message for message in messages if self.theorem.start[0] <= message.line <= self.theorem.end[0]]
 
 
 def declarations(source: LeanSource, trees: Sequence[Info]) -> list[Declaration]:
-    """The declarations with tactic blocks, in the file's order."""
+    """The declarations with tactic blocks, in the order of the file."""
     result = []
     for tree, span, keyword in _commands(source, trees):
         blocks = _blocks(tree)
@@ -58,7 +58,7 @@ def declarations(source: LeanSource, trees: Sequence[Info]) -> list[Declaration]
 
 
 def declared(source: LeanSource, trees: Sequence[Info]) -> list[Declared]:
-    """Everything that a file declares under a name."""
+    """All named declarations of a file."""
     result = []
     for tree, span, keyword in _commands(source, trees):
         name, place = _name(source, tree, keyword.end())
@@ -70,7 +70,7 @@ def declared(source: LeanSource, trees: Sequence[Info]) -> list[Declared]:
 
 
 def _commands(source: LeanSource, trees: Sequence[Info]) -> Iterator[tuple[Info, Span, re.Match[str]]]:
-    """The trees of declarations, with their places and keywords."""
+    """The trees of declarations, with their spans and keywords."""
     code = lex(source.text).code
     code += source.text[len(code) :]
     for tree in trees:
@@ -81,7 +81,7 @@ def _commands(source: LeanSource, trees: Sequence[Info]) -> Iterator[tuple[Info,
 
 
 def _blocks(tree: Info) -> tuple[TacticInfo, ...]:
-    """The outermost `by` blocks, each once: what is elaborated twice counts as it was the last time."""
+    """The outermost `by` blocks, each once. If Lean elaborated one several times, the last elaboration counts."""
     blocks: dict[Span, TacticInfo] = {}
     stack = [tree]
     while stack:
@@ -114,20 +114,20 @@ def _theorem(
 
 
 def _name(source: LeanSource, tree: Info, keyword_end: int) -> tuple[str, Span | None]:
-    """The full name of what a command declares, and where it stands."""
+    """The full name of a command's declaration, and its span; empty and None if it has no name."""
     begin = keyword_end + len(source.text[keyword_end:]) - len(source.text[keyword_end:].lstrip())
     place: Position = source.position(begin)
     longest: tuple[str, Span | None] = ("", None)
     for node in tree.walk():
         name = node.name
-        # The constant, and the variable that stands for it while it is elaborated, without namespace.
+        # Two binders have this position: the constant, and a local variable for it whose name lacks the namespace.
         if name is not None and name.binder and name.span.start == place and len(name.name) > len(longest[0]):
             longest = (name.name, name.span)
     return longest
 
 
 def wrong(theorem: TracedTheorem, messages: Sequence[FileMessage]) -> str:
-    """Why a declaration does not count; empty when it does."""
+    """Why a declaration is skipped; empty if it is not."""
     errors = [message.data for message in messages if message.severity == "error"]
     if errors:
         return errors[0]
@@ -137,7 +137,7 @@ def wrong(theorem: TracedTheorem, messages: Sequence[FileMessage]) -> str:
 
 
 def traced_block(source: LeanSource, info: TacticInfo, names: Mapping[Span, str], style: Style) -> TracedBlock:
-    """A block with its tactics as written, and its tree in a style. What has no tree says why."""
+    """A block with its tactics as written, and its tree in a style, or the reason why it has no tree."""
     tactics = tuple(_tactics(source, info, names))
     try:
         block_steps = tuple(steps(Splitter(source, names, style).block(info)))
@@ -147,9 +147,9 @@ def traced_block(source: LeanSource, info: TacticInfo, names: Mapping[Span, str]
 
 
 def _tactics(source: LeanSource, block: TacticInfo, names: Mapping[Span, str]) -> list[TracedTactic]:
-    """Every tactic that stands in a sequence and changes the state, composed ones and their parts alike.
+    """Every tactic in a sequence that changes the state, both composed tactics and their parts.
 
-    The same choice as LeanDojo's: nodes whose parent is a tactic sequence.
+    LeanDojo selects the same ones: nodes whose parent is a tactic sequence.
     """
     tactics: dict[tuple[Span, tuple[str, ...]], TracedTactic] = {}
     stack = [(part, block) for part in reversed(block.parts)]

@@ -1,4 +1,4 @@
-"""Traces one file: elaborates it, records its tactics, splits them, and has Lean check the split proofs in place."""
+"""Traces one file: elaborates it, records and splits its tactics, and has Lean check the split proofs in a copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from node.lean.trace.theorems import Declaration, declarations, declared, traced
 _SHORTENS_NAMES = re.compile(
     r"^\s*(?:open|namespace|export)\b|\b(?:theorem|lemma|def|instance|abbrev)\s+[\w'«»]+\.", re.MULTILINE
 )
-"""Where Lean prints names without their namespace: `theorem A.b` opens `A` for itself."""
+"""Commands that make Lean print names without their namespace; `theorem A.b` also opens `A`."""
 
 FULL_NAMES = ("-Dpp.fullNames=true",)
 
@@ -34,13 +34,13 @@ class Tracer:
 
     toolchain: LeanToolchain
     folder: Path
-    """Where Lean runs: the project's root."""
+    """The working folder of Lean: the project's root."""
     limits: TraceLimits = field(default_factory=TraceLimits)
     split: bool = True
-    """Split composed tactics into atomic steps, where Lean accepts the split proof."""
+    """Split composed tactics into atomic steps if Lean accepts the split proof."""
 
     async def trace(self, text: str, path: str) -> TracedFile:
-        """Trace a file's text. What goes wrong is recorded in it, for a theorem or for the whole file."""
+        """Trace a file's text. Errors are recorded in the result, for a theorem or for the whole file."""
         started = time.monotonic()
         source = LeanSource(text)
         imports = tuple(source.imports)
@@ -90,34 +90,34 @@ class Tracer:
         full_names: Mapping[Span, str],
         whole: Mapping[BlockPlace, TracedBlock],
     ) -> dict[BlockPlace, TracedBlock]:
-        """The blocks, split in the first style in which Lean accepts them; else whole, with the reason."""
-        settled: dict[BlockPlace, TracedBlock] = {}
+        """The blocks, split in the first style that Lean accepts; unsplit with the reason if it accepts none."""
+        accepted: dict[BlockPlace, TracedBlock] = {}
         reasons = dict.fromkeys(whole, "")
         tried: dict[BlockPlace, list[tuple[str, ...]]] = {place: [] for place in whole}
         for style in SPLIT:
             split_blocks = {}
-            for place in [place for place in whole if place not in settled]:
+            for place in [place for place in whole if place not in accepted]:
                 block = traced_block(source, originals[place.declaration].blocks[place.block], full_names, style)
                 tactics = tuple(step.tactic for step in block.steps)
                 if block.problem:
                     reasons[place] = reasons[place] or block.problem
-                elif tactics not in tried[place]:
+                elif tactics not in tried[place]:  # different styles may split a block in the same way
                     tried[place].append(tactics)
                     split_blocks[place] = block
             for place, answer in (await self._checked(source, originals, split_blocks)).items():
                 if isinstance(answer, TracedBlock):
-                    settled[place] = answer
+                    accepted[place] = answer
                 else:
                     reasons[place] = answer
-        left = {place: block for place, block in whole.items() if place not in settled}
-        return settled | {
-            place: msgspec.structs.replace(block, unsplit=reasons[place]) for place, block in left.items()
+        unsplit = {place: block for place, block in whole.items() if place not in accepted}
+        return accepted | {
+            place: msgspec.structs.replace(block, unsplit=reasons[place]) for place, block in unsplit.items()
         }
 
     async def _checked(
         self, source: LeanSource, originals: Sequence[Declaration], split_blocks: Mapping[BlockPlace, TracedBlock]
     ) -> dict[BlockPlace, TracedBlock | str]:
-        """The blocks that Lean accepts in their split form, with the states that it shows; why not, of the others."""
+        """For each split block: the block with Lean's states if Lean accepts it, otherwise the reason as a text."""
         if not split_blocks:
             return {}
         copy = rewritten(source, originals, split_blocks)
@@ -137,14 +137,14 @@ class Tracer:
 def _answer(
     copy: Copy, elaborated: ElaboratedFile, copies: Sequence[Declaration], place: BlockPlace, split_block: TracedBlock
 ) -> TracedBlock | str:
-    """A split block as Lean shows it, or why it does not count."""
+    """A split block with the states that Lean shows, or why it is rejected."""
     copied = copy.find(copies, place.declaration)
     if copied is None or place.block >= len(copied.blocks):
-        return "Lean does not find the split proof"
+        return "Lean reports no tactic block for the split proof"
     if error := wrong(copied.theorem, copied.messages(elaborated.messages)):
         return f"the split proof fails: {error}"
     reread = traced_block(copy.source, copied.blocks[place.block], {}, WHOLE)
-    return agreed(split_block, reread) or "Lean reads the split proof as another one"
+    return agreed(split_block, reread) or "Lean parses the split proof differently"
 
 
 def _place(entry: tuple[BlockPlace, TracedBlock]) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Builds the proof tree of a tactic block from its info tree: which step works on which goal, and what it leaves.
+"""Builds the proof tree of a tactic block from its info tree: the goals each step works on and the goals it leaves.
 
-Lean shows lists of goals before and after; a tactic sequence is played over a list of open goals, and every goal knows
-the branch (`Slot`) it belongs to. Bullets and cases only choose among the open goals: they make no step. Pure.
+Lean shows lists of goals before and after each tactic. The tactics are replayed over a list of open goals. Every goal
+knows the branch (`Slot`) it belongs to. Bullets and cases only select open goals and do not count as steps. Pure.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from node.lean.trace.records import Premise, TracedStep
 
 
 class Unsupported(ValueError):
-    """The block does something that is no tree of steps on goals; the message says what."""
+    """The block cannot be written as a tree of steps on goals. The message says why."""
 
 
 @dataclass
 class Slot:
-    """A branch to be proved: goals that share metavariables, mostly one. `node` is the step that works on it."""
+    """A branch to prove: one goal, or several that share metavariables. `node` is the step that works on it."""
 
     goals: list[str]
     node: Node | None = None
@@ -43,7 +43,7 @@ class Node:
 
 @dataclass
 class Open:
-    """A goal that is open at some place of a block."""
+    """A goal that is open at a point of the replay."""
 
     text: str
     slot: Slot
@@ -51,7 +51,7 @@ class Open:
 
 @dataclass(frozen=True)
 class PlayedStep:
-    """A step to be played: its text, its place, and the goals that Lean shows around it."""
+    """A step to replay: its text, its span, and the goals that Lean shows before and after it."""
 
     tactic: str
     span: Span
@@ -61,7 +61,7 @@ class PlayedStep:
 
 
 Play = Callable[[TacticInfo, list[Open]], list[Open]]
-"""Plays one tactic over the open goals and returns those open afterwards."""
+"""Replays one tactic over the open goals, and returns the goals open afterwards."""
 
 _TRANSPARENT = frozenset(
     {
@@ -73,67 +73,68 @@ _TRANSPARENT = frozenset(
         "Tactic.paren",
     }
 )
-"""Kinds of syntax that only hold tactics together."""
+"""Kinds of syntax that only group tactics."""
 
 
 def items(info: TacticInfo) -> list[TacticInfo]:
-    """The tactics that a piece of syntax holds, in the order in which they ran; itself, if it is one."""
+    """The tactics in a piece of syntax, in the order in which they ran; the piece itself if it is a tactic."""
     if info.kind in _TRANSPARENT or info.synthetic or info.kind.startswith('"') or not info.kind or _listed(info):
         return inside(info)
     return [info]
 
 
 def inside(info: TacticInfo) -> list[TacticInfo]:
-    """The tactics below a node that stand in the source."""
+    """The tactics below a node that are in the source."""
     return [item for part in info.parts for item in items(part)]
 
 
 def _listed(info: TacticInfo) -> bool:
-    """Whether the node is a bare list of syntax: a piece of a tactic, like `case TAG =>`."""
+    """True if the node is a bare list of syntax, which is a piece of a tactic like `case TAG =>`."""
     return bool(info.node.body) and info.node.body[0].startswith("[")
 
 
 def root(goals: Sequence[str]) -> tuple[Slot, list[Open]]:
-    """The slot of a whole block, and its goals as open ones."""
+    """The slot of a whole block, and its goals as open goals."""
     slot = Slot(list(goals))
     return slot, [Open(goal, slot) for goal in goals]
 
 
 def play(infos: Sequence[TacticInfo], opened: list[Open], one: Play) -> list[Open]:
-    """Play tactics one after the other. Raises Unsupported."""
+    """Replay tactics one after the other. Raises Unsupported."""
     for info in infos:
         opened = one(info, refreshed(opened, info))
     return opened
 
 
 def refreshed(opened: list[Open], info: TacticInfo) -> list[Open]:
-    """The open goals as Lean shows them before a tactic: tags and metavariables may print differently by then."""
+    """The open goals with the texts that Lean shows before a tactic. Tags and metavariables may have changed."""
     if len(opened) != len(info.before):
-        raise Unsupported(f"line {info.span.start[0]}: {len(info.before)} goals, {len(opened)} were expected")
+        raise Unsupported(f"line {info.span.start[0]}: {len(info.before)} goals, but {len(opened)} were expected")
     return [Open(text, goal.slot) for text, goal in zip(info.before, opened, strict=True)]
 
 
 def step(item: PlayedStep, opened: list[Open]) -> list[Open]:
-    """Attach a step to the branch of the first open goal; returns the goals open afterwards. Raises Unsupported."""
+    """Attach a step to the branch of the first open goal. Returns the goals open afterwards. Raises Unsupported."""
     if not opened:
-        raise Unsupported(f"`{item.tactic}` where no goal is left")
+        raise Unsupported(f"`{item.tactic}` runs when no goal is left")
     untouched = _common_end(opened[1:], item.after)
     if untouched < len(opened) - 1:
         if Counter(item.after) == Counter(goal.text for goal in opened):
             return _permuted(item.after, opened)
         return _step_on_shared(item, opened)
-    made = list(item.after[: len(item.after) - untouched])
+    new_goals = list(item.after[: len(item.after) - untouched])
     slot = opened[0].slot
+    # The step takes over the whole slot, so goals that share metavariables with its goal move to new slots, too.
     mates = [goal for goal in opened[1:] if goal.slot is slot]
-    rest = attach(item, slot, [opened[0], *mates], [*made, *(goal.text for goal in mates)])
-    following = iter(rest[len(made) :])
-    return [*rest[: len(made)], *(next(following) if goal.slot is slot else goal for goal in opened[1:])]
+    attached = attach(item, slot, [opened[0], *mates], [*new_goals, *(goal.text for goal in mates)])
+    following = iter(attached[len(new_goals) :])
+    return [*attached[: len(new_goals)], *(next(following) if goal.slot is slot else goal for goal in opened[1:])]
 
 
 def attach(item: PlayedStep, slot: Slot, worked: Sequence[Open], after: Sequence[str]) -> list[Open]:
-    """Make an item the step of a slot whose goals are `worked`, leaving `after`. Returns the goals that it leaves."""
+    """Make an item the step of a slot with the goals `worked`. Returns the goals that it leaves, with texts `after`."""
     if slot.node is not None:
-        raise Unsupported(f"`{item.tactic}` works on a goal that another step was to close")
+        raise Unsupported(f"`{item.tactic}` works on a goal that already has a step")
     branches = factorise(after)
     slots = [Slot([after[index] for index in branch.goals]) for branch in branches]
     owners = {index: child for branch, child in zip(branches, slots, strict=True) for index in branch.goals}
@@ -144,7 +145,7 @@ def attach(item: PlayedStep, slot: Slot, worked: Sequence[Open], after: Sequence
 
 
 def _common_end(opened: Sequence[Open], after: Sequence[str]) -> int:
-    """How many of the other goals stand unchanged at the end of the list."""
+    """Number of the other goals that are unchanged at the end of the list."""
     count = 0
     while count < min(len(opened), len(after)) and opened[-1 - count].text == after[-1 - count]:
         count += 1
@@ -152,43 +153,43 @@ def _common_end(opened: Sequence[Open], after: Sequence[str]) -> int:
 
 
 def _permuted(after: Sequence[str], opened: list[Open]) -> list[Open]:
-    """The open goals in another order."""
-    left = list(opened)
-    found = []
+    """The open goals in the order of the texts `after`."""
+    remaining = list(opened)
+    ordered = []
     for text in after:
-        goal = next(goal for goal in left if goal.text == text)
-        left.remove(goal)
-        found.append(goal)
-    return found
+        goal = next(goal for goal in remaining if goal.text == text)
+        remaining.remove(goal)
+        ordered.append(goal)
+    return ordered
 
 
 def _step_on_shared(item: PlayedStep, opened: list[Open]) -> list[Open]:
-    """A step that changes other goals, too: they must share metavariables with the one that it works on."""
+    """Attach a step that also changes other goals, which must share metavariables with the first one."""
     slot = opened[0].slot
-    others = [goal for goal in opened if goal.slot is not slot]
-    left = list(item.after)
-    for goal in others:
-        if goal.text not in left:
+    independent = [goal for goal in opened if goal.slot is not slot]
+    changed = list(item.after)
+    for goal in independent:
+        if goal.text not in changed:
             raise Unsupported(f"`{item.tactic}` works on several independent goals at once")
-        left.remove(goal.text)
-    rest = iter(attach(item, slot, [goal for goal in opened if goal.slot is slot], left))
-    found = []
+        changed.remove(goal.text)
+    attached = iter(attach(item, slot, [goal for goal in opened if goal.slot is slot], changed))
+    result = []
     for text in item.after:
-        other = next((goal for goal in others if goal.text == text), None)
-        found.append(next(rest) if other is None else other)
-        if other is not None:
-            others.remove(other)
-    return found
+        unchanged = next((goal for goal in independent if goal.text == text), None)
+        result.append(next(attached) if unchanged is None else unchanged)
+        if unchanged is not None:
+            independent.remove(unchanged)
+    return result
 
 
 def focused(opened: list[Open], inner: Sequence[TacticInfo], one: Play, index: int = 0) -> list[Open]:
-    """Play tactics on one open goal alone; what they leave stands in its place."""
-    left = play(inner, [opened[index]], one)
-    return [*opened[:index], *left, *opened[index + 1 :]]
+    """Replay tactics on one open goal alone. The goals that they leave take its place."""
+    remaining = play(inner, [opened[index]], one)
+    return [*opened[:index], *remaining, *opened[index + 1 :]]
 
 
 def chosen(info: TacticInfo, opened: Sequence[Open]) -> int | None:
-    """Which open goal a `case` picked: the one that is gone afterwards; None when it changes other goals, too."""
+    """Index of the open goal that a `case` selected, which is gone afterwards; None if it changed other goals, too."""
     texts = [goal.text for goal in opened]
     for index in range(len(texts)):
         if [*texts[:index], *texts[index + 1 :]] == list(info.after):
@@ -197,17 +198,17 @@ def chosen(info: TacticInfo, opened: Sequence[Open]) -> int | None:
 
 
 def steps(slot: Slot) -> list[TracedStep]:
-    """The tree in pre-order. Raises Unsupported when a branch is left open."""
+    """The steps of the tree in pre-order. Raises Unsupported if a branch is open."""
     records: list[TracedStep] = []
     _collect(slot, -1, 0, records)
     return records
 
 
 def _collect(slot: Slot, parent: int, branch: int, records: list[TracedStep]) -> int:
-    """Add the steps of a slot; returns the tactics on its longest branch."""
+    """Add the steps of a slot. Returns the number of tactics on its longest branch."""
     node = slot.node
     if node is None:
-        raise Unsupported("a goal is left that no tactic of the block works on")
+        raise Unsupported("no tactic of the block works on one of the goals")
     number = len(records)
     records.append(_record(node, parent, branch))
     longest = 0
@@ -235,11 +236,11 @@ def _record(node: Node, parent: int, branch: int) -> TracedStep:
 
 
 def proof_tree(records: Sequence[TracedStep]) -> ProofTree:
-    """The proof that steps in pre-order describe."""
+    """The proof tree from its steps in pre-order."""
     children: list[list[ProofTree]] = [[] for _ in records]
     tree = ProofTree("")
     for number in reversed(range(len(records))):
-        # Pre-order, read from the end: the children are there, the last of them first.
+        # Reading pre-order backwards visits the children before their parent, the last child first.
         tree = ProofTree(records[number].tactic, records[number].layout, tuple(reversed(children[number])))
         if records[number].parent >= 0:
             children[records[number].parent].append(tree)

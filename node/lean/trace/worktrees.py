@@ -1,4 +1,4 @@
-"""What git says of a folder: its commit, where it is from, and which files differ from the commit."""
+"""Asks git about a folder: its commit, its remote, and the files that differ from the commit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 LAKE_FILES = ("lakefile.toml", "lakefile.lean")
 
 OF_LEAN = ("*.lean", "lakefile.toml", "lean-toolchain", "lake-manifest.json")
-"""Files that decide what a trace holds."""
+"""Files that determine the result of a trace."""
 
 
 class NoSource(ValueError):
-    """What was named leads to no Lean file; the message says why, and what to do."""
+    """A given path or URL leads to no Lean files. The message says why, and what to do."""
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """git's answer; empty where there is no git, or no repository."""
+    """The output of git; empty if there is no git or no repository."""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(folder), *arguments],
             capture_output=True,
             text=True,
@@ -28,15 +28,15 @@ def git(folder: Path, *arguments: str) -> str:
         )
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip("\n") if done.returncode == 0 else ""
+    return result.stdout.strip("\n") if result.returncode == 0 else ""
 
 
 def commit_of(folder: Path) -> str:
-    """The commit that is checked out; empty for a folder of no repository."""
+    """The checked-out commit; empty for a folder without a repository."""
     return git(folder, "rev-parse", "HEAD")
 
 
 def changed(folder: Path) -> list[str]:
-    """Files below the folder that matter to Lean and are not as in the commit, new ones included: paths of git's."""
+    """Files below the folder that matter to Lean and differ from the commit, including new ones, as git's paths."""
     lines = git(folder, "status", "--porcelain", "--untracked-files=all", "--", *OF_LEAN).splitlines()
     return [line[3:] for line in lines]

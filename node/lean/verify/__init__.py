@@ -1,1 +1,1 @@
-"""The check that makes a proof count: fresh processes, the statement compiled apart, the axioms listed."""
+"""Verification of proofs: fresh Lean processes, the statement compiled separately, the axioms listed."""

@@ -1,4 +1,4 @@
-"""Lean in fresh processes, as a verification runs it: its options, its limits, its search path."""
+"""Starts fresh Lean processes for verification, with their options, limits and search path."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from node.lean.process.watched import WatchedProcess, run_watched
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 HEARTBEATS = 1_000_000
-"""Lean's `maxHeartbeats` for a whole proof, 25 times what a tactic gets in a search: the sum of its tactics counts."""
+"""Lean's `maxHeartbeats` for a whole proof. It is 25 times the limit of one tactic in a search, because all tactics of
+a proof count together."""
 
 OPTIONS = ("--json", "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}")
 
 MANY = ("-Dlinter.all=false", "-DmaxErrors=1000000")
-"""Options for many proofs in one file: linters cost time and decide nothing, and one error does not hide the next."""
+"""Options for many proofs in one file: no linters, which cost time and affect no verdict, and no limit on errors."""
 
 
 class FreshLean:
@@ -26,16 +27,16 @@ class FreshLean:
     def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
         self.toolchain = toolchain
         self.limits = limits
-        """Of each process that works on a single proof."""
+        """Limits of each process that works on a single proof."""
 
     async def compile(self, folder: Path, module: str) -> FinishedProcess:
-        """Compile one file in a process that may write into its folder. Raises OutOfLimits."""
+        """Compile one file in a process that may write into this folder. Raises OutOfLimits."""
         return await self.run(folder, _compiling(module), writable=True)
 
     async def run(
         self, folder: Path, arguments: Sequence[str], path: Sequence[Path] = (), *, writable: bool = False
     ) -> FinishedProcess:
-        """Run Lean in a folder. `path`: folders of modules that it may import. Raises OutOfLimits."""
+        """Run Lean in a folder. `path`: folders with modules that it may import. Raises OutOfLimits."""
         return await run_fresh(
             [*self.toolchain.command, *OPTIONS, *arguments],
             environment=self.toolchain.with_modules(path),
@@ -47,7 +48,7 @@ class FreshLean:
     async def compile_many(
         self, folder: Path, module: str, seconds: float, patience: Callable[[bytes], float]
     ) -> WatchedProcess:
-        """Compile a file of many parts. `seconds`: for all of it; `patience`: as of `run_watched`."""
+        """Compile a file of many parts. `seconds`: time limit for all of it; `patience`: see `run_watched`."""
         return await self.run_many(folder, _compiling(module), (), seconds, patience, writable=True)
 
     async def run_many(
@@ -60,7 +61,7 @@ class FreshLean:
         *,
         writable: bool = False,
     ) -> WatchedProcess:
-        """Run Lean on a file of many parts. `seconds`: for all of it; `patience`: as of `run_watched`."""
+        """Run Lean on a file of many parts. `seconds`: time limit for all of it; `patience`: see `run_watched`."""
         return await run_watched(
             [*self.toolchain.command, *OPTIONS, *MANY, *arguments],
             environment=self.toolchain.with_modules(path),
@@ -71,7 +72,7 @@ class FreshLean:
         )
 
     async def version(self, folder: Path) -> str:
-        """What `lean --version` says. Raises OutOfLimits."""
+        """The version from `lean --version`. Raises OutOfLimits."""
         finished = await run_fresh(
             [*self.toolchain.command, "--version"],
             environment=self.toolchain.environment,

@@ -1,8 +1,8 @@
-"""A Lean file of many parts with a mark behind each, and what Lean's messages say of every part. Pure.
+"""Joins many parts to one Lean file with a mark behind each, and sorts Lean's messages by part. Pure.
 
-A mark is the command `#print "TOKEN"`, with a token that nobody can guess. Its message, at its place, shows that Lean
-read a command there: the part before it ended where we ended it. So a message belongs to the part in whose lines it
-stands, and a part without its mark is not judged.
+A mark is the command `#print "TOKEN"` with an unguessable random token. Its message at its own line shows that Lean
+read a command there, so the part before it ended where we ended it. A message belongs to the part whose lines contain
+it. A part whose marks have no message gets no verdict.
 """
 
 from __future__ import annotations
@@ -16,44 +16,44 @@ from node.lean.verify.verdicts import LeanMessage
 
 @dataclass(frozen=True)
 class PartedFile:
-    """The text, and where in it the marks are."""
+    """The text of a file with its marks."""
 
     text: str
     tokens: tuple[str, ...]
     marks: tuple[int, ...]
-    """Line of each mark; the lines of a part are those behind the mark before it. The first mark ends the header."""
+    """Line of each mark. The first mark ends the header; a part's lines are those between two marks."""
 
 
 @dataclass(frozen=True)
 class PartReport:
-    """What Lean said of one part."""
+    """Lean's messages on one part."""
 
     messages: tuple[LeanMessage, ...]
     complete: bool
-    """Whether it began and ended at its marks."""
+    """True if the part began and ended at its marks."""
 
     @property
     def errors(self) -> list[str]:
-        """Texts of its errors."""
+        """Texts of the part's errors."""
         return [message.data for message in self.messages if message.severity == "error"]
 
 
 @dataclass(frozen=True)
 class FileReport:
-    """What Lean said of a file."""
+    """Lean's messages on a file."""
 
     parts: tuple[PartReport, ...]
-    astray: tuple[str, ...]
-    """Errors that belong to no part: of the header, or without a place."""
+    stray_errors: tuple[str, ...]
+    """Errors that belong to no part: those in the header and those without a position."""
 
     @property
     def reached(self) -> int:
-        """Parts that are complete, up to the first that is not."""
+        """Number of complete parts before the first incomplete one."""
         return next((number for number, part in enumerate(self.parts) if not part.complete), len(self.parts))
 
 
 def parted_file(header: str, parts: Sequence[Sequence[str]], tokens: Sequence[str]) -> PartedFile:
-    """A file of a header and parts (lines each). `tokens`: one for the header's mark, then one for each part's."""
+    """Join a header and parts (lists of lines). `tokens`: one for the header's mark, then one for each part."""
     lines: list[str] = []
     marks = []
     for part, token in zip([[header], *parts], tokens, strict=True):
@@ -65,20 +65,21 @@ def parted_file(header: str, parts: Sequence[Sequence[str]], tokens: Sequence[st
 
 def read_report(file: PartedFile, messages: Sequence[LeanMessage]) -> FileReport:
     """Sort Lean's messages about a file by its parts."""
-    found: list[list[LeanMessage]] = [[] for _ in file.marks]
+    sections: list[list[LeanMessage]] = [[] for _ in file.marks]  # the header's, then each part's
     marked = [False] * len(file.marks)
-    astray = []
+    stray_errors = []
     for message in messages:
         number = bisect_left(file.marks, message.pos.line) if message.pos else len(file.marks)
         if number >= len(file.marks):
             if message.severity == "error":
-                astray.append(message.data)
+                stray_errors.append(message.data)
         elif message.pos and message.pos.line == file.marks[number] and message.data == file.tokens[number]:
             marked[number] = True
         else:
-            found[number].append(message)
-    astray += [message.data for message in found[0] if message.severity == "error"]
+            sections[number].append(message)
+    stray_errors += [message.data for message in sections[0] if message.severity == "error"]
     parts = [
-        PartReport(tuple(found[number]), marked[number - 1] and marked[number]) for number in range(1, len(file.marks))
+        PartReport(tuple(sections[number]), marked[number - 1] and marked[number])
+        for number in range(1, len(file.marks))
     ]
-    return FileReport(tuple(parts), tuple(astray))
+    return FileReport(tuple(parts), tuple(stray_errors))

@@ -1,8 +1,8 @@
-"""The kernel checks every declaration of a compiled module once more, in a process that runs none of the module's code.
+"""Has the kernel check every declaration of a compiled module again, in a process that runs no code of the module.
 
-It finds what never went through the kernel: a declaration that code at elaboration time put into the environment, or an
-.olean file that was written by something else than the compiler. A full toolchain has `leanchecker` for it (a part of
-it since Lean 4.28); pocket Lean's kernel is asked through `toolchain/pocket/kernel.py`.
+This detects declarations that bypassed the kernel: those that elaboration-time code added to the environment, and
+.olean files that the compiler did not write. Full toolchains use `leanchecker` (part of Lean since 4.28). Pocket Lean's
+kernel runs through `toolchain/pocket/kernel.py`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verdicts import PROOF
 
 WHOLE_MODULE = ""
-"""In place of a declaration's name: nothing of the module can be believed."""
+"""In place of a declaration's name: the whole module is rejected."""
 
 
 class Rechecker:
-    """Runs a toolchain's `leanchecker`, or its kernel by itself: `find` it first."""
+    """Runs a toolchain's `leanchecker`, or pocket Lean's kernel. Call `find` first."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: where it runs and keeps its plans; it must exist."""
+        """`folder`: where it runs and writes its plans; it must exist."""
         self._toolchain = toolchain
         self._limits = limits
         self._folder = folder
         self._prefix = Path()
         self.available = bool(toolchain.kernel)
-        """Whether this toolchain has one; known after `find`."""
+        """True if this toolchain can check again; valid after `find`."""
         self.name = "kernel" if toolchain.kernel else ""
-        """What checks again; empty where nothing does."""
+        """The program that checks again; empty if there is none."""
 
     async def find(self) -> None:
-        """Look for it beside `lean`. Raises OutOfLimits."""
+        """Look for `leanchecker` in the folder of `lean`. Raises OutOfLimits."""
         if self._toolchain.kernel:
             return
         command = [*self._toolchain.command, "--print-prefix"]
@@ -51,9 +51,9 @@ class Rechecker:
         self.name = "leanchecker" if self.available else ""
 
     async def problem(self, folder: Path, path: Sequence[Path]) -> str:
-        """Why the compiled proof in a folder is rejected; empty when it is accepted, or nothing can check it.
+        """Why the compiled proof in a folder is rejected; empty if it is accepted or this toolchain cannot check it.
 
-        `path`: the folders of modules that it may import. Raises OutOfLimits.
+        `path`: folders with modules that it may import. Raises OutOfLimits.
         """
         if not self.available:
             return ""
@@ -78,9 +78,9 @@ class Rechecker:
     async def rejected(
         self, module: str, imports: Sequence[str], plan: list[Step], path: Sequence[Path]
     ) -> dict[str, str]:
-        """By name of a declaration that is rejected, why. WHOLE_MODULE stands for all of them. Raises OutOfLimits.
+        """The rejected declarations with the reasons, by name; WHOLE_MODULE for all of them. Raises OutOfLimits.
 
-        `imports`, `plan`: of the module, from `olean`; `path`: the folders of it and of the modules that it imports.
+        `imports`, `plan`: of the module, read by `olean`; `path`: folders with the module and the modules it imports.
         """
         if self._toolchain.kernel:
             return await self.replay(imports, plan, path)
@@ -89,7 +89,7 @@ class Rechecker:
         return {}
 
     async def replay(self, library: Sequence[str], plan: list[Step], path: Sequence[Path]) -> dict[str, str]:
-        """By name of a declaration that pocket Lean's kernel rejects, why. Raises OutOfLimits."""
+        """The declarations that pocket Lean's kernel rejects, with the reasons, by name. Raises OutOfLimits."""
         handle, file = tempfile.mkstemp(prefix="plan-", suffix=".json", dir=self._folder)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -106,8 +106,8 @@ class Rechecker:
         return rejected
 
     async def _leanchecker(self, folder: Path, path: Sequence[Path], module: str) -> str:
-        """Why `leanchecker` rejects a compiled module; empty when it does not."""
-        # It would start `lean` to find its library, which it may not.
+        """Why `leanchecker` rejects a compiled module; empty if it accepts it."""
+        # Without LEAN_SYSROOT, leanchecker starts `lean` to find the library; confinement allows no other process.
         environment = self._toolchain.with_modules(path) | {"LEAN_SYSROOT": str(self._prefix)}
         finished = await self._run([str(self._program), module], environment, folder)
         if finished.code == 0:

@@ -1,11 +1,12 @@
-"""Which proofs of a compiled batch lean on another one's declarations. Reads the .olean file; no Lean needed.
+"""Finds proofs of a compiled batch that depend on declarations of other proofs, in the .olean file, without Lean.
 
-Names with random tokens keep a proof from naming its neighbours. But Lean makes auxiliary declarations by itself
-(`match_1`, `_proof_1`), and where two proofs need the same one, it may make it once (versions that elaborate theorems
-one after another do). Then the second proof is checked with the first one's declaration, and might not stand alone.
+Random tokens in their names keep proofs from referring to each other. But Lean generates auxiliary declarations
+(`match_1`, `_proof_1`). If two proofs need the same one, Lean may generate it only once (versions that elaborate
+theorems one after another do). Then the second proof depends on the first one, and might fail if checked alone.
 
-Other declarations Lean makes of a library's: the equations of a function that `simp` unfolds, the splitter of a match.
-They are the same whoever asks for them, so proofs may share them. A declaration of neither kind has one user or none.
+Lean generates other declarations from the library's: the equations of a function that `simp` unfolds, the splitter of
+a match. They do not depend on the proof that needs them, so proofs may share them. A declaration of neither kind may be
+used by one proof at most.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from node.lean.olean.terms import Terms
 _GENERATED = re.compile(
     r"eq_\d+|eq_def|eq_unfold|splitter|congr_simp|congr_eq_\d+|hcongr_\d+|fun_cases\w*|\w*induct\w*"
 )
-"""Last parts of the names of declarations that Lean makes of a library's, the same for all."""
+"""Last name components of declarations that Lean generates from the library's, the same for every proof."""
 
 
 class UnreadableModule(Exception):
-    """The file is not what we can read, or a declaration in it belongs to several proofs."""
+    """The file cannot be read, or a declaration in it cannot be assigned to a single proof."""
 
 
 class UnknownVersion(UnreadableModule):
-    """This Lean writes files of another version."""
+    """This Lean writes .olean files of a version that we cannot read."""
 
 
-def leaning(olean: Path, tokens: Sequence[str]) -> set[int]:
-    """Numbers of the proofs that lean on another's declarations, or share one with another. Raises UnreadableModule.
+def dependent_proofs(olean: Path, tokens: Sequence[str]) -> set[int]:
+    """Indices of proofs that use a declaration of another proof, or share one with it. Raises UnreadableModule.
 
-    `tokens`: of each proof; each of its declarations has its token as a part of the name.
+    `tokens`: one for each proof. Names of the proof's declarations have it as a component.
     """
     terms = Terms()
     try:
@@ -46,26 +47,26 @@ def leaning(olean: Path, tokens: Sequence[str]) -> set[int]:
     except UnknownFormat as error:
         raise UnknownVersion(str(error)) from error
     except (BadOlean, OSError) as error:
-        raise UnreadableModule(f"a damaged file: {error}") from error
-    return _leaning(uses(module, terms), {token: number for number, token in enumerate(tokens)})
+        raise UnreadableModule(f"the compiled proofs cannot be read: {error}") from error
+    return _dependent_proofs(uses(module, terms), {token: number for number, token in enumerate(tokens)})
 
 
-def _leaning(used: Uses, proofs: dict[str, int]) -> set[int]:
+def _dependent_proofs(used: Uses, proofs: dict[str, int]) -> set[int]:
     owners = {name: {proofs[part] for part in name.split(".") if part in proofs} for name in used}
-    found: set[int] = set()
+    dependent: set[int] = set()
     users = defaultdict[str, set[int]](set)
     for name, below in used.items():
-        others = {other for each in below for other in owners.get(each, ())}
+        others = {owner for each in below for owner in owners.get(each, ())}
         loose = {each for each in below - {name} if each in owners and not owners[each] and not _is_generated(each)}
         if len(owners[name]) > 1 or (others and not owners[name]):
-            raise UnreadableModule("a declaration that belongs to several proofs, or to none and leans on one")
+            raise UnreadableModule(f"declaration {name!r} cannot be assigned to a single proof")
         if loose and not owners[name]:
-            raise UnreadableModule("a declaration that belongs to no proof leans on another such")
+            raise UnreadableModule(f"declaration {name!r} belongs to no proof, and neither does one that it uses")
         if others - owners[name]:
-            found |= owners[name]
+            dependent |= owners[name]
         for each in loose:
             users[each] |= owners[name]
-    return found.union(*(several for several in users.values() if len(several) > 1))
+    return dependent.union(*(sharers for sharers in users.values() if len(sharers) > 1))
 
 
 def _is_generated(name: str) -> bool:

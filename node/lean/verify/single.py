@@ -1,4 +1,4 @@
-"""One proof, checked alone: three files, three fresh processes. What a batch cannot judge is judged here."""
+"""Verifies one proof alone, with three files and three fresh processes. For proofs without a verdict from a batch."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from node.lean.verify.verdicts import (
 )
 
 STATEMENTS = 4096
-"""Compiled statements that are kept: about 10 KB each on disk."""
+"""Compiled statements in the cache, about 10 KB each on disk."""
 
 
 class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
-    """Compilations of statements, by digest; the folder of one that is forgotten is removed."""
+    """Cache of compiled statements by digest. Evicting one removes its folder."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(STATEMENTS)
@@ -48,7 +48,7 @@ class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
 
 
 class SingleCheck:
-    """Checks proofs one by one, in a folder."""
+    """Checks proofs one by one in a scratch folder."""
 
     def __init__(self, lean: FreshLean, rechecker: Rechecker, folder: Path) -> None:
         self._lean = lean
@@ -57,14 +57,14 @@ class SingleCheck:
         self._statements = _CompiledStatements(folder)
 
     async def check(self, theorem: Theorem, script: str, *, known: bool = False) -> Verdict:
-        """Compile statement and proof, and check one against the other. Raises VerificationFailed.
+        """Compile statement and proof, and check the proof against the statement. Raises VerificationFailed.
 
-        `script`: the proof, without its comments. `known`: Lean has taken the statement before, so a proof that Lean
-        rejects needs no second process.
+        `script`: the proof without comments. `known`: Lean accepted the statement before, so it is compiled only if
+        Lean accepts the proof.
         """
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
         try:
-            folder = made(root / "proof")
+            folder = make_folder(root / "proof")
             header = self._lean.toolchain.header(theorem.header)
             (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, script))
             if known:
@@ -74,14 +74,14 @@ class SingleCheck:
             if reason := rejection(proof, header, theorem):
                 return Verdict(reason)
             statement = statement or await self._statement(theorem)
-            return await self._judge(theorem, folder, made(root / "check"), statement)
+            return await self._judge(theorem, folder, make_folder(root / "check"), statement)
         except OutOfLimits as error:
-            return Verdict(f"the proof took too much: {error}")
+            return Verdict(f"the proof exceeded a limit: {error}")
         finally:
             shutil.rmtree(root, ignore_errors=True)
 
     def close(self) -> None:
-        """End the compilation of statements that nobody waits for any more."""
+        """Cancel running compilations of statements."""
         for task in self._statements.values():
             task.cancel()
 
@@ -90,12 +90,12 @@ class SingleCheck:
         await self._statement(theorem)
 
     async def _both(self, theorem: Theorem, folder: Path) -> tuple[Path, FinishedProcess]:
-        """Compile statement and proof side by side. Raises VerificationFailed, OutOfLimits."""
+        """Compile statement and proof in parallel. Raises VerificationFailed, OutOfLimits."""
         statement, proof = await asyncio.gather(
             self._statement(theorem), self._lean.compile(folder, PROOF), return_exceptions=True
         )
-        # Both have ended here, so no process is left that writes into the folder. The statement's problem is
-        # reported first: where Lean refuses the statement, its verdict on the proof means nothing.
+        # Both processes have ended here, so nothing writes into the folder any more. The statement's problem is
+        # reported first: if Lean rejects the statement, its result for the proof means nothing.
         if isinstance(statement, BaseException):
             raise statement
         if isinstance(proof, BaseException):
@@ -103,9 +103,9 @@ class SingleCheck:
         return statement, proof
 
     async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
-        """Whether the compiled proof proves the compiled statement. Raises OutOfLimits."""
-        # The compiled proof alone goes on. The proof may have written other files beside it, and one that is named
-        # like a module would be imported in that module's place.
+        """Check that the compiled proof proves the compiled statement. Raises OutOfLimits."""
+        # Only the compiled proof is passed on. Code in the proof may have written other files into its folder, and one
+        # with the name of a module would be imported in that module's place.
         (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
         (folder / f"{CHECK}.lean").write_text(check_text(theorem))
         search_path = (statement, folder)
@@ -132,25 +132,25 @@ class SingleCheck:
             task = asyncio.create_task(self._compile_statement(digest, text), name="statement")
             self._statements[digest] = task
         try:
-            return await asyncio.shield(task)  # others may wait for it too
+            return await asyncio.shield(task)  # other checks may wait for the same compilation
         except VerificationFailed:
             self._statements.pop(digest, None)
             raise
 
     async def _compile_statement(self, digest: str, text: str) -> Path:
-        folder = made(self._folder / digest)
+        folder = make_folder(self._folder / digest)
         (folder / f"{STATEMENT}.lean").write_text(text)
         try:
             finished = await self._lean.compile(folder, STATEMENT)
         except OutOfLimits as error:
-            raise VerificationFailed(f"the statement took too much: {error}") from error
+            raise VerificationFailed(f"the statement exceeded a limit: {error}") from error
         errors = [message.data for message in messages(finished) if message.severity == "error"]
         if errors or finished.code:
             raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
         return folder
 
 
-def made(folder: Path) -> Path:
-    """The folder, made if it is not there."""
+def make_folder(folder: Path) -> Path:
+    """Create the folder if it does not exist, and return it."""
     folder.mkdir(exist_ok=True)
     return folder

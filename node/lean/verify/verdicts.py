@@ -1,4 +1,4 @@
-"""The texts of the three files of a verification, and what Lean's messages about them mean. Pure."""
+"""Writes the three files of a verification, and turns Lean's messages on them into a verdict. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from node.lean.text.script import INDENT
 from node.lean.text.statement import statement_lines
 
 AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
-"""The standard axioms of Lean. A proof that rests on another one is rejected."""
+"""The standard axioms of Lean. A proof that uses another axiom is rejected."""
 
 STATEMENT, PROOF, CHECK = "ProofmeshStatement", "ProofmeshProof", "ProofmeshCheck"
-"""Names of the modules. Not plain `Proof`: a Lake project may have one of its own, which would be found first."""
+"""Names of the modules. Not plain `Proof`: a Lake project may have a module of that name, and Lean would import it."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?]*(\.[^\W\d][\w'!?]*)*")
 
 
 class VerificationFailed(Exception):
-    """There is no verdict: Lean refuses the statement (BAD_STATEMENT; the text is Lean's), or failed (ERROR)."""
+    """There is no verdict: Lean rejects the statement (BAD_STATEMENT, with Lean's message), or Lean failed (ERROR)."""
 
     def __init__(self, reason: str, kind: FailureKind = FailureKind.ERROR) -> None:
         super().__init__(reason)
@@ -36,13 +36,13 @@ class VerificationFailed(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a proof."""
+    """The verdict on a proof."""
 
     reason: str
     """Why it is rejected; empty when it is accepted."""
     axioms: tuple[str, ...] = ()
     rechecked: bool = False
-    """Whether the compiled proof went through the kernel once more."""
+    """True if the kernel checked the compiled proof a second time."""
 
 
 class _Position(msgspec.Struct):
@@ -59,29 +59,29 @@ class LeanMessage(msgspec.Struct):
 
 
 def statement_text(header: str, theorem: Theorem) -> str:
-    """The statement's file: the header, and the proposition."""
+    """The file of the statement: the header and the proposition."""
     return "\n".join([header, *statement_part(STATEMENT, theorem)]) + "\n"
 
 
 def statement_part(name: str, theorem: Theorem) -> list[str]:
-    """The proposition, as a definition of this name."""
+    """The lines that define the proposition under this name."""
     binders = f"∀ {theorem.binders.strip()}, " if theorem.binders.strip() else ""
     return [f"def {name} : Prop :=", *f"  {binders}({theorem.conclusion.strip()}".split("\n"), "  : Prop)"]
 
 
 def proof_text(header: str, theorem: Theorem, script: str) -> str:
-    """The proof's file: the header, and one theorem."""
+    """The file of the proof: the header and one theorem."""
     return "\n".join([header, *proof_part(f"{PROOF}.{local_name(theorem)}", theorem, script)]) + "\n"
 
 
 def proof_part(name: str, theorem: Theorem, script: str) -> list[str]:
-    """The theorem with its proof, under this name. The parentheses close behind the tactic block or not at all."""
+    """The lines that prove the theorem under this name. The parentheses close behind the tactic block or not at all."""
     block = textwrap.indent(textwrap.dedent(script.strip("\n")), INDENT * 2)
     return [*statement_lines(f"theorem {name}", theorem), INDENT + "(", *block.split("\n"), INDENT + ")"]
 
 
 def check_text(theorem: Theorem) -> str:
-    """The check's file: the statement, with the proof as its proof, and what that rests on."""
+    """The file of the check: a theorem with the statement as its type and the proof as its value, and its axioms."""
     return (
         f"import {STATEMENT}\nimport {PROOF}\n"
         f"theorem {CHECK} : {STATEMENT} := @{PROOF}.{local_name(theorem)}\n"
@@ -90,40 +90,40 @@ def check_text(theorem: Theorem) -> str:
 
 
 def verdict(messages: Sequence[LeanMessage], name: str = CHECK) -> tuple[str, tuple[str, ...]]:
-    """Read Lean's messages about a check: why the proof is rejected (empty: accepted), and its axioms.
+    """Why Lean's messages on a check reject the proof (empty if they accept it), and the axioms it uses.
 
-    `name`: of the theorem whose axioms were asked for.
+    `name`: the theorem whose axioms were requested.
     """
     errors = [message.data for message in messages if message.severity == "error"]
     if errors:
-        return f"it does not prove the statement: {errors[0]}", ()
+        return f"the proof does not prove the statement: {errors[0]}", ()
     reports = [message.data for message in messages if "axioms" in message.data]
-    # We have one `#print axioms`. A second report would come from the proof itself, and might be made up.
+    # The file has one `#print axioms`. A second report must come from the proof's own code and may be forged.
     if len(reports) > 1:
-        return "Lean said twice what the proof rests on", ()
+        return "Lean reported the proof's axioms twice", ()
     report = reports[0] if reports else ""
     if report.strip() == f"'{name}' does not depend on any axioms":
         return "", ()
     match = re.fullmatch(rf"'{re.escape(name)}' depends on axioms: \[(.*)\]\s*", report, re.DOTALL)
     if not match:
-        return "Lean did not say what the proof rests on", ()
+        return "Lean did not report the proof's axioms", ()
     axioms = tuple(sorted(name.strip() for name in match.group(1).split(",")))
     foreign = [name for name in axioms if name not in AXIOMS]
     if "sorryAx" in foreign:
         return "the proof is not finished: it uses sorry", axioms
-    return (f"it rests on other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
+    return (f"it uses other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
 
 
 def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
-    """Why Lean rejects the proof's file; empty when it does not."""
-    told = told_rejection(messages(finished), header.count("\n") + 1, theorem)
-    return told or (unclear(finished) if finished.code else "")
+    """Why Lean rejects the file of the proof; empty if it accepts the file."""
+    reason = reported_rejection(messages(finished), header.count("\n") + 1, theorem)
+    return reason or (unclear(finished) if finished.code else "")
 
 
-def told_rejection(messages: Sequence[LeanMessage], before: int, theorem: Theorem) -> str:
-    """Why Lean rejects a proof, as its messages say; empty when none does.
+def reported_rejection(messages: Sequence[LeanMessage], before: int, theorem: Theorem) -> str:
+    """Why Lean's messages reject a proof; empty if none does.
 
-    `before`: lines in the file before the theorem's.
+    `before`: number of lines in the file before the theorem.
     """
     for message in messages:
         if message.severity == "error":
@@ -134,12 +134,12 @@ def told_rejection(messages: Sequence[LeanMessage], before: int, theorem: Theore
 
 
 def uses_sorry(message: LeanMessage) -> bool:
-    """Whether Lean says that something is left out of a proof."""
+    """True if the message reports that a proof uses `sorry`."""
     return "declaration uses" in message.data and "sorry" in message.data
 
 
 def _where(message: LeanMessage, before: int, theorem: Theorem) -> str:
-    """Where in the script an error is, as ` at line N`; empty outside of it."""
+    """The position of an error in the script, as ` at line N`; empty if the error is outside the script."""
     if message.pos is None:
         return ""
     line = message.pos.line - before - len(statement_lines("theorem", theorem)) - 1
@@ -147,13 +147,13 @@ def _where(message: LeanMessage, before: int, theorem: Theorem) -> str:
 
 
 def unclear(finished: FinishedProcess) -> str:
-    """The reason for a process that ended badly without a message of Lean's."""
+    """The reason when a process failed without a message from Lean."""
     output = (finished.errors or finished.output).strip()[-400:]
     return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
 
 
 def messages(finished: FinishedProcess | WatchedProcess) -> list[LeanMessage]:
-    """Lean's messages, one a line. Other lines are left out: then the exit code says that something is wrong."""
+    """Lean's messages, one per line. Lines that are not messages are skipped; the exit code then reports a failure."""
     decoded = []
     for line in finished.output.splitlines():
         with contextlib.suppress(msgspec.DecodeError):
@@ -162,5 +162,5 @@ def messages(finished: FinishedProcess | WatchedProcess) -> list[LeanMessage]:
 
 
 def local_name(theorem: Theorem) -> str:
-    """The theorem's own name where it is a plain one, so that a proof may call it (recursion)."""
+    """The theorem's own name if it is a plain one, so that a recursive proof can refer to it; otherwise `t`."""
     return theorem.name if _NAME.fullmatch(theorem.name) and "_root_" not in theorem.name else "t"

@@ -1,22 +1,22 @@
-"""The check that alone makes a proof count: three files in fresh Lean processes.
+"""Verifies proofs with three files in fresh Lean processes. Only verified proofs count.
 
     ProofmeshStatement.lean   def ProofmeshStatement : Prop := ∀ BINDERS, (CONCLUSION : Prop)
     ProofmeshProof.lean       theorem ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)
     ProofmeshCheck.lean       theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.t, and its axioms
 
-The statement's file is ours, and is compiled once for all proofs of it. The proof's file is the only one with foreign
-text. The check's file imports both, so no text of the proof can change the statement that is checked. Where the
-toolchain has a `leanchecker`, it has the kernel check the compiled proof once more.
+The file of the statement is compiled once for all its proofs. Only the file of the proof contains untrusted text. The
+file of the check imports both, so no text of the proof can change the statement that is checked. If the toolchain has
+`leanchecker`, the kernel checks the compiled proof a second time.
 
-Around this stand four other defences:
-- the text rules (`node.lean.text.rules`): some options would switch the kernel's check of the proof's file off;
-- Lean gets the text that the rules have read: the proof without its comments;
-- the proof stands in parentheses, which close behind the tactic block or not at all: no command can follow it;
-- each process may write into a folder of its own only, where the system allows that, and nothing but the compiled
-  proof is passed on from the proof's folder to the check.
+There are four more defences:
+- the text rules (`node.lean.text.rules`) refuse, among others, options that switch off kernel checks;
+- Lean gets exactly the text that the rules have checked: the proof without its comments;
+- the proof stands in parentheses, which close behind the tactic block or not at all, so no command can follow it;
+- if the system allows it, each process may write only into its own folder, and only the compiled proof is passed on
+  from the folder of the proof to the check.
 
-Starting three processes takes most of a check's time. So proofs that wait are checked in batches (`batch.py`); what has
-no clear verdict there is checked alone (`single.py`).
+Starting three processes takes most of the time of a check. So waiting proofs are checked in batches (`batch.py`).
+Proofs without a clear verdict there are checked alone (`single.py`).
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from node.lean.verify.verdicts import Verdict, VerificationFailed
 __all__ = ["VerificationFailed", "Verifier"]
 
 BATCH = 100
-"""Proofs checked together at most, unless told otherwise: more save nothing, and a hanging one delays more."""
+"""Default for the largest number of proofs in a batch. Larger batches save no time, and a hanging proof delays more."""
 
 BATCH_CHARACTERS = 1_000_000
-"""Of the proofs of a batch, together: about 30 s of Lean's time."""
+"""Most characters of the proofs of a batch together: about 30 s of Lean's time."""
 
 _SCRATCH = "proofmesh-verify-"
 
@@ -58,26 +58,26 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class _Waiting:
-    """A proof on its way to its verdict."""
+    """A proof that waits for its verdict."""
 
     theorem: Theorem
     script: str
-    """Without comments."""
+    """The proof without comments."""
     reply: asyncio.Future[LeanVerifyReply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     known: bool = False
-    """Whether Lean has taken its statement, in a batch."""
+    """True if Lean accepted its statement in a batch."""
     seconds: float = 0.0
-    """Of checking so far; its share, where it was one of a batch."""
+    """Time of its checks so far; of a batch, its share."""
 
 
 class Verifier:
-    """Checks proofs, a few at once or in batches, in a scratch folder of its own. `stop` it in the end."""
+    """Verifies proofs, several in parallel or in batches, in its own scratch folder. Call `stop` at the end."""
 
     def __init__(
         self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int, batch: int = BATCH
     ) -> None:
-        """`at_once`: checks side by side; `seconds` and `memory_mb`: limits of each process (a batch's may take longer
-        in all, and less without an answer). `batch`: proofs checked together at most; 1 checks each alone."""
+        """`at_once`: checks in parallel; `seconds` and `memory_mb`: limits of each process (a batch may take longer
+        in total, but not without output). `batch`: most proofs checked together; 1 checks each alone."""
         self._toolchain = toolchain
         self._at_once = at_once
         self._most = batch
@@ -90,11 +90,10 @@ class Verifier:
         self._preparing = asyncio.Lock()
         self._new: deque[_Waiting] = deque()
         self._apart: deque[list[_Waiting]] = deque()
-        """Of batches that fell apart: smaller batches first, then proofs to be checked alone."""
+        """Parts of batches that were split: smaller batches first, then proofs to check alone."""
         self._workers: set[asyncio.Task[None]] = set()
         self.on_checked: Callable[[int, int, float], None] = lambda proofs, settled, seconds: None
-        """Called after each check with the number of its proofs, how many of them have their verdict now, and its
-        seconds."""
+        """Called after each check with the number of its proofs, the number of verdicts, and the seconds it took."""
 
     @property
     def limits(self) -> Limits:
@@ -107,25 +106,25 @@ class Verifier:
 
     @property
     def waiting(self) -> int:
-        """Proofs that no check has begun with."""
+        """Number of proofs whose check has not begun."""
         return len(self._new) + sum(map(len, self._apart))
 
     async def stop(self) -> None:
-        """End what is at work, wait for its end, and remove the scratch folder."""
+        """Cancel running checks, wait until they have ended, and remove the scratch folder."""
         workers = [*self._workers]
         self.close()
         await asyncio.gather(*workers, return_exceptions=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """End what is at work, without waiting for that, and remove the scratch folder."""
+        """Cancel running checks without waiting for them, and remove the scratch folder."""
         for worker in self._workers:
             worker.cancel()
         self.single.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
-        """Whether `script`, a tactic block, proves the theorem. Proofs that wait at the same time are checked together.
+        """Check that `script`, a tactic block, proves the theorem. Proofs that wait at the same time share a batch.
 
         Raises VerificationFailed.
         """
@@ -140,9 +139,9 @@ class Verifier:
         return await waiting.reply
 
     async def prepare(self, theorem: Theorem) -> None:
-        """Do what a verification of this theorem begins with, while its proof is still being looked for.
+        """Compile the theorem's statement ahead, while the search for its proof still runs.
 
-        What fails is not told: the verification will find it again.
+        Errors are ignored here: the verification meets them again and reports them.
         """
         if header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion):
             return
@@ -151,7 +150,7 @@ class Verifier:
             await self.single.prepare(theorem)
 
     async def verify_many(self, proofs: Sequence[tuple[Theorem, str]]) -> list[LeanVerifyReply | VerificationFailed]:
-        """What `verify` says of each, in order; where it would raise VerificationFailed, that."""
+        """The result of `verify` for each proof, in order; VerificationFailed in place of a reply if it was raised."""
         return await asyncio.gather(*(self._verified(theorem, script) for theorem, script in proofs))
 
     async def _verified(self, theorem: Theorem, script: str) -> LeanVerifyReply | VerificationFailed:
@@ -161,16 +160,16 @@ class Verifier:
             return failure
 
     def _start_worker(self) -> None:
-        """One worker more, if there is room. It begins when this task waits, so that what is asked for in one go is in
-        one batch."""
+        """Start a worker if fewer than `at_once` run. It begins when the calling task waits, so that requests sent
+        together are in one batch."""
         if len(self._workers) < self._at_once:
             worker = asyncio.create_task(self._work(), name="verifications")
             self._workers.add(worker)
-            # Cancelled before it begins, it cannot do this itself.
+            # A worker that is cancelled before it begins never reaches the end of `_work`.
             worker.add_done_callback(self._workers.discard)
 
     async def _work(self) -> None:
-        """Take what waits, until nothing does."""
+        """Check waiting proofs until none is left."""
         worker = asyncio.current_task()
         assert worker is not None
         while group := self._take():
@@ -181,38 +180,38 @@ class Verifier:
                 for waiting in group:
                     waiting.reply.cancel()
                 raise
-            except Exception as error:  # whoever asked is told
+            except Exception as error:  # the callers of `verify` get it
                 for waiting in group:
                     if not waiting.reply.done():
                         waiting.reply.set_exception(error)
-        # At once, not when the loop comes to it: who is answered now may ask for more before that.
+        # Not left to the done callback: a caller that gets its reply now may send the next proof before that runs.
         self._workers.discard(worker)
 
     def _take(self) -> list[_Waiting]:
-        """The next proofs to check together: what a batch left, or new ones with one header. Empty: nothing waits."""
+        """The next proofs to check together: part of a split batch, or new proofs with one header; [] if none wait."""
         while self._apart:
             if group := [waiting for waiting in self._apart.popleft() if not waiting.reply.done()]:
                 return group
-        group, others, characters = [], [], 0
+        group, postponed, characters = [], [], 0
         while self._new and len(group) < self._most:
             waiting = self._new.popleft()
-            if waiting.reply.done():  # whoever asked has gone
+            if waiting.reply.done():  # its caller was cancelled
                 continue
             characters += len(waiting.script)
             if not group or (characters <= BATCH_CHARACTERS and self._fit(group[0].theorem, waiting.theorem)):
                 group.append(waiting)
             else:
-                others.append(waiting)
-        self._new.extendleft(reversed(others))
+                postponed.append(waiting)
+        self._new.extendleft(reversed(postponed))
         return group
 
     def _fit(self, one: Theorem, other: Theorem) -> bool:
-        """Whether proofs of two theorems can be checked together."""
+        """True if proofs of the two theorems can be checked together."""
         same = one.header == other.header and self.batches.possible
         return same and batchable(self._toolchain.header(one.header))
 
     async def _prepare(self) -> None:
-        """Ask Lean once what it is. Raises VerificationFailed."""
+        """Find Lean's version and its `leanchecker` before the first check. Raises VerificationFailed."""
         async with self._preparing:
             if self._version:
                 return
@@ -220,11 +219,11 @@ class Verifier:
                 version = self._toolchain.version or await self._lean.version(self.folder)
                 await self._rechecker.find()
             except OutOfLimits as error:
-                raise VerificationFailed(f"Lean does not say its version: {error}") from error
+                raise VerificationFailed(f"`lean --version` failed: {error}") from error
             self._version = version
 
     async def _check_group(self, group: list[_Waiting]) -> None:
-        """Check proofs together, or one alone; those without a verdict wait again, in smaller groups."""
+        """Check proofs together, or one alone. Proofs without a verdict wait again in smaller groups."""
         started = time.monotonic()
         result = await _unless_abandoned(self._round(group), group)
         if result is None:
@@ -248,7 +247,8 @@ class Verifier:
         return await self.batches.check([(waiting.theorem, waiting.script) for waiting in group])
 
     def _put_back(self, groups: list[list[_Waiting]]) -> None:
-        """Smaller batches go before proofs to be checked alone: a proof that hangs keeps its neighbours least."""
+        """Queue groups for another check. Smaller batches go before single proofs, so that a hanging proof delays the
+        other proofs of its batch least."""
         self._apart.extendleft(reversed([group for group in groups if len(group) > 1]))
         self._apart.extend(group for group in groups if len(group) == 1)
         for _ in groups:
@@ -266,7 +266,7 @@ class Verifier:
 
 
 async def _unless_abandoned(check: Coroutine[Any, Any, R], group: Sequence[_Waiting]) -> R | None:
-    """The result of a check; None when nobody waits for it any more: then it is ended."""
+    """The result of a check. If all its callers are cancelled, the check is cancelled and the result is None."""
     working = asyncio.create_task(check)
     abandoned = asyncio.create_task(_wait_for_all(group))
     try:

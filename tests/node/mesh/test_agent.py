@@ -184,7 +184,7 @@ def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
         (): "no repository given: name folders, or URL@COMMIT",
         ("nowhere",): "nowhere: no such file or folder",
         ("empty",): "empty: no .lean file in it",
-        (f"file://{origin}",): "name the commit, too",
+        (f"file://{origin}",): "no commit given",
         (f"file://{tmp_path}/none@main",): "the repository cannot be reached",
         (f"file://{origin}@v9",): "no branch or tag `v9`",
         ("pinned",): "there is no `lake`",

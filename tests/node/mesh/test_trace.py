@@ -115,7 +115,7 @@ def test_a_commit_of_a_repository_is_traced_and_what_cannot_be_cloned_is_told_in
     (row,) = rows(tmp_path / "out" / "steps.jsonl")
     assert (row["theorem"], row["commit"], row["url"]) == ("first", first, f"file://{origin}")
     capsys.readouterr()
-    refused = {f"file://{origin}@v9": "no branch or tag `v9`", f"file://{origin}": "name the commit, too"}
+    refused = {f"file://{origin}@v9": "no branch or tag `v9`", f"file://{origin}": "no commit given"}
     for name, reason in refused.items():
         assert trace.main([name, *out]) == 2
         assert reason in capsys.readouterr().err

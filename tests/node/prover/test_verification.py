@@ -55,7 +55,7 @@ async def test_the_search_goes_on_after_a_proof_that_lean_refuses(
     refused = (await played(bus, [attempt("refused", theorem, verify=True)], policy=f"tactics:{tactics}"))["refused"]
     assert (refused.outcome, refused.proof) == (AttemptOutcome.FAILED, None)
     assert refused.statistics.ended is Ended.EXHAUSTED and refused.statistics.proofs_rejected == 1
-    assert "rests on other axioms than Lean's own: cheat" in refused.message
+    assert "uses other axioms than Lean's own: cheat" in refused.message
 
 
 async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(

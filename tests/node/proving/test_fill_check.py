@@ -114,7 +114,7 @@ async def test_proofs_that_need_more_than_one_file_allows_are_told():
     finally:
         files.close()
         await finder.close()
-    assert list(checked.fills) == [first] and "took too much" in checked.refused[second]
+    assert list(checked.fills) == [first] and "exceeded a limit" in checked.refused[second]
 
 
 async def test_a_proof_with_which_another_command_fails_is_taken_out(check):

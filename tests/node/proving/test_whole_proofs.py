@@ -134,7 +134,7 @@ async def test_a_proof_that_verification_refuses_is_not_the_end(lean: LocalLean,
     assert (result.statistics.proofs_rejected, result.statistics.solved_at_simulations) == (1, 2)
     refused = await played(lean, tmp_path, [cheating], theorem)
     assert refused.outcome is AttemptOutcome.FAILED
-    assert "rests on other axioms than Lean's own: cheat" in refused.message
+    assert "uses other axioms than Lean's own: cheat" in refused.message
 
 
 async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalLean, tmp_path: Path) -> None:

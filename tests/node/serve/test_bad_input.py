@@ -19,8 +19,8 @@ BOMB = "theorem t : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by dec
 async def test_each_bad_snippet_fails_alone(wire):
     bad = {
         FOR_EVER: "Lean REPL command timed out in 4.0 seconds",
-        "-" * (MOST_CHARACTERS + 1): f"at most {MOST_CHARACTERS} are checked",
-        "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} times `sorry`",
+        "-" * (MOST_CHARACTERS + 1): f"characters, more than {MOST_CHARACTERS}: split it",
+        "#check sorry\n" * (MOST_SORRIES + 1): f"more than {MOST_SORRIES} `sorry`s: split it",
     }
     proved = asyncio.create_task(wire.check(*[GOOD] * 4))
     for result, says in zip(await wire.check(*bad, timeout=4), bad.values(), strict=True):

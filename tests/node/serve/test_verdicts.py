@@ -9,7 +9,7 @@ CHEATS = {
     "set_option warn.sorry false\naxiom magic (p : Prop) : p\ntheorem t : 1 = 2 := magic _": "Lean's own: magic",
     "set_option debug.skipKernelTC true\ntheorem t : 1 = 2 := by decide +kernel": "the kernel rejects it",
     "theorem t : 1 = 2 := by\n  exact sorryAx _ false": "does not stand in the text as such",
-    "theorem u : 1 = 1 := rfl\naxiom bad : False\ntheorem t : 1 = 2 := bad.elim": "t: it rests on other axioms",
+    "theorem u : 1 = 1 := rfl\naxiom bad : False\ntheorem t : 1 = 2 := bad.elim": "t: it uses other axioms",
     'notation "QED" => sorry\ntheorem t : 1 = 2 := QED': "",
     'macro "cheat" : tactic => `(tactic| exact sorryAx _ false)\ntheorem t : 1 = 2 := by cheat': "",
     "instance : Inhabited (1 = 2) := ⟨by native_decide⟩\ntheorem t : 1 = 2 := default": "native_decide",

@@ -1,1 +1,1 @@
-"""Output formats of a trace: our own, LeanDojo's, LeanTree's, and the bank's transitions."""
+"""Writes a trace in several formats: our own, LeanDojo's, LeanTree's, and the bank's transitions."""

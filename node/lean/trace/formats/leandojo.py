@@ -1,10 +1,10 @@
-"""LeanDojo's schema: theorems with traced and annotated tactics, and a corpus of premises.
+"""Writes LeanDojo's schema: theorems with traced and annotated tactics, and a corpus of premises.
 
-As in LeanDojo's Benchmark 4 (Yang et al. 2023, arXiv 2306.15626): lists of {url, commit, file_path, full_name, start,
-end, traced_tactics} with 1-based lines and columns, `corpus.jsonl` with {path, imports, premises}; `theorem_statement`
-is LeanDojo-v2's. Tactics are as written, composed ones included; a premise is annotated if the run has its declaration.
-The folder is as LeanDojo's: random/{train,val,test}.json, corpus.jsonl, traced_files.jsonl, metadata.json; and
-theorems.json, all three splits.
+The schema is that of LeanDojo's Benchmark 4 (Yang et al. 2023, arXiv 2306.15626): lists of {url, commit, file_path,
+full_name, start, end, traced_tactics} with 1-based lines and columns, and `corpus.jsonl` with {path, imports,
+premises}. `theorem_statement` is from LeanDojo-v2. Tactics are as written, including composed ones. A premise is
+annotated if the run has its declaration. The folder has LeanDojo's files: random/{train,val,test}.json, corpus.jsonl,
+traced_files.jsonl, metadata.json. We add theorems.json with all three splits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from node.lean.trace.infotree import Position
 from node.lean.trace.records import Declared, Premise, TracedFile, TracedTactic, TracedTheorem
 
 Known = Mapping[str, tuple[str, Declared]]
-"""The file and the declaration of every name that the run has seen."""
+"""The file and the declaration of every name that the run has traced."""
 
 
 def theorem(file: TracedFile, traced: TracedTheorem, known: Known) -> dict[str, Any]:
@@ -55,21 +55,23 @@ def corpus(file: TracedFile) -> dict[str, Any]:
 
 
 SPLIT_OF = {0: "val", 1: "test"}
-"""Of ten theorems one is of each; the others are for training."""
+"""One theorem in ten is for each of these; the others are for training."""
 
 
 def splits(theorems: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """`train`, `val`, `test`, by the theorem's name and file alone: a later trace puts it into the same one."""
-    found: dict[str, list[dict[str, Any]]] = {"train": [], "val": [], "test": []}
+    """`train`, `val` and `test`, chosen by the theorem's name and file only, so that every trace chooses the same."""
+    parts: dict[str, list[dict[str, Any]]] = {"train": [], "val": [], "test": []}
     for each in theorems:
         place = derive_seed("leandojo-split", each["file_path"], each["full_name"]) % 10
-        found[SPLIT_OF.get(place, "train")].append(each)
-    return found
+        parts[SPLIT_OF.get(place, "train")].append(each)
+    return parts
 
 
 def ordered(files: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The lines of `corpus.jsonl`, by path to line, as LeanDojo's own reader wants them: a file comes after all that it
-    imports, and what is imported from elsewhere has a line without premises."""
+    """The lines of `corpus.jsonl` from lines by path, in the order that LeanDojo's reader needs.
+
+    A file comes after all files that it imports. Imported files outside the run have a line without premises.
+    """
     outside = {
         path: {"path": path, "imports": [], "premises": []} for each in files.values() for path in each["imports"]
     }
@@ -77,7 +79,7 @@ def ordered(files: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
     graph = {path: each["imports"] for path, each in sorted(every.items())}
     try:
         return [every[path] for path in TopologicalSorter(graph).static_order()]
-    except CycleError:  # files that Lean refuses
+    except CycleError:  # circular imports, which Lean rejects
         return list(files.values())
 
 
@@ -91,7 +93,7 @@ def _tactic(tactic: TracedTactic, known: Known) -> dict[str, Any]:
 
 
 def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
-    """The text with `<a>...</a>` around each premise, and where the premises are declared."""
+    """The text with `<a>...</a>` around each premise, and the declarations of these premises."""
     lines = tactic.tactic.split("\n")
     provenances: list[dict[str, Any]] = []
     named = [premise for premise in tactic.premises if premise.full_name in known]
@@ -106,7 +108,7 @@ def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
 
 
 def _is_name(text: str, premise: Premise) -> bool:
-    """Whether a text is (the end of) a premise's name: what is shown some other way is not annotated."""
+    """True if a text is a premise's name or its last component. Premises in other notation are not annotated."""
     return bool(text) and text.lstrip("@").split(".")[-1] == premise.full_name.split(".")[-1]
 
 
@@ -121,5 +123,5 @@ def _provenance(premise: Premise, known: Known) -> dict[str, Any]:
 
 
 def _place(position: Position) -> list[int]:
-    """LeanDojo counts columns from 1."""
+    """A position as in LeanDojo, which counts columns from 1."""
     return [position[0], position[1] + 1]

@@ -1,7 +1,7 @@
-"""LeanTree's schema: files, theorems, their `by` blocks, and each block's tree of factorised states.
+"""Writes LeanTree's schema: files, theorems, their `by` blocks, and each block's tree of factorised states.
 
-As its `LeanFile.serialize` has it (Kripner et al. 2025, arXiv 2507.14722): spans are character offsets, a tree lists
-its nodes with `state`, `tactic`, `proof_size`, `proof_depth`; what failed is {"error": ...} in place of the tree.
+The schema is that of `LeanFile.serialize` (Kripner et al. 2025, arXiv 2507.14722). Spans are character offsets. A tree
+lists its nodes with `state`, `tactic`, `proof_size`, `proof_depth`. For a failure, {"error": ...} replaces the tree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from node.lean.trace.source import LeanSource
 
 
 def file(traced: TracedFile, text: str) -> dict[str, Any]:
-    """A file; `text` is what was traced."""
+    """The entry of a file. `text`: the traced text."""
     source = LeanSource(text)
     return {
         "path": traced.path,
@@ -71,7 +71,7 @@ def _tree(steps: Sequence[TracedStep], source: LeanSource) -> dict[str, Any]:
 
 
 def goal(text: str) -> dict[str, Any]:
-    """A printed goal: type, hypotheses, tag."""
+    """The entry of a printed goal: type, hypotheses, tag."""
     read: dict[str, Any] = msgspec.to_builtins(from_text(text))
     return {**read, "hypotheses": list(read["hypotheses"])}
 

@@ -1,4 +1,4 @@
-"""Our own formats: everything by theorem, the atomic steps line by line, and transitions as the bank has them."""
+"""Writes our own formats: one row for each theorem, each atomic step, or each transition for the bank."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ NO_GOALS = "no goals"
 
 
 def printed(goals: tuple[str, ...]) -> str:
-    """Goals as Lean prints a state, tags included."""
+    """Goals as Lean prints a state, with tags."""
     return "\n\n".join(goals) or NO_GOALS
 
 
 def theorem_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
-    """One row for each theorem: with its tactics as written, its trees, and its error if it has one."""
+    """One row for each theorem, with its tactics as written, its trees, and its error if it has one."""
     for theorem in file.theorems:
         yield {**_origin(file), **msgspec.to_builtins(theorem)}
 
 
 def context_row(file: TracedFile, text: str) -> dict[str, Any]:
-    """A file's text, and the contexts of its theorems: digest to the number of characters of the text."""
+    """A file's text, and the contexts of its theorems: length in characters by digest."""
     ends = {theorem.context_digest: theorem.context_end for theorem in file.theorems}
     return {**_origin(file), "text": text, "contexts": ends}
 
@@ -60,15 +60,17 @@ def step_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
 
 
 def progress_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
-    """One row for each atomic step, as LeanProgress has them (LeanDojo-v2's `ProgressTrainer`): the state as the policy
-    reads it, the tactics that led to it, the tactic, and the tactics on the longest branch after it; 0: it ends the
-    branch. `theorem` and `statement` are ours: readers that do not know them pass over them."""
+    """One row for each atomic step in LeanProgress's format (LeanDojo-v2's `ProgressTrainer`).
+
+    A row has the state as the policy reads it, the tactics that led to it, the tactic, and the number of tactics on the
+    longest branch after it (0: it ends the branch). We add `theorem` and `statement`, which other readers ignore.
+    """
     for theorem in file.theorems:
         for block in theorem.blocks:
-            led: list[str] = []  # by step, the tactics up to and with it
+            paths: list[str] = []  # for each step, the tactics up to and including it
             for step in block.steps:
-                prefix = led[step.parent] if step.parent >= 0 else ""
-                led.append(f"{prefix}\n{step.tactic}" if prefix else step.tactic)
+                prefix = paths[step.parent] if step.parent >= 0 else ""
+                paths.append(f"{prefix}\n{step.tactic}" if prefix else step.tactic)
                 yield {
                     "goal": step.state,
                     "prefix": prefix,
@@ -80,7 +82,7 @@ def progress_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
 
 
 def transition_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
-    """One row for each atomic step, as `node.bank.bank.BankTransition` reads it: family = the file, level = 1 to 4."""
+    """One row for each atomic step, for `node.bank.bank.BankTransition`. The family is the file, the level 1 to 4."""
     for theorem in file.theorems:
         for block in theorem.blocks:
             for step in block.steps:
@@ -90,7 +92,7 @@ def transition_rows(file: TracedFile) -> Iterator[dict[str, Any]]:
 def _transition(file: TracedFile, theorem: TracedTheorem, step: TracedStep, size: int) -> dict[str, Any]:
     return {
         "theorem": theorem.name,
-        "level": min(4, (size + 1) // 2),  # as for the bank's own: up to 2, 4, 6, more steps
+        "level": min(4, (size + 1) // 2),  # up to 2, 4, 6, or more steps, as in the bank
         "family": file.path,
         "state": step.state,
         "tactic": step.tactic,
@@ -103,13 +105,13 @@ def _origin(file: TracedFile) -> dict[str, Any]:
 
 
 class Lines:
-    """Writes rows as JSON lines (gzipped if the name ends so); the file is there when all of it is written."""
+    """Writes rows as JSON lines, gzipped if the name ends in .gz. The file appears once it is complete."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._partial = path.with_name(path.name + ".partial")
-        # No time stamp inside: equal rows give equal bytes.
+        # Without a time stamp in the archive, equal rows give equal bytes.
         zipped = path.suffix == ".gz"
         self._file: Any = gzip.GzipFile(self._partial, "wb", mtime=0) if zipped else self._partial.open("wb")
 

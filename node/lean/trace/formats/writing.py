@@ -1,4 +1,4 @@
-"""Writes the results of a trace in the wanted formats."""
+"""Writes the results of a trace in the requested formats."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import msgspec
 from common.files import write_whole
 from node.lean.trace.formats import leandojo, leantree, own
 from node.lean.trace.records import TracedFile
-from node.lean.trace.session import Work, kept
+from node.lean.trace.session import Work, stored_result
 
 FORMATS = ("proofmesh", "leandojo", "leantree", "transitions", "progress", "contexts")
 
 
 def write(works: Sequence[Work], out: Path, formats: Sequence[str]) -> list[Path]:
-    """Write what was kept of these files; returns the paths of what was written."""
+    """Write the stored results of these files. Returns the paths of the written files."""
     written = []
     for name in formats:
         written += _WRITERS[name](works, out)
@@ -26,9 +26,9 @@ def write(works: Sequence[Work], out: Path, formats: Sequence[str]) -> list[Path
 
 
 def _results(works: Sequence[Work]) -> Iterator[tuple[Work, TracedFile]]:
-    """The results, one in memory at a time, by name of the file."""
+    """The stored results in the order of file names, one in memory at a time."""
     for work in sorted(works, key=lambda work: (str(work.group.root), work.name)):
-        traced = kept(work)
+        traced = stored_result(work)
         if traced is not None:
             yield work, traced
 
@@ -53,7 +53,7 @@ def _progress(works: Sequence[Work], out: Path) -> list[Path]:
 
 
 def _contexts(works: Sequence[Work], out: Path) -> list[Path]:
-    """Each file's text once; the context of a theorem is its beginning, up to a character."""
+    """Write each file's text once. The context of a theorem is the beginning of that text, up to an offset."""
     lines = own.Lines(out / "contexts.jsonl")
     for work, traced in _results(works):
         lines.write(own.context_row(traced, work.file.read_text(encoding="utf-8")))

@@ -119,7 +119,7 @@ async def compared(toolchain: LeanToolchain, submission: dict[str, str], referen
 async def test_a_name_that_two_modules_of_a_library_declare_is_not_the_same(tmp_path):
     toolchain = await with_library(tmp_path / "library", A="def limit : Nat := 6\n", B="def limit : Nat := 5\n")
     reference = "import A\ntheorem t : limit = 5 := sorry\n"
-    assert "do not go together" in await compared(
+    assert "cannot be loaded together" in await compared(
         toolchain, {"Main": "import B\ntheorem t : limit = 5 := rfl\n"}, reference
     )
     honest = "import A\ntheorem t : limit = 6 := rfl\n"
@@ -131,7 +131,7 @@ async def test_a_planted_module_is_not_judged_by_the_file_of_its_name(tmp_path):
     main = "import Planted\ntheorem t : 1 = 2 := magic\n"
     reference = "theorem t : 1 = 2 := sorry\n"
     looks_honest = {"Main": main, "Planted": "def unused := 1\ntheorem magic : 1 = 1 := rfl\n"}
-    assert "call the file otherwise" in await compared(toolchain, looks_honest, reference)
+    assert "rename the file" in await compared(toolchain, looks_honest, reference)
 
 
 async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing():

@@ -73,7 +73,7 @@ async def test_behind_a_command_that_may_change_what_others_mean_nothing_is_judg
     text = "theorem a : True := trivial\nopen Nowhere\ntheorem b : True := trivial\nexample : True := trivial\n"
     report = await verifier.verify_text(text)
     assert accepted(report) == ["a:1"]
-    assert "the command in line 2 fails, on which it may depend" in named(report)["b:3"].reason
+    assert "it may depend on the command in line 2, which fails" in named(report)["b:3"].reason
 
 
 async def test_names_carry_their_namespace_also_where_they_are_refused(verifier: FileVerifier) -> None:
@@ -115,7 +115,7 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
     )
     report = await impatient.verify_text(text)
     assert accepted(report) == ["a:1", "b:4", "c:6", "d:8"]
-    assert {name for name, each in named(report).items() if "it took too much: not done after" in each.reason} == {
+    assert {name for name, each in named(report).items() if "it exceeded a limit: not done after" in each.reason} == {
         *("endless:2", "#eval spin 0:7")
     }
 
@@ -127,7 +127,7 @@ async def test_an_endless_macro_is_blamed_on_what_uses_it(impatient: FileVerifie
     )
     report = await impatient.verify_text(text)
     assert accepted(report) == ["b:4"]
-    assert "it took too much" in named(report)["m:3"].reason
+    assert "it exceeded a limit" in named(report)["m:3"].reason
 
 
 async def test_too_much_memory_and_output_are_verdicts_of_their_command(verifier: FileVerifier) -> None:

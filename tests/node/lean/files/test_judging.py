@@ -80,6 +80,6 @@ async def test_axioms_of_the_file_reach_all_that_rests_on_them(verifier: FileVer
     text = "axiom odd : 1 = 2\ndef one : 1 = 2 := odd\ntheorem two : 2 = 1 := one.symm\ntheorem three : 1 = 1 := rfl\n"
     report = await verifier.verify_text(text)
     assert {each.name: each.reason for each in report.declarations} == {
-        "two": "it rests on other axioms than Lean's own: odd",
+        "two": "it uses other axioms than Lean's own: odd",
         "three": "",
     }

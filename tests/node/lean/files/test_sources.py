@@ -54,14 +54,14 @@ def test_a_file_stands_behind_those_it_imports() -> None:
 def test_a_circle_of_imports_is_told_and_the_rest_goes_on() -> None:
     files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B",)), ("B", ("A",)), ("C", ()))]
     found = {each.module: problem for each, problem in in_order(files)}
-    assert [problem for problem in found.values() if problem] == ["the imports go in a circle: A -> B -> A"]
+    assert [problem for problem in found.values() if problem] == ["circular imports: A -> B -> A"]
     assert found["C"] == ""
     assert len(found) == 3
 
 
 def test_a_file_that_imports_itself_is_a_circle() -> None:
     ((_, problem),) = in_order([SourceFile("A", "A", imports=("A",))])
-    assert problem == "the imports go in a circle: A -> A"
+    assert problem == "circular imports: A -> A"
 
 
 def test_links_out_of_the_folder_and_in_circles_are_problems_of_their_own_file(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_bytes_that_are_no_utf_8_are_told_with_their_place(tmp_path: Path) -> No
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MAX_FILE_BYTES", 2**20)
     (tmp_path / "L.lean").write_text("-" * 2**21)
-    assert only(tmp_path)["L"].problem == "2.0 MB; at most 1 MB are read"
+    assert only(tmp_path)["L"].problem == "the file has 2.0 MB, more than 1 MB: split it"
 
 
 def test_a_folder_without_lean_files_is_a_problem(tmp_path: Path) -> None:

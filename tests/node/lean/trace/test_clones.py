@@ -67,7 +67,7 @@ def test_a_clone_that_was_cut_off_begins_again_and_one_that_was_changed_is_refus
     assert (clone(remote, tmp_path / "clones") / "A.lean").read_text() == "-- one\n"
     assert not part.exists()
     (folder / "A.lean").write_text("-- other\n")
-    with pytest.raises(NoSource, match=r"changed since \(A.lean\): remove it"):
+    with pytest.raises(NoSource, match=r"was changed \(A.lean\): remove the folder"):
         clone(remote, tmp_path / "clones")
 
 
@@ -100,5 +100,5 @@ def test_sources_take_repositories_beside_paths(tmp_path, monkeypatch):
     assert place_of(str(origin)) == Path(origin) and group.warning() == ""
     (origin / "Sub" / "A.lean").write_text("-- dirty\n")
     (own,) = groups([origin])
-    assert "is not as in its commit (Sub/A.lean), which" in own.warning() and name in own.warning()
+    assert "differs from its commit (Sub/A.lean), but" in own.warning() and name in own.warning()
     assert subprocess.run(["git", "-C", str(group.root), "status", "--porcelain"], capture_output=True).stdout == b""

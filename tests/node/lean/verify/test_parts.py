@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from node.lean.verify.batch import batchable, fallen_apart
+from node.lean.verify.batch import batchable, split_batch
 from node.lean.verify.parts import parted_file, read_report
 from node.lean.verify.verdicts import LeanMessage
 
@@ -31,7 +31,7 @@ def test_a_message_belongs_to_the_part_in_whose_lines_it_stands():
     report = read_report(FILE, [*wrong, *MARKS])
     assert [part.errors for part in report.parts] == [["no"], ["not this"], []]
     assert [len(part.messages) for part in report.parts] == [1, 2, 0]
-    assert all(part.complete for part in report.parts) and report.reached == 3 and report.astray == ()
+    assert all(part.complete for part in report.parts) and report.reached == 3 and report.stray_errors == ()
 
 
 def test_a_part_without_its_marks_is_not_complete():
@@ -49,7 +49,7 @@ def test_what_a_proof_prints_is_no_mark():
 
 def test_errors_of_the_header_or_without_a_place_belong_to_nobody():
     for line in (1, 2, None, 12):
-        assert read_report(FILE, [*MARKS, message(line, "lost", "error")]).astray == ("lost",)
+        assert read_report(FILE, [*MARKS, message(line, "lost", "error")]).stray_errors == ("lost",)
 
 
 def test_whatever_happens_each_proof_is_checked_again_once_and_batches_get_smaller():
@@ -58,7 +58,7 @@ def test_whatever_happens_each_proof_is_checked_again_once_and_batches_get_small
         number = rng.randrange(2, 12)
         to_blame = set(rng.sample(range(number), rng.randrange(number + 1)))
         cut_at = rng.choice([None, rng.randrange(number + 1)])
-        groups = fallen_apart(number, to_blame, cut_at=cut_at)
+        groups = split_batch(number, to_blame, cut_at=cut_at)
         assert sorted(each for group in groups for each in group) == list(range(number))
         assert all(0 < len(group) < number for group in groups)
         alone = to_blame | ({cut_at} if cut_at is not None and cut_at < number else set())

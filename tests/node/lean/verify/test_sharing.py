@@ -8,7 +8,7 @@ import pytest
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.sharing import UnreadableModule, leaning
+from node.lean.verify.sharing import UnreadableModule, dependent_proofs
 
 pytestmark = pytest.mark.lean
 
@@ -30,11 +30,11 @@ async def compiled(folder, text: str):
 
 
 async def test_declarations_that_mention_others_are_found(tmp_path):
-    assert leaning(await compiled(tmp_path, ALONE), TOKENS) == set()
+    assert dependent_proofs(await compiled(tmp_path, ALONE), TOKENS) == set()
     names = "theorem Kaaaa.t : True := trivial\ntheorem Kcccc.t : True := Kaaaa.t\ndef Kbbbb.t := 1\n"
-    assert leaning(await compiled(tmp_path, names), TOKENS) == {2}
+    assert dependent_proofs(await compiled(tmp_path, names), TOKENS) == {2}
     deep = "def Kaaaa.t := 1\ndef Kbbbb.t := 1\ntheorem Kcccc.t : (fun x => x + Kaaaa.t) = (fun x => x + 1) := rfl\n"
-    assert leaning(await compiled(tmp_path, deep), TOKENS) == {2}
+    assert dependent_proofs(await compiled(tmp_path, deep), TOKENS) == {2}
 
 
 EQUATIONS = """
@@ -50,13 +50,13 @@ theorem Kcccc.t (n : Nat) : Nat.pred n ≤ n := by
 async def test_equations_and_splitters_of_the_librarys_functions_may_be_shared(tmp_path):
     module = await compiled(tmp_path, EQUATIONS)
     assert b"eq_1" in module.read_bytes() and b"splitter" in module.read_bytes()
-    assert leaning(module, TOKENS) == set()
+    assert dependent_proofs(module, TOKENS) == set()
 
 
 async def test_what_belongs_to_no_proof_has_one_user_or_none(tmp_path):
     text = "theorem lemma_1 : True := trivial\ntheorem Kaaaa.t : True := lemma_1\ntheorem Kbbbb.t : 1 = 1 := rfl\n"
-    assert leaning(await compiled(tmp_path, text), TOKENS) == set()
-    assert leaning(await compiled(tmp_path, text + "theorem Kcccc.t : True := lemma_1\n"), TOKENS) == {0, 2}
+    assert dependent_proofs(await compiled(tmp_path, text), TOKENS) == set()
+    assert dependent_proofs(await compiled(tmp_path, text + "theorem Kcccc.t : True := lemma_1\n"), TOKENS) == {0, 2}
 
 
 async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(tmp_path):
@@ -65,8 +65,8 @@ async def test_what_belongs_to_two_or_carries_one_to_another_is_no_clean_batch(t
         "theorem Kaaaa.u : True := trivial\ntheorem other : True := Kaaaa.u\n",
         "theorem one : True := trivial\ntheorem foo.eq_1 : True := one\n",
     ):
-        with pytest.raises(UnreadableModule, match="a declaration that belongs to"):
-            leaning(await compiled(tmp_path, ALONE + more), TOKENS)
+        with pytest.raises(UnreadableModule, match=r"cannot be assigned to a single proof|belongs to no proof"):
+            dependent_proofs(await compiled(tmp_path, ALONE + more), TOKENS)
 
 
 async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
@@ -78,7 +78,7 @@ async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
         nonlocal refused
         (tmp_path / "damaged.olean").write_bytes(damaged)
         try:
-            leaning(tmp_path / "damaged.olean", TOKENS)
+            dependent_proofs(tmp_path / "damaged.olean", TOKENS)
         except UnreadableModule:
             refused += 1
 

@@ -162,13 +162,13 @@ async def test_a_proof_that_eats_memory_is_rejected(toolchain):
             ("propext", "x"),
         ),
         ([("error", "type mismatch"), ("info", "'ProofmeshCheck' does not depend on any axioms")], "type mismatch", ()),
-        ([("info", "'Other' does not depend on any axioms")], "did not say", ()),
-        ([], "did not say", ()),
+        ([("info", "'Other' does not depend on any axioms")], "did not report", ()),
+        ([], "did not report", ()),
     ],
 )
 def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
-    told, found = verdict([LeanMessage(severity, data) for severity, data in messages])
-    assert (reason in told if reason else told == "") and found == axioms
+    rejection, reported_axioms = verdict([LeanMessage(severity, data) for severity, data in messages])
+    assert (reason in rejection if reason else rejection == "") and reported_axioms == axioms
 
 
 @pytest.mark.lean
