@@ -174,11 +174,8 @@ def table(settings: AblationSettings, chosen: tuple[str, ...]) -> str:
 def difference(first: Mapping[str, bool | None], second: Mapping[str, bool | None]) -> tuple[str, str]:
     """Points between two evaluations with their interval, and the p-value of McNemar's test. Statements that one of
     them leaves undecided do not count."""
-    pairs = [
-        (float(value), float(second[name]))
-        for name, value in first.items()
-        if value is not None and second.get(name) is not None
-    ]
+    both = [(value, second.get(name)) for name, value in first.items()]
+    pairs = [(float(one), float(other)) for one, other in both if one is not None and other is not None]
     points = [f"{100 * value:+.1f}" for value in bootstrap_interval(pairs, seed=0)]
     p = mcnemar(sum(one > other for one, other in pairs), sum(one < other for one, other in pairs))
     return f"{points[0]} [{points[1]}, {points[2]}]", "< 0.001" if p < 0.001 else f"{p:.3f}"
