@@ -22,7 +22,7 @@ from node.prover.expansion import GOALS, LOST, PROVED, ExpandRequest
 from node.prover.policy import Policy
 from node.prover.prior import Proposal
 from node.prover.tree import StateNode, Tree
-from node.prover.tree_search import NOTHING, SearchStatistics, TreeSearch
+from node.prover.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
 
 HEAD_START = 32
 """What a list sends to Lean for one state. A network that is named first has expanded several states by then, and with
@@ -117,7 +117,7 @@ class TurnSearch:
             if request is None and search.in_flight:
                 return None
             if request is not None:
-                known = frozenset(self._known.get(request.state, NOTHING))
+                known = frozenset(self._known.get(request.state, NO_TACTICS))
                 return msgspec.structs.replace(
                     request,
                     node_id=request.node_id * len(self.searches) + turn,
