@@ -1,4 +1,4 @@
-"""What an attempt has cost so far, and the statistics of its result."""
+"""Counts the costs of an attempt: time, samples, tokens. Builds the statistics of its result."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from node.prover.tree_search import SearchStatistics
 
 @dataclass(slots=True)
 class Account:
-    """What an attempt has cost so far. Seconds of policy and Lean are waiting times, summed over expansions that
-    overlap."""
+    """The costs of an attempt so far. `seconds_policy` and `seconds_lean` are waiting times, summed over expansions,
+    which may overlap."""
 
     expansions: int = 0
     seconds_policy: float = 0.0
     seconds_lean: float = 0.0
     seconds_search: float = 0.0
-    """The search's own computing time."""
+    """Computing time of the search itself."""
     seconds_verify: float = 0.0
-    """Waiting for the final verification of proofs."""
+    """Time waiting for the final verification of proofs."""
     solved_at_seconds: float = 0.0
-    """Time until the present proof was known."""
+    """Time until the current proof was found."""
     samples: int = 0
     tokens: int = 0
     weights_first: int = 0
@@ -33,17 +33,17 @@ class Account:
     correct: int = 0
 
     def note_advice(self, advice: Advice) -> None:
-        """Count what the policy drew."""
+        """Count the samples and tokens of one advice."""
         self.samples += advice.drawn
         self.tokens += advice.tokens or 0
 
     def note_weights(self, version: int) -> None:
         self.weights_first = self.weights_first or version
-        self.weights_last = version or self.weights_last  # a list among policies that take turns has none
+        self.weights_last = version or self.weights_last  # lists of tactics have version 0
 
     def statistics(
         self,
-        found: SearchStatistics | None,
+        search: SearchStatistics | None,
         *,
         nodes: int,
         seconds: float,
@@ -51,24 +51,24 @@ class Account:
         ended: Ended | None,
         proved: bool,
     ) -> AttemptStatistics:
-        """As the result reports them. `found`: what the search has done; None when the theorem was not opened."""
+        """The statistics of the attempt's result. `search`: None if the theorem was not opened."""
         return AttemptStatistics(
-            simulations=found.simulations if found else 0,
+            simulations=search.simulations if search else 0,
             expansions=self.expansions,
-            expansions_lost=found.expansions_lost if found else 0,
+            expansions_lost=search.expansions_lost if search else 0,
             nodes=nodes,
-            tactics_tried=found.tactics_tried if found else 0,
-            tactics_failed=found.tactics_failed if found else 0,
+            tactics_tried=search.tactics_tried if search else 0,
+            tactics_failed=search.tactics_failed if search else 0,
             seconds=seconds,
             seconds_policy=self.seconds_policy,
             seconds_lean=self.seconds_lean,
             weights_first=self.weights_first,
             weights_last=self.weights_last,
             ended=ended,
-            solved_at_simulations=found.solved_at_simulations if found and proved else 0,
-            solved_at_lean_attempts=found.solved_at_tactics if found and proved else 0,
+            solved_at_simulations=search.solved_at_simulations if search and proved else 0,
+            solved_at_lean_attempts=search.solved_at_tactics if search and proved else 0,
             solved_at_seconds=self.solved_at_seconds if proved else 0.0,
-            proofs_rejected=found.proofs_rejected if found else 0,
+            proofs_rejected=search.proofs_rejected if search else 0,
             lean_attempts=lean_attempts,
             samples=self.samples,
             tokens=self.tokens,

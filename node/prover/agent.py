@@ -1,7 +1,7 @@
-"""Plays one attempt: a pure search against a policy and Lean, several expansions in flight.
+"""Plays one attempt with a tree search: asks the policy and Lean, with several expansions in flight.
 
-Expansions are fed in the order in which they were selected, whatever the order in which their answers arrive. So an
-attempt depends on its seed and on the answers, not on how fast they come (unless its budget is one of seconds).
+Expansions are fed in the order of selection, not in the order in which replies arrive. So an attempt is determined by
+its seed and the contents of the replies, not by their timing (unless its budget has a time limit).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from node.prover.turns import ByTurns, Player, TurnSearch
 
 
 class Agent(AttemptAgent):
-    """One attempt at one theorem."""
+    """One attempt at one theorem, by tree search."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Agent(AttemptAgent):
         verify: Verify | None = None,
         on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
     ) -> None:
-        """`leaves`: expansions in flight, at most. `on_simulation` is called after each simulation, `on_outcomes` with
-        what Lean said of each expansion's tactics; `on_expansion` with each expansion that the search took in, and the
-        state's index. `verify` is asked about every proof that is found; after a refusal the search goes on within its
-        budget. None: the first proof is the result."""
+        """`leaves`: most expansions in flight. `on_simulation` is called after each simulation, `on_outcomes` with
+        Lean's outcomes of each expansion, and `on_expansion` with each expansion fed to the search, the search and the
+        state's index. `verify` checks every proof that is found; after a refusal the search goes on within its budget.
+        None: the first proof is the result."""
         super().__init__(
             attempt,
             environment,
@@ -60,7 +60,7 @@ class Agent(AttemptAgent):
         self._leaves = self._budget.leaves(leaves)
         self._on_expansion = on_expansion
         self._parameters = parameters or SearchParameters()
-        if verify is None:  # nobody would notice that a renamed proof is none, and go on without merging
+        if verify is None:  # merging may give wrong renamed proofs, which only verification detects
             self._parameters = replace(self._parameters, merging="text")
         self._idle = 0
 
@@ -92,7 +92,7 @@ class Agent(AttemptAgent):
         return outcome, "; ".join(filter(None, words)), ended
 
     def _begun(self, root: str) -> ProofSearch:
-        """The search from this state: one for each policy that takes turns."""
+        """Start the search at this root state, with one tree for each policy that takes turns."""
         method, parameters, seed = self.attempt.method, self._parameters, search_seed(self.attempt)
         if len(self._players) == 1:
             return begin(method, root, parameters, seed)
@@ -100,8 +100,8 @@ class Agent(AttemptAgent):
         return TurnSearch([begin(method, root, each, seed) for each in numbers])
 
     async def _simulate(self, search: ProofSearch) -> Ended | None:
-        """Simulations up to the budget: keep `leaves` expansions in flight, feed the oldest, go on. None: a proof is
-        found and accepted. Raises TimeIsUp, BusError, BadAdvice."""
+        """Run simulations within the budget: keep `leaves` expansions in flight, and feed the oldest. Returns None if a
+        proof was found and accepted. Raises TimeIsUp, BusError, BadAdvice."""
         window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]] = deque()
         try:
             while not search.exhausted:
@@ -116,7 +116,7 @@ class Agent(AttemptAgent):
                     proof = search.proof()
                     if await self._accepted(proof):
                         return None
-                    search.reject(proof)  # the search is without it from now on
+                    search.reject(proof)
                 if self._idle >= IDLE_SIMULATIONS and not self.attempt.simulations:
                     return Ended.EXHAUSTED
             return Ended.EXHAUSTED
@@ -127,10 +127,10 @@ class Agent(AttemptAgent):
             await asyncio.gather(*(task for _, task in window), return_exceptions=True)
 
     def _select(self, search: ProofSearch, window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]]) -> None:
-        """Begin simulations until enough expansions are in flight."""
+        """Start simulations until `leaves` expansions are in flight."""
         began = time.perf_counter()
-        done = search.statistics.simulations
-        while len(window) < self._leaves and self._budget.ended(done + len(window)) is None:
+        simulations = search.statistics.simulations
+        while len(window) < self._leaves and self._budget.ended(simulations + len(window)) is None:
             request = search.select()
             if request is None:
                 break
@@ -161,8 +161,8 @@ class Agent(AttemptAgent):
         self._on_simulation()
 
     async def _advice(self, request: ExpandRequest, seed: int) -> Advice:
-        """What the policy says. A state that is too long for it has no tactics; if it is the first one, there is no
-        search. Raises BusError, BadAdvice."""
+        """The policy's advice. A state that is too long for the policy gets no tactics; if it is the root state, the
+        attempt fails. Raises BusError, BadAdvice."""
         try:
             return await self._players[request.turn].policy.advise(request.state, self.attempt.samples, seed)
         except StateTooLong as error:
@@ -171,7 +171,8 @@ class Agent(AttemptAgent):
             return error.advice()
 
     async def _expand(self, request: ExpandRequest, turn: Turn) -> Expansion | None:
-        """Ask the policy, then Lean about what it has not tried here yet. None: no tactic may be sent any more."""
+        """Ask the policy for tactics, and Lean for outcomes of the new ones. None if the limit on Lean attempts is
+        reached."""
         began = time.perf_counter()
         seed = node_seed(self.attempt, request.node_id, request.round)
         advice = await self._advice(request, seed)
@@ -194,31 +195,32 @@ class Agent(AttemptAgent):
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What came back for an expansion."""
+    """The replies of policy and Lean for an expansion."""
 
     advice: Advice
     outcomes: dict[str, Outcome]
 
 
 def cut_off(advice: Advice, left_out: Collection[str]) -> Advice:
-    """The advice without some of its tactics. So the state is not exhausted."""
-    kept = [proposal for proposal in advice.proposals if proposal.tactic not in left_out]
-    return replace(advice, proposals=kept, exhausted=False)
+    """The advice without some of its tactics. The state does not count as exhausted."""
+    proposals = [proposal for proposal in advice.proposals if proposal.tactic not in left_out]
+    return replace(advice, proposals=proposals, exhausted=False)
 
 
 def node_seed(attempt: Attempt, node_id: int, round: int) -> int:
-    """The seed of a state's samples: from the attempt's seed, its id, the state's index, and how often it was sampled.
+    """The seed of a state's samples: derived from the attempt's seed and id, the state's index, and the sampling round.
 
-    Evaluations leave the id out: the same theorem under the same seed is sampled alike before and after training.
+    Evaluations leave out the attempt's id, so the same theorem with the same seed gets the same seeds before and after
+    training.
     """
     return derive_seed(attempt.seed, identity(attempt), node_id, round)
 
 
 def search_seed(attempt: Attempt) -> int:
-    """The seed of a search's own choices."""
+    """The seed of the random choices that a search makes."""
     return derive_seed(attempt.seed, identity(attempt), "search")
 
 
 def identity(attempt: Attempt) -> str:
-    """What the seeds of an attempt have besides its own."""
+    """The part of the seeds that identifies an attempt; empty for evaluations."""
     return "" if attempt.purpose is Purpose.EVAL else attempt.attempt_id

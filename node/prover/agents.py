@@ -1,4 +1,4 @@
-"""Which agent plays an attempt: a search, whole proofs, or one after the other."""
+"""Chooses the agent that plays an attempt: tree search, whole proofs, or both one after the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_PROOFS = (
 
 
 class NoProofs:
-    """In place of a source of proofs where the policy is none."""
+    """The source of proofs for policies that write none."""
 
     async def propose(self, request: ProofRequest) -> list[Draft]:
         """Raises ProofsUnavailable."""
@@ -47,8 +47,8 @@ def agent_of(
     verify: Verify | None = None,
     on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
 ) -> Agent | WholeProofAgent | HybridAgent:
-    """What plays an attempt by its method. An attempt at whole proofs where there is no source of them ends in an
-    error that says so. `has_values`: whether the policy's values are learned; the others are those of `Agent`."""
+    """The agent for an attempt, by the attempt's method. A whole-proof attempt without a source of proofs ends in an
+    error. `has_values`: whether the policy's values are learned. The other arguments are those of `Agent`."""
 
     def whole_proofs(attempt: Attempt) -> WholeProofAgent:
         return WholeProofAgent(

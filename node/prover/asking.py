@@ -1,4 +1,4 @@
-"""Requests to other nodes, asked again until an answer comes or patience is over."""
+"""Requests to other nodes that are retried until a reply arrives or a time limit is over."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ R = TypeVar("R", bound=Message)
 
 
 class Patience:
-    """How long other nodes may keep us waiting: a stopwatch that an outage of the broker stops and does not reset."""
+    """A limit on the time spent waiting for other nodes. The clock stops while the broker is unreachable."""
 
     def __init__(self, bus: Bus, seconds: float) -> None:
-        """`seconds`: of waiting while the broker is there, over all that is asked with this patience."""
+        """`seconds`: waiting time while connected to the broker, summed over all requests of this object."""
         self._bus = bus
         self._end = bus.connected_seconds() + seconds
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds that remain."""
         return self._end - self._bus.connected_seconds()
 
     async def ask(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
-        """Ask until there is an answer. `timeout`: seconds after which one request is sent again.
+        """Send a request, and again until a reply arrives. `timeout`: seconds before a request is sent again.
 
-        Raises Unanswered and BusyError when patience is over, RemoteFailure at once.
+        Raises Unanswered or BusyError when the time is over, RemoteFailure at once.
         """
         bus = self._bus
         while True:
@@ -40,4 +40,4 @@ class Patience:
             except Unanswered:
                 if bus.connected:
                     raise
-            await bus.wait_connected()  # what is left is for afterwards: there is nobody to ask
+            await bus.wait_connected()  # no node can be reached; the clock stands still until then

@@ -1,4 +1,4 @@
-"""What every agent that plays an attempt has in common: the budget and the costs, verification, and the result."""
+"""The base class of agents that play an attempt: budget, costs, final verification, and the result."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from node.prover.tree_search import SearchStatistics
 T = TypeVar("T")
 
 IDLE_SIMULATIONS = 1000
-"""Without a budget of simulations: after this many in a row that brought nothing new for Lean, nothing is left to try.
-A policy that always proposes the same would never use up a budget of Lean attempts."""
+"""An attempt without a limit on simulations counts as exhausted after this many in a row without a new tactic for Lean.
+Otherwise a policy that repeats itself would never use up a budget of Lean attempts."""
 
 Verify = Callable[[ProofTree], Awaitable[str]]
-"""Final verification of a proof: the reason why it is refused, empty if it is accepted. Raises BusError."""
+"""Final verification of a proof. Returns the reason why it is refused; empty if it is accepted. Raises BusError."""
 
 
 class AttemptAgent(ABC):
@@ -50,7 +50,7 @@ class AttemptAgent(ABC):
         self._on_outcomes = on_outcomes
         self._verify = verify
         self._refusal = ""
-        """What verification said of the last proof that it was asked about."""
+        """The reason why verification refused the last proof; empty if it accepted it."""
 
     @property
     def lean_attempts(self) -> int:
@@ -59,33 +59,33 @@ class AttemptAgent(ABC):
 
     @property
     def simulations(self) -> int:
-        """Expansions that were backed up, or proofs sampled, so far."""
-        found = self._statistics()
-        return found.simulations if found else 0
+        """Expansions counted, or proofs sampled, so far."""
+        statistics = self._statistics()
+        return statistics.simulations if statistics else 0
 
     @abstractmethod
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
-        """The outcome, a word on it, and what ended an attempt without proof. Raises BadStatement, BusError, BadAdvice,
-        UnknownMethod, ProofsUnavailable."""
+        """The outcome, a message, and which limit ended an attempt without a proof. Raises BadStatement, BusError,
+        BadAdvice, UnknownMethod, ProofsUnavailable."""
 
     @abstractmethod
     def _statistics(self) -> SearchStatistics | None:
-        """What was done so far; None: the theorem was not opened."""
+        """The statistics so far; None if the theorem was not opened."""
 
     @abstractmethod
     def _nodes(self) -> int:
-        """States that are known."""
+        """Number of states in the tree."""
 
     @abstractmethod
     def _proof(self) -> ProofTree | None:
-        """The proof, where there is one."""
+        """The proof, if there is one."""
 
     def _proofs(self) -> tuple[SampledProof, ...]:
-        """All proofs, where the attempt asks for every one."""
+        """All proofs, for attempts with `every_proof`."""
         return ()
 
     async def play(self) -> AttemptResult:
-        """The attempt's result, whatever happens. Only cancellation passes through."""
+        """The attempt's result. All expected errors become results; cancellation is raised."""
         budget = self._budget
         budget.start()
         ended = None
@@ -116,7 +116,7 @@ class AttemptAgent(ABC):
         )
 
     async def _accepted(self, proof: ProofTree) -> bool:
-        """Does verification accept a proof? What is in flight goes on meanwhile; the attempt's time stands still.
+        """Whether verification accepts a proof. Expansions in flight continue; the attempt's clock is paused.
 
         Raises BusError.
         """
@@ -132,7 +132,7 @@ class AttemptAgent(ABC):
         return not self._refusal
 
     async def _timed(self, work: Awaitable[T]) -> T:
-        """Some work of Lean within the attempt's time. Raises TimeIsUp, and what the work raises."""
+        """Await work of Lean within the attempt's time limit. Raises TimeIsUp, and what the work raises."""
         began = time.perf_counter()
         try:
             return await self._budget.in_time(work)
@@ -140,17 +140,19 @@ class AttemptAgent(ABC):
             self.account.seconds_lean += time.perf_counter() - began
 
     def _refusals(self, statistics: SearchStatistics) -> str:
-        """How many proofs verification has refused, in words; empty: none."""
+        """The number of refused proofs, as text; empty if there are none."""
         refused = statistics.proofs_rejected
         return f"proofs refused by verification: {refused}, the last one: {self._refusal}" if refused else ""
 
 
 def unsolved(statistics: SearchStatistics, ended: Ended = Ended.SIMULATIONS) -> tuple[AttemptOutcome, str]:
-    """What a search without a proof says about the theorem, and why it says less than it might.
+    """The outcome of an attempt without a proof, and a message about its limits.
 
-    With an expansion lost it says nothing: a tactic of that state might have been the proof's. With more than half of
-    them lost there was no search to speak of. When its time was over it says nothing either: another machine would have
-    come further; without a single simulation until then, no search was possible.
+    - A lost expansion: UNDECIDED, because a lost tactic might have been part of a proof.
+    - More than half of the expansions lost: ERROR, because there was hardly a search.
+    - The time limit is over: UNDECIDED, because a faster machine would have searched more.
+    - The time limit is over before the first simulation: ERROR.
+    - Otherwise: FAILED.
     """
     if ended is Ended.SECONDS and not statistics.simulations:
         return AttemptOutcome.ERROR, "over before the first simulation"

@@ -1,4 +1,4 @@
-"""Which policy plays an attempt: the prover's own, or the one that the attempt names."""
+"""Builds the policy and the source of proofs of an attempt: those of the prover's configuration, or of the attempt."""
 
 from __future__ import annotations
 
@@ -40,35 +40,34 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 LIST_SHARE = 1.0
-"""Of the prior mass, for a list of tactics beside a network with 1: what one sample in a few says weighs about as much
-as the list's best guess."""
+"""Share of the prior mass for a list of tactics in a mixture; a network has 1. So a tactic in one of a few samples has
+about the mass of the list's best guess."""
 
 
 def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
-    """A list of tactics. `closing`: what the fixed list tries first. Raises BadPolicy: a file that cannot be used."""
+    """A list of tactics as a policy. `closing`: first tactics of the fixed list. Raises BadPolicy for a bad file."""
     return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
 def proofs_of(name: PolicyName) -> ProofSource:
-    """The whole proofs of a file. Raises BadPolicy: it cannot be used."""
+    """The whole proofs of a file. Raises BadPolicy if the file cannot be used."""
     return ListedProofs(read_proofs(Path(name.where)))
 
 
 def share_of(name: PolicyName) -> float:
-    """Of the prior mass, relative to the other parts' shares."""
+    """The part's share of the prior mass, relative to the shares of the other parts."""
     if name.share is not None:
         return name.share
     return Part.share if name.is_network or name.is_model else LIST_SHARE
 
 
 def part_of(name: PolicyName, policy: Policy, source: str = "") -> Part:
-    """A policy as the part that it is named as. `source`: what results call it; empty: as its name does."""
+    """A part of a mixture. `source`: its name in results; empty: the policy's name."""
     return Part(policy, share_of(name), has_values=name.is_network, name=source or name.source, turn=name.turn)
 
 
 def combined(parts: Sequence[Part], *, strict: bool) -> Policy | ByTurns:
-    """One policy of its parts, or several that take turns; without any, there are no tactics. `strict`: see
-    MixturePolicy."""
+    """One policy from its parts, or several that take turns; NoTactics without parts. `strict`: see MixturePolicy."""
     turns = [list(group) for _, group in groupby(parts, key=lambda part: part.turn)]
     if len(turns) > 1:
         return ByTurns(
@@ -80,10 +79,10 @@ def combined(parts: Sequence[Part], *, strict: bool) -> Policy | ByTurns:
 
 
 class AttemptPolicies:
-    """The policies of a prover, by attempt."""
+    """Gives each attempt its policy."""
 
     def __init__(self, bus: Bus, settings: ProverSettings) -> None:
-        """Raises BadPolicy: the configured policy cannot be had."""
+        """Raises BadPolicy if the configured policy cannot be used."""
         self._bus = bus
         self._settings = settings
         self._configured = parse(settings.policy, INFERENCE)
@@ -94,8 +93,8 @@ class AttemptPolicies:
         self._guide = open_guide(settings.progress, settings.guidance)
 
     def policy(self, attempt: Attempt) -> Policy | ByTurns:
-        """What advises the attempt. A person who names no policy gets the list of tactics beside a network; otherwise
-        it is what was asked for, and a network that fails is the attempt's failure. Raises BadPolicy."""
+        """The policy of an attempt. An interactive attempt that names no policy gets a network together with the list
+        of tactics. Other attempts get exactly their policy, and fail if its network fails. Raises BadPolicy."""
         names = self._names(attempt)
         check_method(names, attempt.method, attempt.then, writes=self._models.writes)
         check_corrections(names, attempt.method, attempt.correct, writes=self._models.writes)
@@ -115,7 +114,7 @@ class AttemptPolicies:
         return policy
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:
-        """What writes whole proofs for the attempt; None: nothing does. Raises BadPolicy."""
+        """The source of whole proofs for the attempt; None if its policy has none. Raises BadPolicy."""
         writer = next(iter(writers_of(self._names(attempt), self._models.writes)), None)
         if writer is None:
             return None
@@ -128,7 +127,7 @@ class AttemptPolicies:
         return has_network(self._names(attempt))
 
     def parameters(self, attempt: Attempt) -> SearchParameters:
-        """The numbers of the search that go with the attempt's policy. Raises BadPolicy."""
+        """The search parameters for the attempt's policy. Raises BadPolicy."""
         return self._settings.search.beside(network=has_network(self._names(attempt)))
 
     def _names(self, attempt: Attempt) -> list[PolicyName]:
@@ -137,8 +136,8 @@ class AttemptPolicies:
         files = [name for name in names if name.where and not name.is_model]
         if unknown := [name for name in files if name not in {*self._files, *self._proofs}]:
             raise BadPolicy(
-                f"an attempt asks for `{joined(unknown)}`, a file of its own: this prover reads the files of its own "
-                "configuration alone ([prover] policy, or `proofmesh up --policy`)"
+                f"an attempt asks for `{joined(unknown)}`: a prover reads only files of its own configuration; add it "
+                "to [prover] policy, or to `proofmesh up --policy`"
             )
         return names
 

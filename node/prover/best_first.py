@@ -1,16 +1,17 @@
-"""Best-first search: always expand the state whose path from the root is the likeliest under the policy.
+"""Best-first search: expands the state whose path from the root is the most likely under the policy.
 
     score(s) = Σ log p(tactic) over the L tactics of the path / L^α
 
-With α = 0 this is the order of GPT-f (arXiv 2009.03393, proof search) and of ReProver (arXiv 2306.15626); BFS-Prover
-(arXiv 2502.03438) divides by L^α, 0 <= α <= 1, so that deep paths are not left behind for their length alone. Values
-are not looked at.
+With α = 0 this is the order of GPT-f (arXiv 2009.03393, proof search) and of ReProver (arXiv 2306.15626). BFS-Prover
+(arXiv 2502.03438) divides by L^α, 0 <= α <= 1, so that deep paths have no disadvantage from their length alone. Values
+are not used.
 
-There, a node holds all goals of a proof, and its path all tactics so far. Here independent branches are states of their
-own, and the path of a branch has the tactics above it only: so proofs come out of the same tree as those of the Monte
-Carlo search. A state to which several paths lead has the best score that it had when its parents were expanded.
+In these systems a node holds all goals of a proof, and its path has all tactics so far. Here independent branches are
+separate states, and the path of a branch has only the tactics above it, so proofs are read off the same AND-OR tree as
+in the Monte Carlo search. A state with several paths has the best score among its paths at the time of the parents'
+expansions.
 
-With several expansions in flight the next best states are expanded with the best one. The root's score is 0.
+With several expansions in flight, the next best states are expanded together with the best one. The root's score is 0.
 """
 
 from __future__ import annotations
@@ -50,5 +51,5 @@ class BestFirstSearch(FrontierSearch):
         return True
 
     def _parted(self, former: StateNode, node: StateNode) -> None:
-        self._paths.setdefault(node, self._paths[former])  # the way to it may have been a worse one
+        self._paths.setdefault(node, self._paths[former])  # an approximation: its own path may score lower
         super()._parted(former, node)

@@ -1,4 +1,4 @@
-"""What an attempt may cost: simulations, tactics sent to Lean, seconds. It ends with whichever ends first."""
+"""The budget of an attempt: simulations, tactics sent to Lean, seconds. The attempt ends when one is used up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIMULATIONS_PER_LEAF = 8
 
 
 class TimeIsUp(Exception):
-    """The attempt's seconds are over."""
+    """The attempt's time limit is over."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Turn:
 
 
 class Budget:
-    """The budget of one attempt, and what is left of it."""
+    """The budget of one attempt, and its use so far."""
 
     def __init__(self, attempt: Attempt, clock: Callable[[], float] = time.perf_counter) -> None:
         self._simulations = attempt.simulations or math.inf
@@ -41,19 +41,19 @@ class Budget:
         self._began = clock()
         self._last: Turn | None = None
         self.lean_attempts = 0
-        """Tactics granted and not given back."""
+        """Tactics that were granted and not given back."""
 
     def start(self) -> None:
-        """The attempt begins now."""
+        """Start the clock."""
         self._began = self._clock()
 
     def pause(self, seconds: float) -> None:
-        """Do not count the last so many seconds."""
+        """Exclude the last `seconds` from the attempt's time."""
         self._began += seconds
 
     @property
     def seconds(self) -> float:
-        """Time since the start, pauses not counted."""
+        """Seconds since the start, without pauses."""
         return self._clock() - self._began
 
     def leaves(self, most: int) -> int:
@@ -62,42 +62,42 @@ class Budget:
         return max(1, int(min(most, simulations / SIMULATIONS_PER_LEAF)))
 
     def ended(self, simulations: int) -> Ended | None:
-        """Which budget is used up after so many simulations; None: none of them."""
+        """Which limit is reached after this number of simulations; None if no limit is."""
         if simulations >= self._simulations:
             return Ended.SIMULATIONS
         if self.lean_attempts >= self._lean_attempts:
             return Ended.LEAN_ATTEMPTS
         return Ended.SECONDS if self.seconds >= self._seconds else None
 
-    def simulations_left(self, done: int, wanted: int) -> int:
-        """How many simulations may follow so many, `wanted` at most."""
-        return int(max(0, min(wanted, self._simulations - done)))
+    def simulations_left(self, simulations: int, requested: int) -> int:
+        """How many of the requested simulations are allowed after this number of simulations."""
+        return int(max(0, min(requested, self._simulations - simulations)))
 
     def turn(self) -> Turn:
-        """The next expansion's turn to ask for Lean attempts."""
+        """The turn of the next selected expansion in the order of grants."""
         self._last = Turn(self._last.done if self._last else None)
         return self._last
 
-    async def grant(self, turn: Turn, wanted: int) -> int:
-        """How many tactics an expansion may send to Lean, `wanted` at most.
+    async def grant(self, turn: Turn, requested: int) -> int:
+        """How many of the requested tactics an expansion may send to Lean.
 
-        Whoever was selected first is granted first, also when its tactics come last: so a limit cuts a search off at
-        the same place, however fast its policy answers.
+        Grants follow the order of selection, even if the policy replies in another order. So a limit cuts a search off
+        at the same place, however fast the policy is.
         """
         if self._lean_attempts < math.inf:
             if turn.before is not None:
                 await turn.before.wait()
-            wanted = int(min(wanted, self._lean_attempts - self.lean_attempts))
-        self.lean_attempts += wanted
+            requested = int(min(requested, self._lean_attempts - self.lean_attempts))
+        self.lean_attempts += requested
         turn.done.set()
-        return wanted
+        return requested
 
     def give_back(self, count: int) -> None:
-        """Tactics that were granted have to be sent again."""
+        """Return granted tactics to the budget, because their outcomes were lost."""
         self.lean_attempts -= count
 
     async def in_time(self, work: Awaitable[T]) -> T:
-        """The result of some work; it is cancelled when time is up first. Raises TimeIsUp, and what the work raises."""
+        """Await some work; cancel it when the time is up. Raises TimeIsUp, and what the work raises."""
         if self._seconds == math.inf:
             return await work
         task = asyncio.ensure_future(work)
@@ -113,7 +113,7 @@ class Budget:
                 await asyncio.gather(task, return_exceptions=True)
 
     def describe(self, ended: Ended) -> str:
-        """The end for the person who reads it."""
+        """The reached limit, as text for the attempt's message."""
         match ended:
             case Ended.SIMULATIONS:
                 return f"{self._simulations} simulations"

@@ -1,4 +1,4 @@
-"""Several elementary steps in one line: a person writes them at once, a search would need several steps for them."""
+"""Candidate tactics that combine several elementary steps in one line, so that a search needs one step for them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from node.prover.goal_text import Goal, binder_type, connective, operands
 
 MOST_CASES = 4
-"""Propositions that are distinguished at once: sixteen cases."""
+"""Most propositions in one case distinction: sixteen cases."""
 
 _INTRODUCED = ("∀", "→", "¬", "≠")
 
 
 def introductions(goal: Goal) -> Iterator[str]:
-    """`intro x y h`: all that stands before the result of a conclusion."""
+    """`intro x y h`: introduces all variables and premises of the conclusion."""
     names: list[str] = []
     rest = goal.conclusion
     while (kind := connective(rest)) in _INTRODUCED:
-        used = Goal(goal.hypotheses, " ".join(names))  # what a binder of the conclusion is called is free to be taken
+        used = Goal(goal.hypotheses, " ".join(names))  # names bound in the conclusion may be reused
         if kind == "∀":
             binders, rest = _bound(rest)
             if not binders:
@@ -36,7 +36,7 @@ def introductions(goal: Goal) -> Iterator[str]:
 
 
 def _bound(proposition: str) -> tuple[list[str], str]:
-    """The variables of `∀ (x y : T) {z : U}, body`, and the body; no variables when it cannot be read."""
+    """The variables of `∀ (x y : T) {z : U}, body`, and the body; no variables if the binders cannot be parsed."""
     depth = 0
     for position, char in enumerate(proposition):
         depth += (char in "([{⦃") - (char in ")]}⦄")
@@ -52,14 +52,17 @@ def _bound(proposition: str) -> tuple[list[str], str]:
 
 
 def propositions(goal: Goal) -> list[str]:
-    """What the conclusion and the hypotheses are made of by ∧ ∨ ¬ → ↔, smallest first; nothing from below a binder."""
-    found: dict[str, None] = {}
+    """The propositions that ∧ ∨ ¬ → ↔ combine in the conclusion and the hypotheses, without those below a binder.
+
+    Hypotheses and their negations are left out.
+    """
+    leaves: dict[str, None] = {}
     for text in [goal.conclusion, *(hypothesis.type for hypothesis in goal.proofs)]:
         for leaf in _leaves(text):
-            found.setdefault(leaf)
-    known = {hypothesis.type for hypothesis in goal.proofs}
-    known |= {text.removeprefix("¬") for text in known} | {goal.conclusion}
-    return [leaf for leaf in found if leaf not in known and leaf not in ("True", "False")]
+            leaves.setdefault(leaf)
+    decided = {hypothesis.type for hypothesis in goal.proofs}
+    decided |= {text.removeprefix("¬") for text in decided} | {goal.conclusion}
+    return [leaf for leaf in leaves if leaf not in decided and leaf not in ("True", "False")]
 
 
 def _leaves(proposition: str) -> Iterator[str]:
@@ -76,7 +79,7 @@ def _leaves(proposition: str) -> Iterator[str]:
 
 
 def _bare(proposition: str) -> str:
-    """Without parentheses around all of it."""
+    """The proposition without parentheses around the whole text."""
     if proposition.startswith("(") and proposition.endswith(")"):
         depth = 0
         for position, char in enumerate(proposition):
@@ -87,7 +90,7 @@ def _bare(proposition: str) -> str:
 
 
 def distinctions(goal: Goal) -> Iterator[str]:
-    """Truth tables: all cases of the propositions at once; then each quantified one by itself."""
+    """Case distinctions: on all plain propositions at once (a truth table), then on each quantified one."""
     leaves = propositions(goal)
     plain = [leaf for leaf in leaves if connective(leaf) not in ("∀", "∃")]
     if 0 < len(plain) <= MOST_CASES and _logical(goal):
@@ -100,14 +103,14 @@ def distinctions(goal: Goal) -> Iterator[str]:
 
 
 def _logical(goal: Goal) -> bool:
-    """Is there something that a case distinction could simplify?"""
+    """True if the goal has a logical connective that a case distinction could simplify."""
     return any(
         connective(text) in ("∧", "∨", "→", "↔", "¬") for text in [goal.conclusion, *(h.type for h in goal.proofs)]
     )
 
 
 def uses(goal: Goal) -> Iterator[str]:
-    """Hypotheses with all that they ask for taken from the context: `exact h _ _ ‹_› ‹_›`."""
+    """Hypotheses applied to arguments from the context: `exact h _ _ ‹_› ‹_›`."""
     for hypothesis in goal.proofs:
         arguments = "".join(f" {each}" for each in _arguments(hypothesis.type))
         if "‹_›" in arguments:
@@ -115,7 +118,7 @@ def uses(goal: Goal) -> Iterator[str]:
 
 
 def _arguments(proposition: str) -> list[str]:
-    """One for each thing that a hypothesis must be applied to."""
+    """One argument for each variable (`_`) and premise (`‹_›`) of a hypothesis."""
     arguments: list[str] = []
     while (kind := connective(proposition)) in ("∀", "→"):
         if kind == "∀":
@@ -131,7 +134,7 @@ def _arguments(proposition: str) -> list[str]:
 
 
 def pairs(goal: Goal) -> Iterator[str]:
-    """Witnesses and both halves from the context."""
+    """Existential statements with witness and proofs from the context."""
     if connective(goal.conclusion) == "∃":
         yield "exact ⟨_, ‹_›⟩"
         yield "exact ⟨_, ‹_›, ‹_›⟩"
@@ -142,7 +145,7 @@ def pairs(goal: Goal) -> Iterator[str]:
 
 
 def functions(goal: Goal) -> Iterator[str]:
-    """Equal functions at a point; equal propositions as equivalent ones; the diagonal of a relation."""
+    """Diagonal arguments on relations, equal functions at a point, and `propext`."""
     for hypothesis in goal.proofs:
         for relation in goal.terms:
             type_, *others = operands(relation.type, "→")

@@ -1,4 +1,4 @@
-"""What an attempt at whole proofs asks of its source: first proofs, and corrections. Each request has its own seed."""
+"""Requests of a whole-proof attempt to its source: for first proofs, and for corrections. Each has its own seed."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class Refuted:
     number: int
     """Its place among the attempt's samples."""
     history: tuple[Failed, ...]
-    """It, behind those that it corrected."""
+    """The samples that it corrected, and itself as the last one."""
 
 
 class DraftRequests:
-    """Asks for the proofs of one attempt, and counts what that costs."""
+    """Requests the proofs of one attempt, and counts their costs."""
 
     def __init__(self, attempt: Attempt, source: ProofSource, account: Account) -> None:
         self._attempt = attempt
         self._source = source
         self._account = account
         self._asked = 0
-        """First proofs asked for."""
+        """First proofs requested so far."""
 
     async def first(self, count: int) -> Sequence[Draft]:
-        """The next first proofs; fewer: there are no more. Raises ProofsUnavailable, BusError."""
+        """The next first proofs; fewer than `count` if the source has no more. Raises ProofsUnavailable, BusError."""
         attempt, asked = self._attempt, self._asked
         self._asked += count
         seed = derive_seed(attempt.seed, identity(attempt), "proofs", asked)
@@ -44,7 +44,7 @@ class DraftRequests:
         )
 
     async def corrections(self, refuted: Sequence[Refuted], round: int) -> list[tuple[Draft, tuple[Failed, ...]]]:
-        """New versions of samples that failed, each with its history. A source that corrects nothing gives none.
+        """New versions of samples that failed, each with its history. Empty if the source cannot correct proofs.
 
         Raises ProofsUnavailable, BusError.
         """
@@ -60,8 +60,10 @@ class DraftRequests:
             )
             for each in refuted
         ]
-        given = await all_results(self._propose(request) for request in requests)
-        return [(draft, each.correct) for each, drafts in zip(requests, given, strict=True) for draft in drafts[:1]]
+        replies = await all_results(self._propose(request) for request in requests)
+        return [
+            (draft, request.correct) for request, drafts in zip(requests, replies, strict=True) for draft in drafts[:1]
+        ]
 
     async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
         began = time.perf_counter()

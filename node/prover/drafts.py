@@ -1,4 +1,4 @@
-"""Whole proofs before Lean has seen them: what is asked of a source, what it gives, and what of that goes to Lean."""
+"""Whole proofs before Lean checks them: requests to a proof source, its drafts, and the scripts made from drafts."""
 
 from __future__ import annotations
 
@@ -14,64 +14,64 @@ from node.lean.text.rules import proof_problem
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One proof as its author wrote it, or an output in which there is none."""
+    """One proof as its source wrote it, or an output without a proof."""
 
     text: str
-    """The block of tactics behind `:= by`, as a block: its lines keep their indentation relative to each other."""
+    """The block of tactics after `:= by`. Its lines keep their indentation relative to each other."""
     problem: str = ""
-    """Why the output holds no proof; empty when it does."""
+    """The reason why the output has no proof; empty if it has one."""
     log_probability: float | None = None
-    """Of the whole output; None: the source does not tell."""
+    """Log-probability of the whole output; None: unknown."""
     tokens: int = 0
-    """Of the output; 0: the source does not tell."""
+    """Tokens of the output; 0: unknown."""
     output: str = ""
-    """All that the model wrote, for a conversation about it."""
+    """The model's whole output, for correction prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A draft that Lean does not accept, and why."""
+    """A draft that Lean or the text rules refused, and the errors."""
 
     draft: Draft
     script: str
-    """What Lean was shown of it; empty where the text rules forbade that."""
+    """The script that Lean checked; empty if the text rules refused the draft."""
     errors: str
-    """Lean's words, or those of the text rules."""
+    """The error messages of Lean or of the text rules."""
     line: int | None = None
-    """The line of the script (from 0) that they are about; None: all of it."""
+    """The line of the script (from 0) with the error; None: the error is about the whole script."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProofRequest:
-    """What is asked of a source."""
+    """A request to a source of proofs."""
 
     theorem: Theorem
     theorem_id: str
-    """What its benchmark calls it."""
+    """Its name in the benchmark."""
     count: int
-    """Proofs wanted, duplicates included."""
+    """Requested number of proofs, duplicates included."""
     first: int
-    """How many first proofs of this theorem were asked for before, in this attempt or an earlier one."""
+    """Number of first proofs of this theorem that were requested before, in this attempt or an earlier one."""
     seed: int
     correct: tuple[Failed, ...] = ()
-    """The draft to correct, behind those that it corrected itself; empty: first proofs are wanted."""
+    """The history of a correction: the draft to correct is the last. Empty for a request of first proofs."""
 
 
 class ProofsUnavailable(RuntimeError):
-    """A source gave no proofs, and that says nothing about the theorem; the text says why."""
+    """A source failed to give proofs, for a reason that is independent of the theorem."""
 
 
 class ProofSource(Protocol):
-    """Writes whole proofs of theorems. Equal requests give equal drafts where it can do that."""
+    """Writes whole proofs of theorems. Equal requests give equal drafts if the source is deterministic."""
 
     async def propose(self, request: ProofRequest) -> Sequence[Draft]:
-        """As many drafts as wanted; fewer: there are no more. Raises ProofsUnavailable, BusError."""
+        """As many drafts as requested, or fewer if the source has no more. Raises ProofsUnavailable, BusError."""
 
 
 def normalised(text: str) -> str:
-    """A block of tactics as it goes to Lean: from its first column on, without comments and empty lines.
+    """A block of tactics in normal form: without common indentation, comments and empty lines.
 
-    Proofs that differ in nothing else are the same. A text whose comments or brackets are not closed is left as it is.
+    Proofs with the same normal form are duplicates. A text with unclosed comments or brackets keeps its comments.
     """
     lexed = lex(text)
     bare = text if lexed.problem else lexed.bare
@@ -80,11 +80,11 @@ def normalised(text: str) -> str:
 
 
 _CONTINUES = ("|", "<;>", ")", "]", "}", "⟩", ",", "else ", "at ", "with ")
-"""How a line in the first column begins that belongs to the tactic above it."""
+"""Beginnings of lines in the first column that continue the tactic of the line above."""
 
 
 def beginning(script: str, line: int) -> str:
-    """The tactics of a script that end above one of its lines (from 0); empty when there are none."""
+    """The complete tactics of a script above one of its lines (from 0); empty if there are none."""
     lines = script.split("\n")
     starts = [
         number
@@ -96,18 +96,18 @@ def beginning(script: str, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What becomes of a draft before Lean sees it."""
+    """The script of a draft, or the reason why there is none."""
 
     text: str
-    """For Lean; empty when it is not to be shown to Lean."""
+    """The script for Lean; empty if Lean must not check the draft."""
     problem: str = ""
-    """Why it is not."""
+    """The reason why the script is empty."""
     refused: bool = False
-    """Whether there is a proof, but the text rules forbid it."""
+    """True if the draft has a proof that the text rules forbid."""
 
 
 def script_of(draft: Draft) -> Script:
-    """What goes to Lean of a draft. The statement is ours: the draft is a block of tactics, and stays within it."""
+    """The script that Lean checks for a draft. A draft is a block of tactics, so it cannot change the statement."""
     if draft.problem or not draft.text.strip():
         return Script("", draft.problem or "an empty proof")
     text = normalised(draft.text)

@@ -1,10 +1,10 @@
-"""Plays an attempt at whole proofs that does not end with the first: every sample within the budget is tried.
+"""Plays a whole-proof attempt that collects every proof: it tries all samples of its budget, not only until the first.
 
-    source --drafts--> our rules, duplicates out --scripts--> Lean's workers --> all different proofs, with counts
+    source --drafts--> text rules, duplicates removed --scripts--> Lean workers --> all distinct proofs, with counts
 
-Self-play needs the share of samples that are proofs, and the proofs. A sample counts as a proof when its script, which
-Lean sees once, is one; so do samples that repeat it. Nothing is verified here: whoever asks does that, for many proofs
-at once. What a worker does not finish within its limits counts as no proof.
+Self-play needs the proofs, and the share of samples that are proofs. Lean checks each distinct script once; samples
+that repeat a proof count as proofs, too. Proofs are not verified here: the caller verifies many of them at once. A
+script that a worker does not finish within its limits counts as no proof.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from node.prover.methods import UnknownMethod
 from node.prover.whole_proof import Sample, WholeProofAgent, words
 
 MOST_PROOFS = 1024
-"""Different proofs of a result at most, the first ones."""
+"""Most distinct proofs in a result; the first ones are taken."""
 
 MOST_BYTES = 8 * 2**20
-"""Of their scripts, all together: sixteen messages. `AttemptStatistics.correct` counts the others as well."""
+"""Most bytes of all their scripts: sixteen messages. `AttemptStatistics.correct` also counts proofs beyond it."""
 
 
 class EveryProofAgent(WholeProofAgent):
-    """One attempt at one theorem, by all whole proofs that its budget allows."""
+    """One attempt at one theorem, which tries all whole proofs that its budget allows."""
 
     _written: dict[str, list[int]]
-    """By script, the numbers of the samples that wrote it."""
+    """From each script to the numbers of its samples."""
     _proved: set[str]
 
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
-        """Raises BadStatement, BusError, ProofsUnavailable, UnknownMethod: this does not go with other requests."""
+        """Raises BadStatement, BusError, ProofsUnavailable, and UnknownMethod if the attempt has other options that
+        exclude this one."""
         self._written, self._proved = {}, set()
         if problem := self._problem():
             raise UnknownMethod(problem)
@@ -41,28 +42,28 @@ class EveryProofAgent(WholeProofAgent):
         return (AttemptOutcome.PROVED, "", ended) if self._proved else (outcome, message, ended)
 
     def _problem(self) -> str:
-        """Why the attempt cannot be played; empty: it can."""
+        """The reason why the attempt cannot be played; empty if it can."""
         attempt = self.attempt
         if attempt.method != Method.WHOLE_PROOF:
-            return f"every proof is had of {Method.WHOLE_PROOF} alone, and the attempt asks for {attempt.method}"
-        also = [name for name in ("verify", "correct", "then") if getattr(attempt, name)]
-        return f"an attempt for every proof goes without {' and '.join(also)}" if also else ""
+            return f"every_proof needs the method {Method.WHOLE_PROOF}, and the attempt has {attempt.method}"
+        excluded = [name for name in ("verify", "correct", "then") if getattr(attempt, name)]
+        return f"every_proof cannot be combined with {' and '.join(excluded)}: leave it out" if excluded else ""
 
     def _proofs(self) -> tuple[SampledProof, ...]:
-        """In the order of their first samples, as far as there is room."""
-        found: list[SampledProof] = []
+        """The proofs in the order of their first samples, up to the limits of a result."""
+        proofs: list[SampledProof] = []
         room = MOST_BYTES
         for script, numbers in self._written.items():
             if script not in self._proved:
                 continue
             room -= len(script.encode())
-            if room < 0 or len(found) == MOST_PROOFS:
+            if room < 0 or len(proofs) == MOST_PROOFS:
                 break
-            found.append(SampledProof(script, count=len(numbers), first=numbers[0]))
-        return tuple(found)
+            proofs.append(SampledProof(script, count=len(numbers), first=numbers[0]))
+        return tuple(proofs)
 
     async def _try(self, given: Sequence[tuple[Draft, tuple[Failed, ...]]]) -> list[Sample]:
-        """Try all that is new; there is nothing to correct. Raises TimeIsUp, BusError."""
+        """Try all new scripts. Returns no samples, because this agent corrects none. Raises TimeIsUp, BusError."""
         samples = [Sample(*each, self.simulations + number) for number, each in enumerate(given, 1)]
         new = self._new(samples)
         for sample in samples:
@@ -76,7 +77,7 @@ class EveryProofAgent(WholeProofAgent):
         return []
 
     def _judge(self, sample: Sample, position: int, outcome: Outcome) -> None:
-        """Take in what Lean says of a sample; `position`: its place among what Lean has tried at once, from 1 on."""
+        """Record Lean's outcome for a sample. `position`: its place in the batch that was sent to Lean, from 1."""
         if outcome.kind is not OutcomeKind.PROVED:
             sample.errors = words(outcome) if outcome.is_tactic_outcome else ""
             return

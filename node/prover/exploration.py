@@ -1,8 +1,8 @@
-"""Exploration in training attempts: beside the policy's samples, a few candidates of the fixed list.
+"""Exploration in training attempts: adds a few tactics of the fixed list to the policy's samples.
 
-A policy learns from the statements that it proves already. What it would never sample it cannot learn from success,
-however often it is trained (AlphaZero adds noise to the priors at the root for the same reason; here the
-actions are text, so the noise has to bring tactics of its own). Evaluations do not explore.
+A policy learns from the theorems that it proves. It cannot learn from tactics that it never samples. AlphaZero adds
+Dirichlet noise to the root's priors for the same reason; here actions are text, so the noise has to be extra tactics.
+Evaluations do not explore.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from node.prover.policy import Advice, Policy
 from node.prover.prior import Proposal
 
 SHARE = 0.25
-"""Of the prior mass that goes to explored candidates together (the share of AlphaZero's noise)."""
+"""Share of the prior mass that all explored tactics get together (AlphaZero's share of noise)."""
 
 
 class ExploringPolicy:
-    """A policy whose advice is joined by up to `count` candidates of the fixed list, drawn by the request's seed."""
+    """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
 
     def __init__(self, policy: Policy, count: int) -> None:
         self._policy = policy
         self._count = count
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """As the policy's, with more proposals. Raises what the policy raises."""
+        """The policy's advice with more proposals. Raises what the policy raises."""
         advice = await self._policy.advise(state, samples, seed)
         return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
 
 
 def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:
-    """The proposals, and after them `count` others of the fixed list, each with an equal part of SHARE."""
+    """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of SHARE."""
     proposed = {proposal.tactic for proposal in proposals}
-    others = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
-    chosen = random.Random(seed).sample(others, min(count, len(others)))
+    unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
+    chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
     if not chosen:
         return proposals
     mass = sum(proposal.mass for proposal in proposals)

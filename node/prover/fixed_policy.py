@@ -1,8 +1,8 @@
-"""A policy without a model: a fixed, ordered list of generic tactics, filled in from the goal's own text.
+"""A policy without a model: a fixed, ordered list of generic tactics, completed with names from the goal's text.
 
-Closing tactics first, then what the conclusion asks for, what the hypotheses offer, and case distinctions; among these,
-combinations of several steps (`combinations.py`) and what helps with numbers (`numbers.py`). It proposes all it has for
-a state at once, so the state is exhausted after one expansion; its value counts symbols.
+Closing tactics come first, then tactics for the conclusion, tactics that use hypotheses, and case distinctions. They
+include combinations of several steps (`combinations.py`) and tactics about numbers (`numbers.py`). All tactics for a
+state are proposed at once, so one expansion exhausts the state. The value is a count of symbols.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from node.prover.policy import Advice
 from node.prover.prior import ranked
 
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
-"""Tactics that need nothing of the goal."""
+"""Tactics that need no names from the goal."""
 
 ARITHMETIC = (
     "simp [Nat.add_comm, Nat.add_assoc, Nat.add_left_comm]",
@@ -28,44 +28,45 @@ ARITHMETIC = (
 """For conclusions with sums or products."""
 
 ORDER = ("exact Nat.le_refl _", "apply Nat.le_succ_of_le", "apply Nat.succ_le_succ", "apply Nat.le_trans")
-"""For conclusions that compare."""
+"""For conclusions with comparisons."""
 
 MOST_TACTICS = 48
-"""Candidates for one state: a batch of 32 copies of a goal takes Lean about 0.7 ms each, so this stays near 50 ms."""
+"""Most candidates for one state. In a batch of 32 copies of a goal Lean takes about 0.7 ms for each, so this is near
+50 ms."""
 
 SYMBOLS_PER_STEP = 6.0
-"""Roughly how many symbols of a conclusion one tactic disposes of; only the order of states matters."""
+"""Rough number of symbols of a conclusion that one tactic removes. Only the order of states depends on it."""
 
 SYMBOLS_OF_FALSE = 12
-"""Two tactics' worth: about what it takes to find the contradiction."""
+"""Symbols that `False` counts as: two tactics, about what it takes to find a contradiction."""
 
 
 class FixedPolicy:
-    """The fixed tactic list behind the policy interface."""
+    """The fixed list of tactics as a policy."""
 
     def __init__(self, closing: Sequence[str] = CLOSING) -> None:
-        """`closing`: what is tried first everywhere."""
+        """`closing`: the tactics that come first at every state."""
         self._closing = tuple(closing)
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Neither the number of samples nor the seed matters: every candidate is proposed."""
+        """All candidates, whatever the number of samples and the seed."""
         return advise(state, self._closing)
 
 
 def advise(state: str, closing: Sequence[str] = CLOSING) -> Advice:
-    """Candidates in order; nothing after the first time."""
+    """All candidates in order; the state is exhausted after them."""
     tactics = [*dict.fromkeys([*closing, *everything(read_goal(state))])][:MOST_TACTICS]
     return Advice(ranked(tactics), value(state), exhausted=True)
 
 
 def value(state: str) -> float:
-    """V = -1 - symbols of all conclusions / SYMBOLS_PER_STEP: a state with less to prove is nearer to its end."""
+    """V = -1 - symbols of all conclusions / SYMBOLS_PER_STEP. A shorter conclusion probably needs fewer steps."""
     conclusions = re.findall(r"^⊢((?:.|\n )*)", state, flags=re.MULTILINE)
     return -1.0 - sum(map(symbols, conclusions)) / SYMBOLS_PER_STEP
 
 
 def symbols(conclusion: str) -> int:
-    """Words and signs of a conclusion. `False` says nothing of how it can be reached, so it counts as a long one."""
+    """Number of words and signs of a conclusion. `False` gives no hint for its proof, so it counts as a long one."""
     if conclusion.strip() == "False":
         return SYMBOLS_OF_FALSE
     return len(re.findall(r"[\w'.]+|[^\s\w]", conclusion))
@@ -75,7 +76,7 @@ Source = Callable[[Goal], Iterator[str]]
 
 
 def candidates(goal: Goal) -> list[str]:
-    """Every elementary tactic of the list that fits the goal's text, each once, best guesses first."""
+    """The distinct elementary tactics of the list that fit the goal's text, best guesses first."""
     return _from(
         goal,
         lambda goal: iter(CLOSING),
@@ -91,8 +92,8 @@ def candidates(goal: Goal) -> list[str]:
 def everything(goal: Goal) -> list[str]:
     """The elementary tactics, and combinations of several steps, best guesses first.
 
-    A step that loses nothing is taken before any other: what it leaves can be proved exactly if the goal can
-    (invertible rules come first in focused proof search: Andreoli, J. Logic Comput. 1992).
+    Invertible steps come before all others: the goals after them are provable exactly if the goal is (as in focused
+    proof search: Andreoli, J. Logic Comput. 1992).
     """
     at_once = _from(
         goal,
@@ -125,14 +126,14 @@ def everything(goal: Goal) -> list[str]:
 
 
 def introductions(goal: Goal) -> Iterator[str]:
-    """Where the conclusion begins with ∀ or a premise. Induction stands beside it: it may need the conclusion whole."""
+    """Introductions and inductions, if the conclusion begins with ∀ or a premise. Inductions may need all of it."""
     if connective(goal.conclusion) in ("∀", "→", "¬", "≠"):
         yield from combinations.introductions(goal)
         yield from (tactic for tactic in case_distinctions(goal) if tactic.startswith("induction"))
 
 
 def eliminated(goal: Goal) -> Iterator[str]:
-    """Take one hypothesis apart: conjunctions and witnesses, then disjunctions."""
+    """Split one hypothesis: conjunctions and existentials first, then disjunctions."""
     for wanted in (("∧", "∃"), ("∨",)):
         for hypothesis in goal.proofs:
             if connective(hypothesis.type) in wanted:
@@ -151,19 +152,19 @@ def _from(goal: Goal, *sources: Source) -> list[str]:
 
 
 def linear_arithmetic(goal: Goal) -> Iterator[str]:
-    """Where there are numbers."""
+    """Linear arithmetic, if the goal has numbers."""
     if numbers.about_numbers(goal):
         yield "omega"
 
 
 def regrouping(goal: Goal) -> Iterator[str]:
-    """Sums and products in another order."""
+    """Reorder sums and products."""
     if connective(goal.conclusion) == "=" and re.search(r"[+*]", goal.conclusion):
         yield "ac_rfl"
 
 
 def witnessed(goal: Goal) -> Iterator[str]:
-    """Witnesses together with the proof that they are some."""
+    """Witnesses together with proofs that they satisfy the conclusion."""
     if connective(goal.conclusion) != "∃":
         return
     if not numbers.about_numbers(goal):
@@ -178,7 +179,7 @@ def witnessed(goal: Goal) -> Iterator[str]:
 
 
 def instantiations(goal: Goal) -> Iterator[str]:
-    """Introduction rules that choose: a side, a witness, a quotient."""
+    """Introduction rules with a choice: a side, a witness, a quotient."""
     if connective(goal.conclusion) not in ("∃", "∣"):
         if not (connective(goal.conclusion) == "=" and numbers.about_numbers(goal)):
             yield from from_conclusion(goal)
@@ -190,19 +191,19 @@ def instantiations(goal: Goal) -> Iterator[str]:
 
 
 def data_terms(goal: Goal) -> list[str]:
-    """Names of the context that may be witnesses, latest first."""
+    """Names of the context that may be witnesses, the latest first."""
     plain = [term.name for term in goal.terms if "→" not in term.type and not term.type.startswith(("Prop", "Type"))]
     return plain[::-1][:4]
 
 
 def equations(goal: Goal) -> Iterator[str]:
-    """Rewriting with what the context has, and of what it has."""
+    """Rewriting with hypotheses, and rewriting of hypotheses."""
     yield from (f"simp at {hypothesis.name}" for hypothesis in goal.proofs[:2])
     yield from (tactic for tactic in rewrites(goal) if tactic not in ARITHMETIC)
 
 
 def inductions(goal: Goal) -> Iterator[str]:
-    """On each natural number that the conclusion speaks of."""
+    """Inductions on each natural number in the conclusion."""
     for name in numbers.number_terms(goal):
         if re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", goal.conclusion):
             yield from numbers.kinds_of_induction(name, goal)
@@ -239,7 +240,7 @@ def from_conclusion(goal: Goal) -> Iterator[str]:
 
 
 def from_hypotheses(goal: Goal) -> Iterator[str]:
-    """Use, take apart, or apply each hypothesis, latest first."""
+    """Use, split, or apply each hypothesis, the latest first."""
     for hypothesis in goal.proofs:
         yield from eliminations(hypothesis, goal)
     for hypothesis in goal.proofs:
@@ -249,7 +250,7 @@ def from_hypotheses(goal: Goal) -> Iterator[str]:
 
 
 def eliminations(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
-    """Take a hypothesis apart by its main connective."""
+    """Split a hypothesis by its main connective."""
     name, left, right = hypothesis.name, *goal.fresh("h", 2)
     match connective(hypothesis.type):
         case "∧" | "↔":
@@ -265,7 +266,7 @@ def eliminations(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
 
 
 def forward(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
-    """Apply an implication or a universal statement to what the context has."""
+    """Apply an implication or a universal statement to terms and proofs of the context."""
     new = goal.fresh("h")[0]
     if connective(hypothesis.type) == "→":
         antecedent = operands(hypothesis.type, "→")[0]
@@ -280,7 +281,7 @@ def forward(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
 
 
 def rewrites(goal: Goal) -> Iterator[str]:
-    """Equations and equivalences of the context, each way, and arithmetic's own."""
+    """Rewriting with equations and equivalences of the context, in both directions, and with laws of arithmetic."""
     equations = [h for h in goal.proofs if re.search(r"[=↔]", h.type)][:3]
     for hypothesis in equations:
         yield f"rw [{hypothesis.name}]"
@@ -312,7 +313,7 @@ def case_distinctions(goal: Goal) -> Iterator[str]:
 
 
 def last_resorts(goal: Goal) -> Iterator[str]:
-    """Moves that fit nearly everywhere and seldom help."""
+    """Tactics that fit almost any goal and rarely help."""
     if goal.conclusion != "False":
         if any(connective(hypothesis.type) == "¬" for hypothesis in goal.proofs):
             yield "exfalso"

@@ -1,11 +1,11 @@
-"""Searches that expand one waiting state after another, in an order of their own: best-first, random.
+"""The base class of searches with a priority queue of states (the frontier): best-first search and random search.
 
-States that wait to be expanded form the frontier. Each is expanded once, as in GPT-f and ReProver; only when no
-unexpanded state is left, and the policy has not said that it has no further tactic, are expanded states sampled again,
-in the same order. (ReProver ends there, BFS-Prover begins another pass with an empty tree.)
+Each state of the frontier is expanded once, as in GPT-f and ReProver. When no unexpanded state remains, expanded states
+are sampled again in the same order, unless the policy is exhausted at them. (ReProver ends there; BFS-Prover starts
+another pass with an empty tree.)
 
-A state waits in vain while a proof of it, or of what it is needed for, is known, and while all ways to it are dead: it
-is set aside until the tree has changed in such a way that it may be wanted again.
+A state is useless while it or all states that need it are solved, and while all paths to it are dead. Such a state is
+set aside until the tree has changed so that it may be useful again.
 """
 
 from __future__ import annotations
@@ -23,39 +23,41 @@ from node.prover.tree_search import TreeSearch
 
 
 class FrontierSearch(TreeSearch):
-    """Least expanded states first, among them those of the smallest rank."""
+    """Expands the states with the fewest expansions first, and among them those of the smallest rank."""
 
     def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
         super().__init__(root_state, parameters)
         self._frontier: list[tuple[int, float, int, StateNode]] = []
         """Heap of (expansions, rank, entry number, state)."""
         self._entries: dict[StateNode, int] = {}
-        """The number of each state's latest entry: earlier ones do not count."""
+        """The number of each state's latest entry. Earlier entries in the heap are ignored."""
         self._entered = 0
         self._aside: list[StateNode] = []
+        """Useless states that were taken out of the frontier."""
 
     @abstractmethod
     def _rank(self, node: StateNode) -> float:
-        """The state's place among those that were expanded as often: the smallest first."""
+        """The state's priority among states with as many expansions: the smallest is expanded first."""
 
     @abstractmethod
     def _reach(self, parent: StateNode, child: StateNode, log_probability: float) -> bool:
-        """A tactic of this log-probability leads from one state to the other. Has the child to wait anew?"""
+        """Record that a tactic with this log-probability leads from parent to child. True if the child has to be
+        entered into the frontier, because it is new or its rank improved."""
 
     def _took(self, expansions: int, rank: float) -> None:
-        """A state of this rank, among those that were expanded as often, has left the frontier."""
+        """Called when a state with this number of expansions and this rank leaves the frontier."""
 
     def _choose(self) -> Walk | None:
         first = min((walk.leaf.expansions for walk in self._walks.values()), default=None)
         while self._frontier:
             expansions, rank, entry, node = self._frontier[0]
             if first is not None and expansions > first:
-                return None  # what is in flight may bring states that were expanded less often
+                return None  # expansions in flight may add states with fewer expansions
             heapq.heappop(self._frontier)
             if entry != self._entries[node] or node.pending:
                 continue
             self._took(expansions, rank)
-            if is_wanted(node, self.tree.root):
+            if is_useful(node, self.tree.root):
                 return Walk([], node)
             self._aside.append(node)
         return None
@@ -64,14 +66,14 @@ class FrontierSearch(TreeSearch):
         leaf = walk.leaf
         count_leaf(leaf, value)
         self._wait(leaf)
-        wanted_anew = self.statistics.proofs_rejected > 0  # a forbidden action may have come back
+        may_be_useful = self.statistics.proofs_rejected > 0  # a forbidden action may have come back
         for proposal, log_probability in zip(proposals, log_probabilities(proposals), strict=True):
             action = leaf.tried.get(proposal.tactic)
             for child in action.children if action is not None else ():
-                wanted_anew = wanted_anew or len(child.parents) > 1
+                may_be_useful = may_be_useful or len(child.parents) > 1
                 if self._reach(leaf, child, log_probability):
                     self._wait(child)
-        if wanted_anew:
+        if may_be_useful:
             self._return_aside()
 
     def abandon(self, node_id: int) -> None:
@@ -88,7 +90,7 @@ class FrontierSearch(TreeSearch):
             self._wait(node)
 
     def _wait(self, node: StateNode) -> None:
-        """Enter a state into the frontier. An earlier entry of it counts no more."""
+        """Enter a state into the frontier. This replaces an earlier entry of the state."""
         if node.exhausted:
             return
         self._entered += 1
@@ -101,9 +103,9 @@ class FrontierSearch(TreeSearch):
             self._wait(node)
 
 
-def is_wanted(node: StateNode, root: StateNode) -> bool:
-    """Would a proof of this state help: is there a way to it from the root, through live actions and unsolved
-    states?"""
+def is_useful(node: StateNode, root: StateNode) -> bool:
+    """True if a proof of this state would help: a path of live actions and unsolved states leads to it from the
+    root."""
     seen, todo = {node}, [node]
     while todo:
         state = todo.pop()

@@ -1,6 +1,6 @@
-"""Reads the text of a goal far enough to propose tactics for it: hypotheses, conclusion, main connectives.
+"""Reads hypotheses, conclusion and main connectives from the text of a goal, to propose tactics for it.
 
-This is a reading by eye, not a parser of Lean: a wrong guess costs one failed tactic.
+These are heuristics on text, not a parser for Lean. A wrong guess costs one failed tactic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DATA = re.compile(r"(Nat|Bool|List|Option|Prod|Unit|Fin|Int|String|Char|ℕ|ℤ
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One name of the local context. `h✝` cannot be written and is left out."""
+    """One name of the local context. Inaccessible names such as `h✝` are left out."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Goal:
 
     @property
     def terms(self) -> list[Hypothesis]:
-        """Hypotheses of a type of data, such as `n : Nat` or `x : α`."""
+        """Hypotheses whose type is data, such as `n : Nat` or `x : α`."""
         return [hypothesis for hypothesis in self.hypotheses if is_data(hypothesis.type, self)]
 
     def fresh(self, base: str, count: int = 1) -> list[str]:
@@ -47,7 +47,7 @@ class Goal:
 
 
 def read_goal(state: str) -> Goal:
-    """The first goal of a state: the one on which a tactic works."""
+    """The first goal of a state: tactics act on it."""
     hypotheses: list[Hypothesis] = []
     conclusion = ""
     for line in _logical_lines(state.split("\n\n")[0]):
@@ -61,7 +61,7 @@ def read_goal(state: str) -> Goal:
 
 
 def _logical_lines(text: str) -> list[str]:
-    """Lean breaks long types: indented lines belong to the line before."""
+    """Join indented lines to the line before, because Lean breaks long types."""
     lines: list[str] = []
     for line in text.split("\n"):
         if line.startswith(" ") and lines:
@@ -72,7 +72,7 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def is_data(type_: str, goal: Goal) -> bool:
-    """Does a type look like one of data (`Nat`, `α`, `Nat → Prop`, `Prop`) and not like a proposition?"""
+    """True if a type looks like data (`Nat`, `α`, `Nat → Prop`, `Prop`), not like a proposition."""
     result = operands(type_, "→")[-1]
     if _SORTS.match(result) or _DATA.match(result):
         return True
@@ -81,7 +81,7 @@ def is_data(type_: str, goal: Goal) -> bool:
 
 
 def connective(proposition: str) -> str:
-    """The main connective: one of ∀ ∃ ¬ ↔ → ∨ ∧ = ≠ < ≤ > ≥ ∈ ∣, or the empty text."""
+    """The main connective: one of ∀ ∃ ¬ ↔ → ∨ ∧ = ≠ < ≤ > ≥ ∈ ∣, or the empty string."""
     proposition = proposition.strip()
     if proposition[:1] in ("∀", "∃"):
         return proposition[0]
@@ -93,8 +93,8 @@ def connective(proposition: str) -> str:
 
 
 def operands(proposition: str, symbol: str) -> list[str]:
-    """Split at a symbol outside brackets and before any binder, whose body reaches to the end: `a → b → c` has
-    three."""
+    """Split at a symbol outside brackets and before the first binder, whose body extends to the end: `a → b → c` has
+    three operands."""
     parts, start, depth = [], 0, 0
     binder = _top_level_binder(proposition)
     for position, char in enumerate(proposition[:binder]):
@@ -114,7 +114,7 @@ def _top_level_binder(text: str) -> int:
 
 
 def binder_name(proposition: str) -> str:
-    """The first variable of `∀ x y, ...` or `∃ (x : T), ...`; `x` when it cannot be written."""
+    """The first variable of `∀ x y, ...` or `∃ (x : T), ...`; `x` if that name is inaccessible."""
     match = re.match(r"[∀∃] *[({⦃\[]?([^\s:,(){}⦃⦄✝]+)", proposition)
     return match.group(1) if match and match.group(1) != "_" else "x"
 

@@ -1,5 +1,5 @@
-"""A policy with predicted steps beside it (LeanProgress, arXiv 2502.17925): as the value of a state, and to rank the
-tactics of an expansion."""
+"""Adds a progress model to a policy: its predicted remaining steps (LeanProgress, arXiv 2502.17925) give the value of
+a state, or rank the tactics of an expansion."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from node.prover.turns import ByTurns, wrapped
 
 @dataclass(frozen=True)
 class Guide:
-    """A progress model, and how it is used."""
+    """A progress model, and the settings of its use."""
 
     source: ProgressSource
     guidance: Guidance
 
     @property
     def words(self) -> str:
-        """What results depend on: the weights, and what is done with the predictions."""
+        """Identifies the guide in records of results: the digest of the weights, and the settings."""
         return f"{self.source.digest} {self.guidance.words}"
 
     async def open(self) -> None:
@@ -40,7 +40,7 @@ class Guide:
 
 
 def open_guide(name: str, guidance: Guidance) -> Guide | None:
-    """None where no model is named. Raises BadPolicy."""
+    """The guide with this progress model; None if `name` is empty. Raises BadPolicy."""
     try:
         return Guide(ProgressSource(name), guidance) if name else None
     except ProgressError as error:
@@ -48,7 +48,7 @@ def open_guide(name: str, guidance: Guidance) -> Guide | None:
 
 
 def with_guide(policy: Policy | ByTurns, guide: Guide | None) -> Policy | ByTurns:
-    """The policy, guided; of policies that take turns, each."""
+    """The policy with the guide; each policy, if several take turns."""
     if guide is None or isinstance(policy, NoTactics):
         return policy
     return wrapped(policy, lambda each: GuidedPolicy(each, guide))
@@ -62,7 +62,7 @@ class GuidedPolicy:
         self._source, self._guidance = guide.source, guide.guidance
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """As the policy's, and raises what it raises; BadAdvice: the model's answer is no number."""
+        """The guided advice. Raises what the policy raises, and BadAdvice if the progress model fails."""
         advice = await self._policy.advise(state, samples, seed)
         use = self._guidance.use
         try:
@@ -75,7 +75,7 @@ class GuidedPolicy:
         return advice
 
     async def _value(self, state: str, advice: Advice) -> float:
-        """V = -steps. A model that answers for tactics alone gives the best one's steps and the tactic's own."""
+        """V = -steps. If the model predicts steps after tactics only: one plus the fewest steps after any proposal."""
         if self._source.answers_states:
             steps = (await self._source.steps([question(state)]))[0]
         elif advice.proposals:
@@ -86,25 +86,25 @@ class GuidedPolicy:
         return -share * max(steps, 1.0) + (1 - share) * advice.value
 
     async def _ranked(self, state: str, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """Each prior mass times exp(-β · steps), the most likely first. The best tactic's steps are taken off all, so
-        that a state far from its end does not make its tactics unlikely in comparison with other states."""
+        """Multiply each prior mass by exp(-β · (steps - fewest steps)), and sort by mass. Subtracting the fewest steps
+        keeps the tactics of a state far from its end comparable with those of other states."""
         if not proposals:
             return []
         steps = await self._after(state, proposals)
         least = min(steps)
         beta = self._guidance.exponent
-        ranked = [_weighed(each, beta * (left - least)) for each, left in zip(proposals, steps, strict=True)]
+        ranked = [_weighed(each, beta * (count - least)) for each, count in zip(proposals, steps, strict=True)]
         return sorted(ranked, key=lambda each: -each.mass)
 
     async def _after(self, state: str, proposals: Sequence[Proposal]) -> list[float]:
         return await self._source.steps([question(state, each.tactic) for each in proposals])
 
 
-def _weighed(proposal: Proposal, behind: float) -> Proposal:
-    """A proposal with exp(-behind) of its prior."""
-    known = proposal.log_probability
+def _weighed(proposal: Proposal, penalty: float) -> Proposal:
+    """The proposal with its prior multiplied by exp(-penalty)."""
+    log_probability = proposal.log_probability
     return replace(
         proposal,
-        mass=proposal.mass * math.exp(-behind),
-        log_probability=None if known is None else known - behind,
+        mass=proposal.mass * math.exp(-penalty),
+        log_probability=None if log_probability is None else log_probability - penalty,
     )

@@ -1,8 +1,8 @@
-"""Whole proofs first, then a search from where they were still right.
+"""Plays an attempt in two phases: whole proofs first, then a tree search that starts from their correct beginnings.
 
-The proofs have the first half of each budget. What stands above the first error of a proof that failed is tried as one
-tactic on the theorem's first state. If it runs, it leads to a state from which the search may go on: the search's
-policy proposes it there beside its own tactics. The search has all that the proofs have left of the budget.
+Whole proofs get the first half of each budget. The part of a failed proof above its first error (its beginning) becomes
+one tactic at the theorem's root state, which the search's policy proposes in addition to its own tactics. If it runs,
+the search continues from the state after it. The search gets the remaining budget.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from node.prover.turns import ByTurns, wrapped
 from node.prover.whole_proof import WholeProofAgent
 
 MOST_BEGINNINGS = 16
-"""Of the proofs that failed, the longest: all are tried on one state."""
+"""Most beginnings that are proposed, all at the root state. The longest are taken."""
 
 
 BEGINNINGS = "failed whole proofs"
-"""Their name as a part of the policy."""
+"""The source of these tactics in results."""
 
 
 class Beginnings:
-    """A policy that proposes beginnings of proofs on the theorem's first state, and nothing elsewhere."""
+    """A policy that proposes beginnings of failed proofs at the root state, and nothing at other states."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._proposals = [Proposal(text, 1.0) for text in texts]
         self._first = ""
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """A search asks about the first state before it knows another."""
+        """The beginnings at the root state. A search's first request is for its root state."""
         self._first = self._first or state
         return Advice(list(self._proposals) if state == self._first else [], value(state), exhausted=True, samples=0)
 
@@ -56,8 +56,8 @@ class HybridAgent:
         *,
         has_values: bool,
     ) -> None:
-        """`proofs`: plays the first half (`halved`); `search`: makes what plays the second, advised by `policy`, whose
-        values are learned or not (`has_values`)."""
+        """`proofs`: plays the first phase (with a `halved` attempt). `search`: makes the agent of the second phase from
+        an attempt and a policy. `has_values`: whether the values of `policy` are learned."""
         self.attempt = attempt
         self.account = Account()
         self.search: ProofSearch | None = None
@@ -74,11 +74,11 @@ class HybridAgent:
 
     @property
     def simulations(self) -> int:
-        """Proofs sampled and expansions backed up so far."""
+        """Proofs sampled and expansions counted so far."""
         return self._proofs.simulations + (self._tree.simulations if self._tree else 0)
 
     async def play(self) -> AttemptResult:
-        """The attempt's result, whatever happens. Only cancellation passes through."""
+        """The attempt's result. All errors become results; only cancellation is raised."""
         first = await self._proofs.play()
         left = remaining(self.attempt, first.statistics)
         if first.outcome not in (AttemptOutcome.FAILED, AttemptOutcome.UNDECIDED) or left is None:
@@ -116,12 +116,12 @@ def halved(attempt: Attempt) -> Attempt:
 
 
 def remaining(attempt: Attempt, spent: AttemptStatistics) -> Attempt | None:
-    """The attempt of the search with what is left of each budget; None: one is used up."""
+    """The search's attempt with the remaining budgets; None if one is used up."""
     simulations = attempt.simulations - spent.simulations
     lean_attempts = attempt.lean_attempts - spent.lean_attempts
     seconds = attempt.seconds - (spent.seconds - spent.seconds_verify)
     budgets = (attempt.simulations, simulations), (attempt.lean_attempts, lean_attempts), (attempt.seconds, seconds)
-    if any(given and left <= 0 for given, left in budgets):
+    if any(limit and left <= 0 for limit, left in budgets):
         return None
     return msgspec.structs.replace(
         attempt,
@@ -137,21 +137,21 @@ _SOLVED_AT = {
     "solved_at_lean_attempts": "tactics_tried",
     "solved_at_seconds": "seconds",
 }
-"""What the search says of its proof, by the cost of the proofs before it."""
+"""From a statistic of the search's proof to the cost of the whole proofs that is added to it."""
 
 
 def both(first: AttemptStatistics, second: AttemptStatistics) -> AttemptStatistics:
-    """What the proofs and the search have cost together. `second` says what ended the attempt."""
-    one, other = msgspec.structs.asdict(first), msgspec.structs.asdict(second)
-    kept = {"ended", "weights_first", "weights_last", *_SOLVED_AT}
-    total = {name: number if name in kept else one[name] + number for name, number in other.items()}
+    """The sum of the statistics of whole proofs and search. End and weights are those of `second`."""
+    proofs, search = msgspec.structs.asdict(first), msgspec.structs.asdict(second)
+    from_search = {"ended", "weights_first", "weights_last", *_SOLVED_AT}
+    total = {name: number if name in from_search else proofs[name] + number for name, number in search.items()}
     if second.solved_at_simulations:
-        total |= {name: other[name] + one[cost] for name, cost in _SOLVED_AT.items()}
+        total |= {name: search[name] + proofs[cost] for name, cost in _SOLVED_AT.items()}
         total["solved_at_seconds"] -= first.seconds_verify
     return AttemptStatistics(**total)
 
 
 def both_accounts(first: Account, second: Account) -> Account:
-    """The costs of both; weights are the search's."""
+    """The sum of both accounts. Weights are those of `second`."""
     sums = {each.name: getattr(first, each.name) + getattr(second, each.name) for each in fields(Account)}
     return Account(**sums | {"weights_first": second.weights_first, "weights_last": second.weights_last})

@@ -1,4 +1,4 @@
-"""Whole proofs from inference nodes: the network that proposes tactics writes them, where it was trained on both."""
+"""Whole proofs from the network of inference nodes, if it was trained on whole proofs as well as on tactics."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ class InferenceProofs:
     """`node.prover.drafts.ProofSource` over the bus."""
 
     def __init__(self, inference: InferencePolicy) -> None:
-        """`inference`: whom to ask, for which weights, and how to sample."""
+        """`inference`: has the bus, the weight version and the sampling settings."""
         self._inference = inference
 
     async def propose(self, request: ProofRequest) -> Sequence[Draft]:
-        """None for a statement that is longer than what the network reads, and for corrections, which it was not
-        trained to make. Raises ProofsUnavailable, BusError."""
+        """Empty for a statement that is longer than the network's context, and for corrections, for which the network
+        is not trained. Raises ProofsUnavailable, BusError."""
         if request.correct:
             return ()
         reply = await self._inference.ask(request.theorem.signature, request.count, request.seed, proof=True)
         if any(sample.tokens is None for sample in reply.tactics):
-            raise ProofsUnavailable("an inference node of an older version answered with tactics: bring it up to date")
+            raise ProofsUnavailable("an inference node of an older version answered with tactics: update it")
         return drafts_of(reply.tactics)
 
 
 def drafts_of(samples: Iterable[SampledTactic]) -> list[Draft]:
-    """Whole proofs as a network writes them: the text is the block of tactics. One that is cut off is none."""
+    """Drafts from a network's samples: the text is the block of tactics. A sample that is cut off has no proof."""
     return [
         Draft(
             sample.tactic if sample.complete else "",

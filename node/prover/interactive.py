@@ -1,6 +1,6 @@
-"""Policies for people who wait: a network is joined by the list of tactics, and in a file by the file's own names.
+"""Policies for interactive attempts: adds the fixed list of tactics to a network, and names of the file to both.
 
-Evaluations and training ask the policy alone.
+Evaluations and training use the policy alone.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from node.prover.policy_names import INFERENCE, TACTICS
 from node.prover.premises import PremisePolicy, Premises
 
 SHARE = 0.5
-"""Of the prior mass, beside a policy with 1: half of all proofs in files need nothing of the file."""
+"""Share of the prior mass for tactics with names of the file; the policy has 1. Half of all proofs in files need no
+name of the file."""
 
 
 def premises_of(theorem: Theorem) -> Premises | None:
-    """What stands above a gap; None for a theorem that stands by itself, and where nothing is declared above."""
+    """The declarations above a `sorry`. None for a theorem outside a file, or when nothing is declared above."""
     premises = _premises(theorem.place.context) if theorem.place is not None else None
     return premises if premises is not None and premises.declared else None
 
@@ -29,9 +30,9 @@ def premises_of(theorem: Theorem) -> Premises | None:
 def with_premises(
     policy: Policy, theorem: Theorem, *, has_values: bool, unknown: Callable[[str], bool] = lambda tactic: False
 ) -> Policy:
-    """The policy, with tactics that use the file's own names.
+    """The policy, with tactics that use the names declared in the file.
 
-    `has_values`: whether the policy's values are learned; `unknown`: whether Lean does not know a tactic.
+    `has_values`: whether the policy's values are learned. `unknown`: True for tactics that Lean does not know.
     """
     premises = premises_of(theorem)
     if premises is None:
@@ -42,7 +43,7 @@ def with_premises(
 
 
 def for_people(policy: Policy, theorem: Theorem, *, network: bool) -> Policy:
-    """What proves most. `network`: whether the policy is one; else it is the list of tactics itself."""
+    """The policy that proves most. `network`: whether `policy` is a network; otherwise it is the list of tactics."""
     if network:
         policy = MixturePolicy([Part(policy, has_values=True, name=INFERENCE), Part(FixedPolicy(), name=TACTICS)])
     return with_premises(policy, theorem, has_values=network)

@@ -1,8 +1,8 @@
-"""The states of one search, found by their text or by an equal one.
+"""A lookup table of the states of one search, which merges states that differ only in names and order of hypotheses.
 
-Two states are equal when their canonical keys are: these ignore the names and the order of hypotheses
-(`node.prover.merging`). A key costs more than the rest of a simulation, and most states have no equal. So each state
-gets a cheap sketch first (`node.prover.sketches`), and keys are computed only for states with equal sketches.
+Two states are equal if their canonical keys are equal (`node.prover.merging`). A key costs more than the rest of a
+simulation, and most states are unique. So each state first gets a cheap sketch (`node.prover.sketches`), and keys are
+computed only for states with equal sketches.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A state that was merged into a node of other text."""
+    """A state that was merged into a node with another text."""
 
     state: str
-    """As Lean prints it there."""
+    """The text of the merged state, as Lean prints it."""
     names: dict[str, str]
-    """From each name of the node's context to the name there."""
+    """From each name of the node's context to the name in the merged state."""
 
 
 class KnownStates:
-    """The nodes of a tree by their texts, and by what equal states have in common."""
+    """The nodes of a tree by text, by sketch and by canonical key."""
 
     def __init__(self, merging: Merging) -> None:
         self.merged = 0
-        """Texts of states that were found to be another node's."""
+        """Number of texts that were merged into a node with another text."""
         self._merging: Merging = merging
         self._by_text: dict[str, tuple[StateNode, Alias | None]] = {}
         self._sketches = Sketches()
         self._by_sketch: dict[int, StateNode | None] = {}
-        """The one node with this sketch; None: there are several, or there may be, and all of them are in `_by_key`."""
+        """The only node with this sketch. None: there may be several, and all of them are in `_by_key`."""
         self._by_key: dict[str, tuple[StateNode, Canonical]] = {}
 
     def find(self, state: str) -> tuple[StateNode | None, Alias | None, int | None]:
-        """The node of a state, if there is one; how the state is written if not like it; the sketch of a new one, None
-        where it is to be merged with equal texts only."""
+        """The node of a state (None for a new state), the state's alias (None if its text is the node's), and its
+        sketch (None if it may be merged with equal texts only)."""
         known = self._by_text.get(state)
         if known is not None:
             return *known, None
@@ -64,12 +64,12 @@ class KnownStates:
         return node, alias, sketch
 
     def of_text(self, state: str) -> tuple[StateNode, Alias | None]:
-        """The node of a state that was found or entered, and how the state is written if not like it. Raises KeyError
-        when it was not."""
+        """The node of a known state, and the state's alias (None if its text is the node's). Raises KeyError if the
+        text is unknown."""
         return self._by_text[state]
 
     def enter(self, node: StateNode, sketch: int | None) -> None:
-        """A new node. `sketch`: as `find` gave it; None: no state of other text is merged with this one."""
+        """Add a new node. `sketch`: from `find`; None: only states with equal text are merged with this one."""
         if ELIDED not in node.state:
             self._by_text[node.state] = node, None
         if sketch is None:
@@ -80,7 +80,7 @@ class KnownStates:
             self._by_sketch[sketch] = node
 
     def _compute_key(self, sketch: int) -> None:
-        """There is a second state with this sketch: enter the first one's key."""
+        """Enter the key of the first state with this sketch, because there is a second one now."""
         first = self._by_sketch[sketch]
         if first is not None:
             self._by_sketch[sketch] = None

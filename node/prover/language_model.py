@@ -1,4 +1,4 @@
-"""A language model as a policy: asked for tactics in its family's words, its answers read, merged and counted."""
+"""A language model as a policy: samples tactics with the model family's prompt, and merges them into proposals."""
 
 from __future__ import annotations
 
@@ -24,35 +24,33 @@ from node.prover.policy_names import BadPolicy
 from node.prover.prior import Proposal, merge_samples
 
 VALUE = -8.0
-"""Of every state: a language model has no values. A search sees only by how much states differ."""
+"""Value of every state, because a language model has none. Only differences between values matter in a search."""
 
 SHORTER = 0.8
-"""A prompt that a server finds too long is made this much shorter, and so are all later ones."""
+"""If a prompt exceeds the server's context, the limit for it and all later prompts becomes this part of its length."""
 
-_dropped = metrics.counter(
-    "llm_parse_failures", "Samples in which no tactic was found, by why", ("template", "problem")
-)
+_dropped = metrics.counter("llm_parse_failures", "Samples without a tactic, by reason", ("template", "problem"))
 _unread = metrics.counter("llm_states_unread", "States whose goals alone are too long for the model", ("template",))
 _shortened = metrics.counter("llm_states_shortened", "Prompts that left hypotheses of their state out", ("template",))
 
 
 FindPremises = Callable[[str], Awaitable[Sequence[Premise]]]
-"""From a state to premises that may help, the best one first."""
+"""From a state to relevant premises, the best one first."""
 
 
 class LanguageModelPolicy:
-    """`node.prover.policy.Policy` by a language model, wherever it runs."""
+    """`node.prover.policy.Policy` with a language model behind any sampler."""
 
     def __init__(
         self, sampler: Sampler, template: Template, *, sampling: Sampling = PLAIN, value: float = VALUE
     ) -> None:
-        """`sampling`: how to draw; where it says nothing (`PLAIN`), as the family's authors do. Its stop texts are
-        added to the family's. Raises BadPolicy: a template of whole proofs, or samples that differ, which no server
-        knows how to draw."""
+        """`sampling`: with `PLAIN`, the settings of the model family's authors are used. Its stop texts are added to
+        the family's. Raises BadPolicy for a template of whole proofs, and for `distinct` samples, which servers do not
+        support."""
         if template.mode != "tactic":
             raise BadPolicy(
                 f"the template `{template.name}` asks for whole proofs, and this search for tactics: name a template "
-                "of tactics behind the model (MODEL@TEMPLATE)"
+                "of tactics after the model (MODEL@TEMPLATE)"
             )
         if sampling.distinct:
             raise BadPolicy("a language model on a server cannot draw distinct first tokens: leave `distinct` out")
@@ -62,9 +60,9 @@ class LanguageModelPolicy:
         self._value = value
         self._premises: FindPremises | None = None
         self.dropped: Counter[str] = Counter()
-        """Samples in which no tactic was found, by why."""
+        """Number of samples without a tactic, by reason."""
         self.shortened = 0
-        """Prompts that left hypotheses of their state out."""
+        """Number of prompts that left out hypotheses of their state."""
 
     @property
     def reads_premises(self) -> bool:
@@ -73,12 +71,12 @@ class LanguageModelPolicy:
 
     def with_premises(self, premises: FindPremises) -> LanguageModelPolicy:
         """The same model, with premises in its prompts."""
-        found = copy.copy(self)
-        found._premises = premises
-        return found
+        policy = copy.copy(self)
+        policy._premises = premises
+        return policy
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Raises BadAdvice: the model gave no samples, which says nothing about the theorem; StateTooLong."""
+        """Raises BadAdvice if the model gave no samples, and StateTooLong if the goals exceed its context."""
         try:
             drawn = await self._drawn(state, samples, seed)
         except PromptTooLong as error:
@@ -89,13 +87,14 @@ class LanguageModelPolicy:
         return Advice(
             self._proposals(state, drawn),
             self._value,
-            exhausted=self._decoding.temperature == 0,  # it would say the same again
+            exhausted=self._decoding.temperature == 0,  # greedy decoding gives the same samples again
             samples=len(drawn),
             tokens=sum(sample.token_count for sample in drawn),
         )
 
     async def _drawn(self, state: str, samples: int, seed: int) -> Sequence[Sample]:
-        """Samples for a state, which is shortened until the server takes it. Raises SamplerError, PromptTooLong."""
+        """Samples for a state, whose prompt is shortened until it fits the server's context. Raises SamplerError,
+        PromptTooLong."""
         premises = await self._premises(state) if self._premises is not None else ()
         while True:
             prompt = tactic_prompt(self._template, state, premises=premises)
@@ -110,7 +109,7 @@ class LanguageModelPolicy:
             return drawn
 
     def _shorten(self, prompt: Prompt) -> None:
-        """A server has a smaller context than the family: later prompts are at most so long."""
+        """Lower the prompt limit, because the server's context is smaller than the family's."""
         limits = self._template.limits
         text = prompt.text + "".join(message.content for message in prompt.messages)
         tokens = math.ceil(len(text.encode(errors="surrogatepass")) / limits.token_bytes)
@@ -119,29 +118,30 @@ class LanguageModelPolicy:
         self._template = msgspec.structs.replace(self._template, limits=msgspec.structs.replace(limits, prompt=shorter))
 
     def _proposals(self, state: str, drawn: Sequence[Sample]) -> list[Proposal]:
-        """Distinct tactics with their prior mass: by log-probabilities as the family counts them, by sample counts
-        where they are not known."""
+        """Distinct tactics with their prior mass, from the family's log-probabilities, or from sample counts if there
+        are none."""
         parsed = [(sample, parse_tactic(self._template, sample)) for sample in drawn]
         for _, each in parsed:
             if not each.text:
                 problem = str(each.problem or "empty")
                 self.dropped[problem] += 1
                 _dropped.labels(self._template.name, problem).inc()
-        found = [
+        tactics = [
             (with_own_names(self._template, state, each.text), self._score(sample, each))
             for sample, each in parsed
             if each.text
         ]
-        known = {tactic: score is not None for tactic, score in found}
-        merged = merge_samples(SampledTactic(tactic, score or 0.0) for tactic, score in found)
-        return [each if known[each.tactic] else replace(each, log_probability=None) for each in merged]
+        has_score = {tactic: score is not None for tactic, score in tactics}
+        merged = merge_samples(SampledTactic(tactic, score or 0.0) for tactic, score in tactics)
+        return [each if has_score[each.tactic] else replace(each, log_probability=None) for each in merged]
 
     def _score(self, sample: Sample, parsed: Parsed) -> float | None:
         return score(self._template, sample, parsed)
 
 
 def decoding_of(template: Template, sampling: Sampling) -> Decoding:
-    """How to sample. A person's wishes win; the length is the family's."""
+    """The decoding settings: the user's temperature and top_p if set, otherwise the family's. The length limit is the
+    family's."""
     own = template.decoding
     stop = tuple(dict.fromkeys((*own.stop, *sampling.stop)))
     if sampling.temperature == PLAIN.temperature and sampling.top_p == PLAIN.top_p:

@@ -1,24 +1,24 @@
-"""States that are equal up to the names and the order of their hypotheses, found by a canonical key. Pure.
+"""Canonical keys of proof states: equal for states that differ only in names and order of their hypotheses. Pure.
 
     p q : Prop                          p q : Prop
     h : p ∧ q            and            k : q ∧ p
     ⊢ q ∧ p                             ⊢ p ∧ q
 
-are one state: p ↦ q, q ↦ p, h ↦ k leads from one to the other, and so does a proof. The key of a state is its whole
-text with canonical names in a canonical order, so states with equal keys say the same under a renaming, which is read
-off the two lists of names. Not all that are the same have one key: of hypotheses that nothing tells apart, the order
-decides.
+are one state: the renaming p ↦ q, q ↦ p, h ↦ k turns one into the other, and also a proof of one into a proof of the
+other. The key of a state is its whole text with canonical names in a canonical order. So states with equal keys are
+equal after a renaming, which the two lists of names define. Some equal states have different keys: for hypotheses that
+look alike, their order decides.
 
-What cannot be read with certainty has no key, so it is merged with equal texts at most: terms that Lean has left out
-(`⋯`; not even these), strings, names in guillemets, ranges (`a..b`, where a name stands behind a dot), `n!` (a name or
-a factorial), a name right behind another one (`a✝b`), names of fields that are also names of hypotheses, and lines that
-are neither hypothesis nor conclusion.
+A text that cannot be parsed with certainty has no key. Such a state is merged with equal texts only. These texts are:
+strings, names in guillemets, ranges (`a..b`, where a name follows a dot), `n!` (a name or a factorial), a name directly
+after another (`a✝b`), names of fields that are also names of hypotheses, and lines that are neither hypothesis nor
+conclusion. States with terms that Lean has elided (`⋯`) are never merged, not even with equal texts.
 
-- Names that cannot be written (`h✝`) answer only to such names, and their order is kept: `rename_i` goes by it. What
-  shadows them answers to what shadows the others.
-- `this` answers only to itself: `have` without a name brings it in, and nobody could rename that.
-- Bound names count for nothing, each line for itself, where it is clear what they bind.
-- The goals of a state that share a metavariable keep the order of all their hypotheses.
+- Inaccessible names (`h✝`) correspond only to inaccessible names, and their order counts, because `rename_i` depends on
+  it. The names that shadow them have to correspond, too.
+- `this` corresponds only to itself: `have` without a name introduces it, so it cannot be renamed.
+- Bound names are ignored, line by line, where it is clear what they bind.
+- In a state with several goals that share a metavariable, the order of all hypotheses counts.
 """
 
 from __future__ import annotations
@@ -42,34 +42,35 @@ _FIELD = re.compile(rf"({NAME}) :=")
 _UNTOUCHED = frozenset(("this",))
 
 _CONTEXT = 0xE000
-"""First of the characters that stand for names of the context: Unicode's private use area, which no text has."""
+"""First of the characters that replace names of the context. They are in Unicode's private use area, which no Lean text
+uses."""
 _BOUND = 0xF000
-"""First of those that stand for bound names."""
+"""First of the characters that replace bound names."""
 _UNNUMBERED = "•"
 
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """What equivalent states have in common, and the names in which they differ."""
+    """The key that equal states share, and the names in which they differ."""
 
     key: str
     names: tuple[str, ...]
-    """Names of the context; those at the same place answer to each other in states with equal keys."""
+    """Names of the context. In states with equal keys, names at the same index correspond."""
 
 
 @dataclass(slots=True)
 class _Line:
-    """A hypothesis or the conclusion: its text cut at the names of the context, these at the odd places."""
+    """A hypothesis or the conclusion. `parts`: its text, split at the names of the context, which have odd indices."""
 
     name: str
-    """Of the hypothesis; empty for a conclusion."""
+    """Name of the hypothesis; empty for a conclusion."""
     parts: list[str]
     mentioned: frozenset[str]
 
 
 @functools.lru_cache(maxsize=1024)
 def canonical(state: str, merging: Merging) -> Canonical | None:
-    """The state's canonical key, and its names in canonical order; None where the text is not certain enough."""
+    """The state's canonical key, and its names in canonical order; None if the text cannot be parsed with certainty."""
     if merging == "text" or "⊢" not in state or _UNCLEAR.search(state):
         return None
     goals = [_read(goal) for goal in state.split("\n\n")]
@@ -83,17 +84,17 @@ def canonical(state: str, merging: Merging) -> Canonical | None:
 
 
 def hypothesis_names(state: str) -> list[str]:
-    """The names of a state's context, those that cannot be written included."""
+    """The names of a state's context, including inaccessible ones."""
     return list(dict.fromkeys(name for names, _ in _HYPOTHESIS.findall(state) for name in names.split()))
 
 
 def _fields(lines: Iterable[_Line]) -> Iterable[str]:
-    """Names that stand before a `:=`, so that they may be those of fields or arguments."""
+    """Names before a `:=`, which may be names of fields or arguments."""
     return (name for line in lines for name in _FIELD.findall("".join(line.parts)))
 
 
 def _read(goal: str) -> list[_Line] | None:
-    """The lines of a goal, one for each hypothesis, the conclusion last; None when there is another line."""
+    """The lines of a goal, one for each hypothesis, the conclusion last. None if there is any other line."""
     if goal.startswith("⊢ "):
         return None if "\n" in goal else [_line("", goal, frozenset())]
     head, sign, conclusion = goal.partition("\n⊢")
@@ -114,7 +115,8 @@ def _read(goal: str) -> list[_Line] | None:
 
 
 def _line(name: str, text: str, context: frozenset[str]) -> _Line:
-    """Cut a text at its names; bound names get canonical ones at once, those also called like a hypothesis apart."""
+    """Split a text at the names of the context, and replace bound names by canonical ones. A bound name that is also a
+    name of the context counts as the latter."""
     parts, binders = _cut(text)
     bound: dict[str, str] = {}
     for binder in binders:
@@ -131,24 +133,24 @@ def _line(name: str, text: str, context: frozenset[str]) -> _Line:
 
 @functools.lru_cache(maxsize=4096)
 def _cut(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A text cut at what may be names, these at the odd places; and the names that it binds. The states of a search
-    have most of their lines in common."""
+    """A text split at possible names, which have odd indices, and the names that it binds. Cached, because the states
+    of a search share most of their lines."""
     binders = dict.fromkeys(name for group in _BINDERS.findall(text) for name in group.split())
     return tuple(LOCAL.split(text)), tuple(binders)
 
 
 class _Numbers:
-    """Canonical names, given in order of appearance."""
+    """Assigns canonical names in order of appearance."""
 
     def __init__(self) -> None:
-        self.given: dict[str, str] = {name: name for name in _UNTOUCHED}
+        self.assigned: dict[str, str] = {name: name for name in _UNTOUCHED}
 
     def name(self, name: str) -> str:
-        known = self.given.get(name)
-        if known is None:
+        canonical_name = self.assigned.get(name)
+        if canonical_name is None:
             sign = SHADOWED if SHADOWED in name else ""
-            known = self.given[name] = chr(_CONTEXT + len(self.given)) + sign
-        return known
+            canonical_name = self.assigned[name] = chr(_CONTEXT + len(self.assigned)) + sign
+        return canonical_name
 
     def write(self, line: _Line) -> str:
         """The line with canonical names."""
@@ -158,33 +160,33 @@ class _Numbers:
         return self.name(line.name) + text if line.name else text
 
     def masked(self, line: _Line) -> str:
-        """The line without its own name, and with all names alike that have no number yet."""
+        """The line without its own name. All names without a canonical name look the same."""
         parts = line.parts.copy()
-        parts[1::2] = [self.given.get(name, _UNNUMBERED) for name in parts[1::2]]
+        parts[1::2] = [self.assigned.get(name, _UNNUMBERED) for name in parts[1::2]]
         return "".join(parts)
 
     def names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.given if name not in _UNTOUCHED)
+        return tuple(name for name in self.assigned if name not in _UNTOUCHED)
 
 
 def _by_place(lines: list[_Line]) -> Canonical:
-    """Names numbered in the order in which they stand."""
+    """The key with names numbered in the order of the text."""
     numbers = _Numbers()
     written = list(map(numbers.write, lines))
     return Canonical("\n".join((*written, _shadows(lines, numbers))), numbers.names())
 
 
 def _shadows(lines: list[_Line], numbers: _Numbers) -> str:
-    """The names that cannot be written, in order, each with the name that is in its way: when that goes, as `b` does by
-    `cases b`, what was `b✝` is called `b` again."""
+    """The inaccessible names in order, each with the name that shadows it. When the shadowing name disappears, as `b`
+    does after `cases b`, `b✝` is called `b` again."""
     hidden = [line.name for line in lines if SHADOWED in line.name]
-    return "".join(numbers.given[name] + numbers.given.get(name.partition(SHADOWED)[0], "") for name in hidden)
+    return "".join(numbers.assigned[name] + numbers.assigned.get(name.partition(SHADOWED)[0], "") for name in hidden)
 
 
 def _by_use(lines: list[_Line]) -> Canonical | None:
-    """Names numbered in the order of their use, from the conclusion up to what it and the hypotheses are about. So the
-    order of hypotheses does not count. None where hypotheses seem to mention each other in a circle: a bound name is
-    called like one of them, or two are called alike."""
+    """The key with names numbered in the order of use, from the conclusion upwards, so the order of hypotheses does not
+    count. None if two hypotheses have the same name, or if hypotheses seem to mention each other in a circle, because a
+    bound name equals the name of one of them."""
     if len({line.name for line in lines}) < len(lines):
         return None
     numbers = _Numbers()
@@ -195,15 +197,15 @@ def _by_use(lines: list[_Line]) -> Canonical | None:
         if not chosen:
             return None
         written += map(numbers.write, chosen)
-        done = {line.name for line in chosen}
-        waiting = [line for line in waiting if line.name not in done]
+        chosen_names = {line.name for line in chosen}
+        waiting = [line for line in waiting if line.name not in chosen_names]
     return Canonical("\n".join((*sorted(written), _shadows(lines, numbers))), numbers.names())
 
 
 def _next(waiting: list[_Line], numbers: _Numbers) -> list[_Line]:
-    """Of the hypotheses that no other waiting one mentions: those that bring in no new names, their own apart; else the
-    one that brings in the fewest. By their text; where that is equal, in the order in which they stand."""
-    known = numbers.given.keys()
+    """The next hypotheses to number, among those that no other waiting one mentions: all that mention no unnumbered
+    name, or else the one that mentions the fewest. Sorted by text; ties keep the order of the state."""
+    known = numbers.assigned.keys()
     needed = frozenset[str]().union(*(line.mentioned for line in waiting))
     tops = [line for line in waiting if line.name not in needed]
     ready = [line for line in tops if line.mentioned <= known]

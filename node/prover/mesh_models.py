@@ -1,5 +1,5 @@
-"""Language models that a mesh serves, as a prover's attempts name them: as policies of tactics, and as sources of whole
-proofs. Each is opened once."""
+"""Language models served by the mesh, as policies that propose tactics and as sources of whole proofs. Each combination
+of name and sampling is created once and cached."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from node.prover.settings import ProverSettings
 
 MOST_OPEN = 64
-"""Policies, and as many sources of proofs, that are kept: attempts may name any model with any template."""
+"""Size of the cache of policies, and of the cache of proof sources. Attempts may name any model with any template."""
 
 
 def address_of(name: PolicyName) -> ModelAddress:
-    """The model that a part of a policy means in a mesh. Raises BadPolicy."""
+    """The address of the model that a part of a policy names in a mesh. Raises BadPolicy."""
     with as_bad_policy():
         return served.parse_served(f"{name.kind}:{name.where}")
 
 
 def template_of(name: PolicyName) -> Template:
-    """How the model is asked; a template file that the name has is read. Raises BadPolicy."""
+    """The prompt template of a model. Reads the template file if the name has one. Raises BadPolicy."""
     address = address_of(name)
     with template_wanted(name, address):
         return served.template_of(address)
 
 
 def labels(names: Iterable[PolicyName]) -> dict[str, str]:
-    """The models among the parts of a policy, each with what results say of its template. Raises BadPolicy."""
+    """The models among the parts of a policy, each with the label of its template in results. Raises BadPolicy."""
     return {
         served.mesh_name(address_of(name)): templates.label_of(template_of(name)) for name in names if name.is_model
     }
@@ -51,7 +51,7 @@ class MeshModels:
     """The language models that a prover can ask."""
 
     def __init__(self, bus: Bus, settings: ProverSettings, configured: Iterable[PolicyName]) -> None:
-        """`configured`: the parts of the prover's own policy; template files that these name are read now. Raises
+        """`configured`: the parts of the prover's own policy. Reads the template files that they name. Raises
         BadPolicy."""
         self._bus = bus
         self._settings = settings
@@ -62,20 +62,21 @@ class MeshModels:
         self._proofs = lru_cache(MOST_OPEN)(self._opened_proofs)
 
     def template(self, name: PolicyName) -> Template:
-        """How a model is asked. Raises BadPolicy: nobody knows, or it is a file that is not this prover's own."""
+        """The prompt template of a model. Raises BadPolicy if there is none, or if it is a file that is not in this
+        prover's configuration."""
         address = address_of(name)
         if not served.has_template_file(address):
             return template_of(name)
         # A message must not choose which files of this machine are read.
         if address.template not in self._files:
             raise BadPolicy(
-                f"an attempt asks for `{name}`: there is no template `{address.template}`, and this prover reads the "
-                "template files of its own configuration alone ([prover] templates, or policy)"
+                f"an attempt asks for `{name}`: no template {address.template!r}; a prover reads only the template "
+                "files of its own configuration: add it to [prover] templates, or to policy"
             )
         return self._files[address.template]
 
     def writes(self, name: PolicyName) -> bool:
-        """Whether a part of a policy gives whole proofs, and no tactics. Raises BadPolicy."""
+        """Whether a part of a policy writes whole proofs and proposes no tactics. Raises BadPolicy."""
         return self.template(name).mode == "whole-proof" if name.is_model else name.is_proofs
 
     def policy(self, name: PolicyName, sampling: Sampling | None = None) -> LanguageModelPolicy:
@@ -102,7 +103,7 @@ class MeshModels:
 
 
 def _read(files: Collection[str]) -> dict[str, Template]:
-    """Template files, by how they are named. Raises BadPolicy."""
+    """The templates of these files, by the file's name in the configuration. Raises BadPolicy."""
     try:
         return {file: templates.load(str(Path(file))) for file in files}
     except TemplateError as error:

@@ -1,4 +1,4 @@
-"""A language model that inference nodes of the mesh serve, asked over the bus."""
+"""Samples from a language model that inference nodes of the mesh serve, by requests over the bus."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 ABSENT_SECONDS = 5.0
-"""Patience with a model that nobody is known to serve: a node that is just starting has registered by then."""
+"""Seconds to wait for a model that no registered node serves. A node that is starting has registered by then."""
 
 MOST_LOST = 5
-"""Nodes that may be lost while they are at work on one request: more of them, and it is the request that ends them."""
+"""Most nodes that may be lost while they work on one request. With this many, the request probably crashes nodes."""
 
 
 def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
-    """The models that inference nodes serve, or are about to."""
+    """The models that inference nodes serve, or will serve once they are loaded."""
     return {node.facts["model"] for node in _model_nodes(nodes)}
 
 
@@ -38,34 +38,34 @@ def _model_nodes(nodes: Iterable[NodeInfo]) -> Iterator[NodeInfo]:
 
 
 def _with_template(node: NodeInfo) -> str:
-    """The model of a node as it can be asked for: with its template, where its name alone does not tell that."""
+    """The node's model as it is named in a policy: with its template if the name does not determine it."""
     model, template = node.facts["model"], node.facts.get("template", "")
     return f"{model}@{template}" if template else model
 
 
 def serve_network(nodes: Iterable[NodeInfo]) -> bool:
-    """Whether some inference node serves the mesh's own network."""
+    """Whether an inference node serves the mesh's own network."""
     return any(node.role == "inference" and "model" not in node.facts for node in nodes)
 
 
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
-    """What inference nodes serve, for a person who asked for something else."""
+    """The models and the network that inference nodes serve, as text for an error about a missing model."""
     models = {node.facts["model"]: node for node in _model_nodes(nodes)}
-    found = [_with_template(models[name]) for name in sorted(models)]
+    names = [_with_template(models[name]) for name in sorted(models)]
     if serve_network(nodes):
-        found.append(f"the network (`{INFERENCE}`)")
-    return f"they serve {', '.join(found)}" if found else "there are none that serve a model or a network"
+        names.append(f"the network (`{INFERENCE}`)")
+    return f"they serve {', '.join(names)}" if names else "there are none that serve a model or a network"
 
 
 class MeshSampler:
-    """`node.llm.sampling.Sampler` over the bus. A request is asked again when the node that is at work on it dies."""
+    """`node.llm.sampling.Sampler` over the bus. A request is sent again if the node that works on it crashes."""
 
     def __init__(
         self, bus: Bus, model: str, *, patience: float, expected: bool = False, answer: float = ANSWER
     ) -> None:
-        """`model`: as nodes announce it. `patience`: seconds for which nodes may be absent or busy, time without a
-        broker not counted; a node at work may take longer. `expected`: nodes are to come, whether or not one is known
-        yet. `answer`: seconds without a word after which a node is taken to be gone."""
+        """`model`: the name that nodes announce. `patience`: seconds that nodes may be absent or busy, without broker
+        outages; a node that works on a request may take longer. `expected`: wait for nodes although none is registered
+        yet. `answer`: seconds without a reply after which a node counts as lost."""
         self._bus = bus
         self._model = model
         self._patience = patience
@@ -73,12 +73,12 @@ class MeshSampler:
         self._answer = answer
 
     async def sample(self, prompt: Prompt, count: int, seed: int, decoding: Decoding) -> Sequence[Sample]:
-        """`count` samples, as many in a request as an answer has room for. At temperature 0 what the model makes of
-        that: one, because all would be equal, or what a beam search finds.
+        """`count` samples, in several requests if one reply has no room for them. At temperature 0 the model decides:
+        one sample, because all would be equal, or the results of a beam search.
 
         Raises SamplerError, and its ContextExceeded.
         """
-        # Without chance, other requests would be answered in the same way.
+        # At temperature 0 further requests would give the same samples.
         most = samples_a_request(decoding.max_tokens) if decoding.temperature else count
         counts = [min(most, count - asked) for asked in range(0, count, most)]
         parts = await all_results(
@@ -95,11 +95,11 @@ class MeshSampler:
         except RemoteFailure as error:
             if error.kind is FailureKind.TOO_LONG:
                 raise ContextExceeded(error.reason) from error
-            # Texts may have more bytes than tokens mostly have.
+            # The estimate of bytes per token was too low: split the request.
             if error.kind is FailureKind.OVERSIZED and count > 1 and decoding.temperature:
                 half = await self._part(prompt, count // 2, seed, decoding)
-                rest = await self._part(prompt, count - count // 2, derive_seed(seed, "rest"), decoding)
-                return [*half, *rest]
+                other_half = await self._part(prompt, count - count // 2, derive_seed(seed, "rest"), decoding)
+                return [*half, *other_half]
             raise SamplerError(error.reason) from error
         except OversizedMessage as error:
             raise ContextExceeded(f"the prompt is too long for a message: {error}") from error
@@ -107,7 +107,7 @@ class MeshSampler:
             raise SamplerError(f"{self._model}: {error}") from error
 
     async def _asked(self, request: SampleRequest) -> SampleReply:
-        """The samples. Raises SamplerError, BusError, OversizedMessage."""
+        """Send the request until a node completes it. Raises SamplerError, BusError, OversizedMessage."""
         lost = 0
         while lost < MOST_LOST:
             reply = await self._begun(request)
@@ -115,26 +115,26 @@ class MeshSampler:
                 try:
                     reply = await self._waited(reply.at_work, request)
                 except (Unanswered, BusyError):
-                    lost += self._bus.connected  # without a broker nothing is known of the node
+                    lost += self._bus.connected  # during a broker outage the node may still be alive
                     await self._bus.wait_connected()
-                    break  # it is gone, or does not know of the request any more
+                    break  # the node is lost, or has dropped the request: send it again
             else:
                 return reply
-        raise SamplerError(f"{self._model}: {MOST_LOST} inference nodes were lost while they were at work on a request")
+        raise SamplerError(f"{self._model}: {MOST_LOST} inference nodes were lost while they worked on a request")
 
     async def _waited(self, node_id: str, request: SampleRequest) -> SampleReply:
-        """What the node at work has. Raises BusError."""
+        """The next reply of the node that works on the request. Raises BusError."""
         wait = SampleWait(request_id=request.request_id)
         return await self._bus.request(subjects.samples_at_work(node_id), wait, SampleReply, timeout=self._answer)
 
     async def _begun(self, request: SampleRequest) -> SampleReply:
-        """The first answer of a node. Raises SamplerError: no node serves the model; BusError, OversizedMessage."""
+        """The first reply of a node. Raises SamplerError if no node serves the model; BusError, OversizedMessage."""
         patience = Patience(self._bus, self._patience)
         if not self._expected:
             try:
                 return await self._ask(Patience(self._bus, min(ABSENT_SECONDS, self._patience)), request)
             except BusyError:
-                pass  # so it is there
+                pass  # a busy node serves the model
             except Unanswered as error:
                 await self._check_served(error)
         return await self._ask(patience, request)
@@ -142,11 +142,11 @@ class MeshSampler:
     async def _ask(self, patience: Patience, request: SampleRequest) -> SampleReply:
         """Raises BusError, OversizedMessage."""
         reply = await patience.ask(subjects.samples(self._model), request, SampleReply, timeout=self._answer)
-        self._expected = True  # who was there once may come back
+        self._expected = True  # a node that crashes now may come back
         return reply
 
     async def _check_served(self, unanswered: Unanswered) -> None:
-        """Raises SamplerError: no node is registered for the model."""
+        """Raises SamplerError if no registered node serves the model."""
         try:
             nodes = await self._bus.nodes()
         except BusError:

@@ -1,4 +1,4 @@
-"""The searches by name: what an agent plays, and which of them an attempt asks for."""
+"""The search methods by name, and the interface that agents use to run a search."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from node.prover.tree_search import SearchStatistics, TreeSearch
 
 
 class ProofSearch(Protocol):
-    """The search for one proof, played from outside: it says what to expand and is told what came of it.
+    """A search for one proof. `select` returns the state to expand, and `feed` takes the result of the expansion.
 
-    Pure and synchronous, and no more random than its seed. `node.prover.tree_search` says more about each.
+    A search is pure, synchronous and deterministic for its seed. See `node.prover.tree_search` for details.
     """
 
     @property
@@ -31,22 +31,22 @@ class ProofSearch(Protocol):
 
     @property
     def solved(self) -> bool:
-        """A proof is known."""
+        """True when a proof is known."""
 
     @property
     def exhausted(self) -> bool:
-        """No tactic of the policy is left to try anywhere."""
+        """True when the policy has no untried tactic at any state."""
 
     @property
     def finished(self) -> bool:
-        """Solved or exhausted."""
+        """True when solved or exhausted."""
 
     @property
     def in_flight(self) -> int:
-        """Simulations selected and neither fed nor abandoned."""
+        """Number of simulations that were selected and not yet fed or abandoned."""
 
     def select(self) -> ExpandRequest | None:
-        """Begin a simulation; None when finished, or when what is in flight has to be awaited first."""
+        """Start a simulation. None if the search is finished, or has to wait for expansions in flight."""
 
     def feed(
         self,
@@ -57,20 +57,20 @@ class ProofSearch(Protocol):
         *,
         exhausted: bool = False,
     ) -> bool:
-        """Finish a simulation with its expansion. False: outcomes were lost, so the expansion is to be repeated."""
+        """Finish a simulation with its expansion. False: outcomes were lost, select it again."""
 
     def abandon(self, node_id: int) -> None:
-        """Take a simulation out of flight as if it had never been selected."""
+        """Cancel a simulation in flight. The tree is as before its selection."""
 
     def proof(self) -> ProofTree:
         """The shortest known proof. Raises NotSolved."""
 
     def reject(self, proof: ProofTree) -> None:
-        """Final verification refused this proof: go on without it. Raises ValueError for a proof not found here."""
+        """Drop a proof that final verification refused, and go on. Raises ValueError for a proof of another search."""
 
 
 class UnknownMethod(ValueError):
-    """An attempt asks for a search that this prover does not have."""
+    """An attempt names a search method that this prover does not have."""
 
 
 Constructor = Callable[[str, SearchParameters, int], TreeSearch]
@@ -84,12 +84,12 @@ METHODS: dict[str, Constructor] = {
 
 
 def check_method(method: str) -> None:
-    """Raises UnknownMethod."""
+    """Raises UnknownMethod if there is no such search."""
     if method not in METHODS:
         raise UnknownMethod(f"no search method {method!r}: this prover has {', '.join(METHODS)}")
 
 
 def begin(method: str, root_state: str, parameters: SearchParameters, seed: int) -> TreeSearch:
-    """A search of this method. Raises UnknownMethod."""
+    """Start a search with this method. Raises UnknownMethod."""
     check_method(method)
     return METHODS[method](root_state, parameters, seed)

@@ -1,4 +1,4 @@
-"""What is wrong with a language model, as what is wrong with the policy that names it."""
+"""Turns errors about a language model into errors about the policy that names it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from node.prover.policy_names import BadPolicy, PolicyName
 
 @contextmanager
 def as_bad_policy() -> Iterator[None]:
-    """A model that cannot be had, within the block, is a policy that cannot be had. Raises BadPolicy."""
+    """Turn BadModel in the block into BadPolicy."""
     try:
         yield
     except BadModel as error:
@@ -21,10 +21,10 @@ def as_bad_policy() -> Iterator[None]:
 
 @contextmanager
 def template_wanted(name: PolicyName | ModelAddress, address: ModelAddress) -> Iterator[None]:
-    """The same for its template. `name`: what the person wrote. Raises BadPolicy."""
+    """Turn BadModel and TemplateError in the block into BadPolicy. `name`: the policy's name as the user wrote it."""
     try:
         with as_bad_policy():
             yield
     except TemplateError as error:
-        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
+        where = "" if address.template else ", after the model: MODEL@TEMPLATE"
         raise BadPolicy(f"`{name}`: {error}{where}") from error

@@ -1,4 +1,4 @@
-"""Tactics for natural numbers, filled in from a goal's text: arithmetic, witnesses, parity, kinds of induction."""
+"""Candidate tactics about natural numbers, made from a goal's text: arithmetic, witnesses, parity, induction."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from node.prover.goal_text import Goal, connective, operands
 
 DISTRIBUTE = "Nat.mul_add, Nat.add_mul, Nat.mul_assoc, Nat.mul_comm, Nat.mul_left_comm, Nat.two_mul, Nat.mul_two"
-"""Multiplies out. No factor 2 is left between products, which `omega` would not see through."""
+"""Rules that multiply out. They remove factors of 2 between products, which `omega` cannot handle."""
 
 _NUMBERS = re.compile(r"\b(?:Nat|Int|Fin|ℕ|ℤ)\b|\d|[+*%<>≤≥∣]")
 _MOST_WITNESSES = 8
 
 
 def about_numbers(goal: Goal) -> bool:
-    """Does the goal look as if `omega` might have something to say?"""
+    """True if `omega` might help with this goal."""
     return bool(_NUMBERS.search(" ".join([goal.conclusion, *(hypothesis.type for hypothesis in goal.hypotheses)])))
 
 
 def number_terms(goal: Goal) -> list[str]:
-    """Names of the natural numbers of the context."""
+    """Names of the natural numbers in the context."""
     return [term.name for term in goal.terms if term.type in ("Nat", "ℕ")]
 
 
 def multiplied_out(goal: Goal) -> Iterator[str]:
-    """Rewrite with the equations that define functions here, multiply out, and leave the rest to linear arithmetic."""
+    """Rewrite with the defining equations of the context, multiply out, and finish with linear arithmetic."""
     if not re.search(r"[*^]|\w \d", goal.conclusion) and not defining(goal):
         return
     rules = ", ".join([*defining(goal), *(["Nat.pow_succ"] if "^" in goal.conclusion else []), DISTRIBUTE])
@@ -36,14 +36,14 @@ def multiplied_out(goal: Goal) -> Iterator[str]:
 
 
 def defining(goal: Goal) -> list[str]:
-    """Universal equations of the context: `∀ n, f (n + 1) = f n + 2`, and `f 0 = 0` beside them."""
+    """Names of universal equations in the context, such as `∀ n, f (n + 1) = f n + 2`, then of ones like `f 0 = 0`."""
     universal = [h for h in goal.proofs if connective(h.type) == "∀" and " = " in h.type and "→" not in h.type]
     plain = [h for h in goal.proofs if universal and re.match(r"\w+ \d+ = ", h.type)]
     return [h.name for h in [*universal, *plain]]
 
 
 def laws(goal: Goal) -> Iterator[str]:
-    """Laws of order, divisors and powers that may be all that is missing."""
+    """Laws of order, divisibility and powers that may close the goal."""
     match connective(goal.conclusion):
         case "≤" | "<" | "≥" | ">" if "*" in goal.conclusion:
             yield "apply Nat.mul_le_mul <;> omega"
@@ -62,7 +62,7 @@ def laws(goal: Goal) -> Iterator[str]:
 
 
 def lemmas(goal: Goal) -> Iterator[str]:
-    """Laws that leave something smaller to prove."""
+    """Laws that reduce the goal to a simpler one."""
     if connective(goal.conclusion) == "∣":
         yield "apply Nat.dvd_add"
         yield "apply Nat.dvd_mul_right_of_dvd"
@@ -70,44 +70,46 @@ def lemmas(goal: Goal) -> Iterator[str]:
 
 
 def witnesses(goal: Goal) -> list[str]:
-    """Numbers for `∃ x, ...` and `d ∣ n`: what an equation says of x, or else sums and products of what is there."""
-    found, names = solutions(goal), number_terms(goal)[-4:]
-    if not found and about_numbers(goal):
+    """Witnesses for `∃ x, ...` and `d ∣ n`: solutions of an equation for x, or else sums and products of the context's
+    numbers."""
+    terms, names = solutions(goal), number_terms(goal)[-4:]
+    if not terms and about_numbers(goal):
         quotient = connective(goal.conclusion) == "∣"
-        found = [*names, *([] if quotient else ["0", *(f"{name} + 1" for name in names[-2:])])]
+        terms = [*names, *([] if quotient else ["0", *(f"{name} + 1" for name in names[-2:])])]
         for left, right in itertools.combinations(names, 2):
-            found += [f"{left} + {right}", f"{left} * {right}"]
-    return list(dict.fromkeys(found))[:_MOST_WITNESSES]
+            terms += [f"{left} + {right}", f"{left} * {right}"]
+    return list(dict.fromkeys(terms))[:_MOST_WITNESSES]
 
 
 def solutions(goal: Goal) -> list[str]:
-    """Numbers that an equation behind `∃ x` asks for."""
+    """Possible solutions of an equation after `∃ x`."""
     return list(dict.fromkeys(_solutions(goal.conclusion)))
 
 
 def _solutions(conclusion: str) -> Iterator[str]:
-    """Values of x for which `E = F`, F holding x, may be true: E divided by a factor in F, E without a summand of F."""
+    """Values of x that may solve `E = F`, where F mentions x: E divided by a factor in F, E minus a summand of F."""
     match = re.match(r"∃ *\(?(\w+)(?: : [^,]+?)?\)?, (.*)", conclusion)
     if match is None or connective(match[2]) != "=":
         return
     variable, sides = match[1], operands(match[2], "=")
-    for given, wanted in (sides[:2], sides[1::-1]):
+    for side, x_side in (sides[:2], sides[1::-1]):
         word = rf"(?<![\w']){re.escape(variable)}(?![\w'])"
-        if re.search(word, given) or not re.search(word, wanted):
+        if re.search(word, side) or not re.search(word, x_side):
             continue
-        whole = given if re.fullmatch(r"[\w']+", given) else f"({given})"
-        if wanted == variable:
-            yield given
-        for factor in re.findall(rf"(\d+) \* {word}|{word} \* (\d+)", wanted):
+        whole = side if re.fullmatch(r"[\w']+", side) else f"({side})"
+        if x_side == variable:
+            yield side
+        for factor in re.findall(rf"(\d+) \* {word}|{word} \* (\d+)", x_side):
             yield f"{whole} / {factor[0] or factor[1]}"
-        if wanted.startswith(f"{variable} + {variable}"):
+        if x_side.startswith(f"{variable} + {variable}"):
             yield f"{whole} / 2"
-        for summand in re.findall(rf"([\w']+) \+ {word}|{word} \+ ([\w']+)", wanted):
+        for summand in re.findall(rf"([\w']+) \+ {word}|{word} \+ ([\w']+)", x_side):
             yield f"{whole} - {summand[0] or summand[1]}"
 
 
 def kinds_of_induction(name: str, goal: Goal) -> Iterator[str]:
-    """Other ways than plain induction on a natural number: with the others free, over all smaller ones, by parity."""
+    """Inductions and case splits on a natural number other than plain induction: generalizing the other numbers,
+    strong induction, even and odd."""
     smaller, hypothesis = goal.fresh(f"{name}'")[0], goal.fresh("ih")[0]
     others = [other for other in number_terms(goal) if other != name and _occurs(other, goal.conclusion)]
     if others:
@@ -122,18 +124,18 @@ def kinds_of_induction(name: str, goal: Goal) -> Iterator[str]:
 
 
 def parity(goal: Goal) -> Iterator[str]:
-    """A number is even or odd."""
-    known = " ".join(hypothesis.type for hypothesis in goal.proofs)
+    """Case distinctions: a number is even or odd."""
+    hypothesis_types = " ".join(hypothesis.type for hypothesis in goal.proofs)
     if "2" in goal.conclusion and connective(goal.conclusion) in ("∃", "∨", "∣"):
         for name in number_terms(goal)[-2:]:
-            if f"{name} % 2" in known:
+            if f"{name} % 2" in hypothesis_types:
                 continue
             hypothesis = goal.fresh("h")[0]
             yield f"rcases Nat.mod_two_eq_zero_or_one {name} with {hypothesis} | {hypothesis}"
 
 
 def divisors(goal: Goal) -> Iterator[str]:
-    """What a hypothesis `a ∣ b` gives: a quotient."""
+    """Obtain the quotient of a hypothesis `a ∣ b`."""
     quotient, equation = goal.fresh("k")[0], goal.fresh("h")[0]
     for hypothesis in goal.proofs:
         if connective(hypothesis.type) == "∣":

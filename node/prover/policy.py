@@ -1,4 +1,4 @@
-"""Where tactics and values come from: the policy interface, and the policy that inference nodes answer over the bus."""
+"""The policy interface, which gives tactics and a value for a state, and the policy of the inference nodes."""
 
 from __future__ import annotations
 
@@ -18,58 +18,58 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 UNKNOWN_WEIGHTS_PAUSE = 0.5
-"""Seconds before asking again for weights that an inference node did not have; fetching a small model takes about
-that."""
+"""Seconds before a retry after an inference node did not have the requested weights. A node needs about that long to
+fetch a small model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a policy says about a state."""
+    """A policy's tactics and value for a state."""
 
     proposals: list[Proposal]
     value: float
     """V: minus the expected number of remaining tactics."""
     exhausted: bool = False
-    """It has no further tactic for this state, however often it is asked."""
+    """True if the policy has no further tactic for this state."""
     weights: int = 0
-    """Weight version that answered; 0 for a policy without weights."""
+    """Weight version of the network; 0 for a policy without weights."""
     samples: int | None = None
-    """Tactics drawn, duplicates and incomplete ones included; None: as many as proposals."""
+    """Number of sampled tactics, duplicates and incomplete ones included; None: as many as proposals."""
     tokens: int | None = None
     """Tokens of these samples; None: not counted."""
 
     @property
     def drawn(self) -> int:
-        """Tactics drawn."""
+        """Number of sampled tactics."""
         return len(self.proposals) if self.samples is None else self.samples
 
 
 class Policy(Protocol):
-    """Advises on states. Equal arguments give equal advice as long as the weights stay."""
+    """Proposes tactics and a value for a state. Equal arguments and equal weights give equal advice."""
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """`samples` is the number of tactics wanted, duplicates included. Raises BusError."""
+        """`samples`: number of tactics to sample, duplicates included. Raises BusError."""
 
 
 class BadAdvice(ValueError):
-    """An inference node answered with something that is not a number."""
+    """A policy's reply cannot be used, for example because the value is not finite."""
 
 
 class StateTooLong(BadAdvice):
-    """The goals of this state alone are longer than the policy reads. It may read other states of the same theorem."""
+    """The goals of this state exceed the policy's context. Other states of the same theorem may fit."""
 
     def __init__(self, text: str, value: float) -> None:
-        """`value`: what the search is to take for the state's."""
+        """`value`: the value that the search uses for this state."""
         super().__init__(text)
         self.value = value
 
     def advice(self) -> Advice:
-        """In place of an answer: there are no tactics for this state, now or later."""
+        """Advice without tactics: the policy is exhausted at this state."""
         return Advice([], self.value, exhausted=True, samples=0)
 
 
 class NoTactics:
-    """In place of a policy where whole proofs alone are to be had."""
+    """The policy of a name that has parts for whole proofs only."""
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Raises BadAdvice."""
@@ -77,7 +77,7 @@ class NoTactics:
 
 
 class InferencePolicy:
-    """Samples and values from inference nodes. `node.prover.inference_proofs` asks the same way for whole proofs."""
+    """Tactics and values from inference nodes. `node.prover.inference_proofs` uses its `ask` for whole proofs."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class InferencePolicy:
         patience: float,
         sampling: Sampling = PLAIN,
     ) -> None:
-        """`weights`: wanted version, None for the latest. `timeout`: seconds after which one request is sent again;
-        `patience`: seconds for an answer in all, time without a broker not counted."""
+        """`weights`: requested version, None for the latest. `timeout`: seconds before a request is sent again.
+        `patience`: seconds to wait for a reply in total, without broker outages."""
         self._bus = bus
         self._weights = weights
         self._timeout = timeout
@@ -112,8 +112,11 @@ class InferencePolicy:
     async def ask(
         self, state: str, samples: int, seed: int, *, proof: bool = False, conjecture: bool = False
     ) -> TacticReply:
-        """One answer; with `proof`, whole proofs of a statement; with `conjecture`, conjectures. A node that does not
-        have the pinned weights says so; others may, or it may fetch them. Raises BusError."""
+        """Request samples for a state; with `proof`, whole proofs of a statement; with `conjecture`, conjectures.
+
+        If a node does not have the requested weights, retries until another node replies, or the node has fetched them.
+        Raises BusError.
+        """
         request = TacticRequest(
             state=state,
             samples=samples,

@@ -1,11 +1,10 @@
-"""Policies as a person names them: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`,
-and, joined by `,`, policies that take turns (`node.prover.turns`).
+"""Parses the names of policies: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`, and
+policies that take turns, joined by `,` (`node.prover.turns`).
 
-What runs in one process has its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
-`inference`. Language models are on servers, `openai:URL#MODEL`, or run in transformers, `hf:ID_OR_FOLDER+ADAPTER`; the
-inference nodes of a mesh know the servers, so there it is `openai:MODEL`.
-Whole proofs may be those of a file: `proofs:FILE`. In a mixture `*0.5` behind a part is its share; a network with
-share 0 gives its values alone.
+A single process loads its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
+`inference`. Language models run on servers, `openai:URL#MODEL`, or in transformers, `hf:ID_OR_FOLDER+ADAPTER`. In a
+mesh the inference nodes know the servers, so the name is `openai:MODEL`. `proofs:FILE` has whole proofs from a file.
+In a mixture, `*0.5` after a part is its share. A network with share 0 gives only its values.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ OWN, INFERENCE, TACTICS, OPENAI, HF, PROOFS = "own", "inference", "tactics", "op
 NETWORKS = (OWN, INFERENCE)
 
 MODELS = (OPENAI, HF)
-"""Language models of other people. They have no values that are learned."""
+"""Language models, which have no learned values."""
 
 KINDS = {
     OWN: "`own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
@@ -30,14 +29,14 @@ KINDS = {
     INFERENCE: "`inference`, `openai:MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
     "`inference+tactics`, policies that take turns such as `inference,tactics`, and whole proofs from `proofs:FILE`",
 }
-"""All policies, by the network that can be part of them."""
+"""All policies as text, by the kind of network that they can have."""
 
 _ELSEWHERE = {
-    OWN: "a mesh has a network of its own, `inference`, and takes no `own:PATH`; `proofmesh up --policy own:PATH` "
-    "starts one that serves this network, and so does [inference] weights",
+    OWN: "a mesh cannot use `own:PATH`: its network is `inference`; start a mesh that serves this network with "
+    "`proofmesh up --policy own:PATH` or [inference] weights",
     INFERENCE: "`inference` is the network of a running mesh; name the mesh with --url, or a network with `own:PATH`",
 }
-"""What to do instead, by the network that was asked for where it cannot be had."""
+"""What to do instead, by the kind of network that is not available there."""
 
 _ALSO = {"fixed": TACTICS}
 
@@ -48,31 +47,31 @@ _NEEDS = {
     HF: ("model", "hf:ID_OR_FOLDER"),
     PROOFS: ("file", "proofs:FILE.jsonl"),
 }
-"""What stands behind the colon, and how it is written."""
+"""By kind: the thing named after the colon, and an example."""
 
 _NEEDS_IN_A_MESH = {OPENAI: ("model", "openai:MODEL")}
-"""The same, where it is another."""
+"""The kinds for which this differs in a mesh."""
 
 _BEGINS_A_PART = re.compile(r"([+,])(?=\s*\w+:|\s*(?:tactics|fixed|inference)(?:\*[^+*,]*)?(?:[+,]|$))")
 _SHARE = re.compile(r"\*\s*(\d+\.?\d*|\.\d+)$")
 
 
 class BadPolicy(ValueError):
-    """What was asked for as a policy cannot be had; the text says why, and what to do."""
+    """A policy's name is invalid, or the policy cannot be used. The message has the reason, and what to do."""
 
 
 @dataclass(frozen=True)
 class PolicyName:
-    """One part of what was asked for."""
+    """One part of a policy's name."""
 
     kind: str
     """`own`, `inference`, `openai`, `hf`, `tactics` or `proofs`."""
     where: str = ""
-    """What stands behind the colon: a path, or a server and its model."""
+    """The text after the colon: a path, or a server and its model."""
     share: float | None = field(default=None, compare=False)
-    """Of the prior mass, relative to the other parts' shares; None: as is usual for its kind."""
+    """Share of the prior mass, relative to the other parts' shares; None: the default of its kind."""
     turn: int = field(default=0, compare=False)
-    """Which search it is part of, where several take turns."""
+    """Index of its search, if several searches take turns."""
 
     @property
     def is_network(self) -> bool:
@@ -80,7 +79,7 @@ class PolicyName:
 
     @property
     def is_model(self) -> bool:
-        """Whether it is a language model of other people."""
+        """Whether it is a language model."""
         return self.kind in MODELS
 
     @property
@@ -90,7 +89,7 @@ class PolicyName:
 
     @property
     def source(self) -> str:
-        """What results call it: without its share."""
+        """Its name in results, without the share."""
         return f"{self.kind}:{self.where}" if self.where else self.kind
 
     def __str__(self) -> str:
@@ -99,8 +98,8 @@ class PolicyName:
 
 
 def parse(text: str, network: str) -> list[PolicyName]:
-    """The parts of a policy's name, in order; `turn` tells which search a part is of. `network`: what can be a network
-    there, OWN or INFERENCE. Raises BadPolicy."""
+    """The parts of a policy's name, in order. `network`: the kind of network that is available, OWN or INFERENCE.
+    Raises BadPolicy."""
     first, *more = _BEGINS_A_PART.split(text.strip())
     turns = [[_part(first.strip(), network)]]
     for joint, part in zip(more[::2], more[1::2], strict=True):
@@ -111,16 +110,14 @@ def parse(text: str, network: str) -> list[PolicyName]:
         if len(names) != len(set(names)):
             raise BadPolicy(f"`{text}` names a part twice")
         if all(name.share == 0 for name in names):
-            raise BadPolicy(
-                f"`{text}`: with share 0 a network gives its values alone; add a part that proposes tactics"
-            )
+            raise BadPolicy(f"`{text}`: with share 0 a network gives only its values; add a part that proposes tactics")
     if len(turns) != len(set(map(frozenset, turns))):
         raise BadPolicy(f"`{text}`: two searches that take turns have the same policy")
     return [name for names in turns for name in names]
 
 
 def joined(names: Iterable[PolicyName]) -> str:
-    """The name that `parse` reads again."""
+    """The policy's name, in the form that `parse` reads."""
     return ",".join("+".join(map(str, group)) for _, group in groupby(names, key=lambda name: name.turn))
 
 
@@ -134,8 +131,8 @@ def _is_list(name: PolicyName) -> bool:
 
 
 def writers_of(names: Iterable[PolicyName], writes: Callable[[PolicyName], bool] = _is_list) -> list[PolicyName]:
-    """The parts of a policy that write its whole proofs: those that do nothing else (`writes`), or else networks, which
-    propose tactics as well."""
+    """The parts of a policy that write whole proofs: those that only write proofs (`writes`), or else its networks,
+    which may also propose tactics."""
     names = list(names)
     return [name for name in names if writes(name)] or [name for name in names if name.is_network]
 
@@ -146,8 +143,8 @@ def check_method(
     then: str = "",
     writes: Callable[[PolicyName], bool] = _is_list,
 ) -> None:
-    """Whether the parts of a policy give what a method plays with: whole proofs, or tactics; with `then`, the search
-    behind whole proofs, both. `writes`: whether a part gives whole proofs and no tactics. Raises BadPolicy."""
+    """Check that a policy fits the method. A search needs tactics, whole-proof needs whole proofs, and whole-proof with
+    `then` (the search after it) needs both. `writes`: True for parts that write only whole proofs. Raises BadPolicy."""
     whole = method == Method.WHOLE_PROOF
     if not whole and (only := next(filter(writes, names), None)):
         raise BadPolicy(f"`{only}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
@@ -165,15 +162,15 @@ def check_method(
         )
     if whole and not then and (idle := next((name for name in names if name not in writers), None)):
         raise BadPolicy(
-            f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or give the "
-            "search that goes on behind the proofs (--then)"
+            f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or name "
+            "the search that follows the whole proofs (--then)"
         )
 
 
 def check_corrections(
     names: Sequence[PolicyName], method: str, correct: int, writes: Callable[[PolicyName], bool] = _is_list
 ) -> None:
-    """Whether a network of ours is asked to correct its proofs. Raises BadPolicy."""
+    """Check that no network of proofmesh has to correct its proofs. Raises BadPolicy."""
     for name in writers_of(names, writes) if correct and method == Method.WHOLE_PROOF else ():
         if name.is_network:
             raise BadPolicy(f"`{name}`: a network of ours corrects nothing; leave --correct out")
@@ -191,8 +188,8 @@ def _part(part: str, network: str) -> PolicyName:
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
     if (colon or kind in (OWN, PROOFS, *MODELS)) and not where:
-        what, form = _NEEDS_IN_A_MESH.get(kind, _NEEDS[kind]) if network == INFERENCE else _NEEDS[kind]
-        raise BadPolicy(f"`{part}` names no {what}; write `{form}`")
+        missing, form = _NEEDS_IN_A_MESH.get(kind, _NEEDS[kind]) if network == INFERENCE else _NEEDS[kind]
+        raise BadPolicy(f"`{part}` names no {missing}; write `{form}`")
     share = float(shared[1]) if shared else None
     if share == 0 and kind not in NETWORKS:
         raise BadPolicy(f"`{part}`: a part with share 0 proposes nothing, and has no learned values; leave it out")

@@ -1,8 +1,8 @@
-"""What a file itself declares, as tactics: its lemmas applied, its definitions unfolded, its types taken apart.
+"""A policy that uses the declarations of the theorem's own file: applies lemmas, unfolds definitions, splits types.
 
-A theorem in a file is mostly about what stands above it, which no list of general tactics knows. Names are chosen by
-what they have in common with the goal; of equally good ones the later come first, as authors use what they have just
-proved.
+A theorem in a file is mostly about the declarations above it, which no general list of tactics names. Declarations are
+ranked by the names that they share with the goal. Among equals the later come first, because authors use what they have
+just proved.
 """
 
 from __future__ import annotations
@@ -21,79 +21,79 @@ from node.prover.policy import Advice
 from node.prover.prior import ranked
 
 LEMMAS = 6
-"""Theorems of the file that are tried one by one at a state."""
+"""Most theorems of the file that are tried one by one at a state."""
 
 VARIABLES = 3
-"""Variables of a goal on which induction is tried."""
+"""Most variables of a goal on which induction is tried."""
 
 TOGETHER = 4
-"""Theorems that are given to one `simp`."""
+"""Most theorems in one `simp` call."""
 
 NEAREST = 3
-"""Definitions that are tried when the goal names none: notation may hide which ones it means."""
+"""Definitions that are tried if the goal names none, because notation may hide them."""
 
 MOST_TACTICS = 64
-"""Tactics that are tried once, on the gap itself."""
+"""Most tactics that are tried once, before the search, on the theorem itself."""
 
 IN_SEARCH = 24
-"""Tactics that are proposed at each state of a search, beside the policy's own."""
+"""Most tactics that are proposed at each state of a search, in addition to the policy's own."""
 
 SIMPLIFICATIONS = 7
-"""How many of these simplify or unfold."""
+"""Most tactics among these that simplify or unfold."""
 
 _NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
 _HIDING = re.compile(r"[^\w\s().,:;=<>+*/∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∉∘∣⟨⟩{}\[\]'-]")
-"""A sign in a goal that may be the file's own notation."""
+"""A symbol in a goal that may be notation of the file."""
 
 _COMMON = frozenset({"fun", "Prop", "Type", "Sort", "Nat", "Int", "List", "Bool", "true", "false", "True", "False"})
 
 
 @dataclass(frozen=True)
 class Premises:
-    """What stands above a gap."""
+    """The declarations above a `sorry` (gap) in a file."""
 
     declared: tuple[Declaration, ...]
     namespace: str
-    """That is open at the gap."""
+    """The namespace that is open at the gap."""
 
     @staticmethod
     def of(text: str) -> Premises:
-        """Read off the text above a gap."""
+        """Parse the text above a gap."""
         return Premises(*declarations(text))
 
     def short(self, name: str) -> str:
-        """A name as it may be written at the gap."""
+        """The short form of a name at the gap, without open namespaces."""
         parts = self.namespace.split(".") if self.namespace else []
         while parts and not name.startswith(".".join(parts) + "."):
             parts.pop()
         return name[len(".".join(parts)) + 1 :] if parts else name
 
-    # A file may declare thousands of things, and every state of a search asks for what bears on it: so names are
-    # looked up, and statements are read once.
+    # A file may have thousands of declarations, and every state of a search needs the relevant ones. So statements are
+    # parsed once, and declarations are found by lookup tables.
 
     @cached_property
     def definitions(self) -> list[int]:
-        """Places of definitions in `declared`, the nearest to the gap first."""
+        """Indices of definitions in `declared`, the nearest to the gap first."""
         return [place for place, each in _nearest_first(self.declared) if each.kind in ("def", "abbrev", "instance")]
 
     @cached_property
     def definitions_by_name(self) -> dict[str, list[int]]:
-        """Places of definitions by their names, with and without namespace."""
+        """Indices of definitions by name, with and without namespace."""
         return _index((place, _names_of(self.declared[place])) for place in self.definitions)
 
     @cached_property
     def mentioned(self) -> dict[int, frozenset[str]]:
-        """By place, the names in a theorem's statement."""
+        """The names in the statement of each theorem, by index."""
         return {place: frozenset(names(each.statement)) for place, each in enumerate(self.declared) if each.is_proof}
 
     @cached_property
     def theorems_by_name(self) -> dict[str, list[int]]:
-        """Places of theorems by each name that their statements mention."""
+        """Indices of theorems by each name in their statements."""
         return _index(self.mentioned.items())
 
     @cached_property
     def own_names(self) -> frozenset[str]:
-        """All that the file declares, with and without namespaces."""
+        """All declared names, with and without namespaces."""
         return frozenset(name for each in self.declared for name in _names_of(each))
 
 
@@ -102,7 +102,7 @@ def _nearest_first(declared: Sequence[Declaration]) -> Iterator[tuple[int, Decla
 
 
 def _index(named: Iterable[tuple[int, Iterable[str]]]) -> dict[str, list[int]]:
-    """Places by name."""
+    """Indices by name."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, mentioned in named:
         for name in mentioned:
@@ -111,22 +111,22 @@ def _index(named: Iterable[tuple[int, Iterable[str]]]) -> dict[str, list[int]]:
 
 
 class PremisePolicy:
-    """Proposes tactics with names of the file, behind the policy interface."""
+    """A policy that proposes tactics with names of the file."""
 
     def __init__(self, premises: Premises, unknown: Callable[[str], bool] = lambda tactic: False) -> None:
-        """`unknown`: whether Lean does not know what a tactic begins with."""
+        """`unknown`: True for tactics that Lean does not know."""
         self._premises = premises
         self._unknown = unknown
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Neither the number of samples nor the seed matters: every candidate is proposed."""
+        """All candidates, whatever the number of samples and the seed."""
         tactics = [tactic for tactic in moves(read_goal(state), self._premises) if not self._unknown(tactic)]
         return Advice(ranked(tactics), value(state), exhausted=True)
 
 
 @dataclass(frozen=True)
 class _Relevant:
-    """What of the file bears on a goal, as it may be written at the gap, the best first."""
+    """The names of the file that are relevant for a goal, in short form, the best first."""
 
     definitions: list[str]
     lemmas: list[str]
@@ -137,20 +137,20 @@ class _Relevant:
 
 
 def candidates(goal: Goal, premises: Premises) -> list[str]:
-    """Everything to try on a goal by itself, best guesses first, each once: also whole inductions."""
+    """Distinct tactics to try once on a goal, before a search, best guesses first. They include whole inductions."""
     relevant = _Relevant.to(goal, premises)
-    known = [*relevant.definitions, *relevant.lemmas[:TOGETHER]]
+    simp_names = [*relevant.definitions, *relevant.lemmas[:TOGETHER]]
     tactics = itertools.chain(
         _simplifications(relevant.definitions, relevant.lemmas),
-        _whole_eliminations(goal, premises, known),
-        _whole_inductions(goal, relevant.definitions, known),
+        _whole_eliminations(goal, premises, simp_names),
+        _whole_inductions(goal, relevant.definitions, simp_names),
         _moves(goal, premises, relevant),
     )
     return list(dict.fromkeys(tactics))[:MOST_TACTICS]
 
 
 def moves(goal: Goal, premises: Premises) -> list[str]:
-    """What to try at each state of a search: steps that Lean is done with at once."""
+    """Tactics for each state of a search: fast single steps."""
     return _moves(goal, premises, _Relevant.to(goal, premises))
 
 
@@ -165,24 +165,25 @@ def _moves(goal: Goal, premises: Premises, relevant: _Relevant) -> list[str]:
 
 
 def _definitions(goal: Goal, premises: Premises) -> list[str]:
-    """Definitions that the goal speaks of, those of the conclusion first, and then the nearest."""
+    """Definitions that the goal mentions: those of the conclusion first; among equals the nearest first."""
     conclusion = names(goal.conclusion)
     all_names = conclusion | {name for hypothesis in goal.hypotheses for name in names(hypothesis.type)}
     by_name = premises.definitions_by_name
     in_conclusion = {place for name in conclusion for place in by_name.get(name, ())}
-    spoken = {place for name in all_names for place in by_name.get(name, ())}
-    chosen = sorted(spoken, key=lambda place: (place not in in_conclusion, -place))
+    mentioned = {place for name in all_names for place in by_name.get(name, ())}
+    chosen = sorted(mentioned, key=lambda place: (place not in in_conclusion, -place))
     if not chosen and _HIDING.search(goal.conclusion):
         chosen = premises.definitions[:NEAREST]
     return [premises.short(premises.declared[place].name) for place in chosen[:LEMMAS]]
 
 
 def _lemmas(goal: Goal, premises: Premises) -> list[str]:
-    """Theorems of the file, by what their statements have in common with the goal, and then the nearest."""
+    """Theorems of the file, ranked by the names that they share with the goal; among equals the nearest first."""
     conclusion = names(goal.conclusion)
-    others = {name for hypothesis in goal.proofs for name in names(hypothesis.type)} - conclusion
+    hypotheses = {name for hypothesis in goal.proofs for name in names(hypothesis.type)} - conclusion
     scores: dict[int, float] = defaultdict(float)
-    for name in conclusion | others:
+    # Names of the file weigh more than library names, and names of the conclusion more than those of hypotheses.
+    for name in conclusion | hypotheses:
         weight = (3.0 if name in premises.own_names else 1.0) * (1.0 if name in conclusion else 0.5)
         for place in premises.theorems_by_name.get(name, ()):
             scores[place] += weight
@@ -226,7 +227,7 @@ def _applications(lemmas: Sequence[str]) -> Iterator[str]:
 
 
 def _constructions(goal: Goal, premises: Premises) -> Iterator[str]:
-    """The constructors of the conclusion's own inductive predicate."""
+    """Constructors, if the conclusion is an inductive predicate of the file."""
     predicate = _type_of(goal.conclusion, premises)
     if predicate is not None:
         yield "constructor"
@@ -235,7 +236,7 @@ def _constructions(goal: Goal, premises: Premises) -> Iterator[str]:
 
 
 def _eliminations(goal: Goal, premises: Premises) -> Iterator[str]:
-    """Cases and induction on what has a type of the file's own, a goal for each case."""
+    """Cases and induction on hypotheses with a type of the file, with one goal for each case."""
     for hypothesis in reversed(goal.hypotheses):
         declared = _type_of(hypothesis.type, premises)
         if declared is not None and declared.constructors:
@@ -245,44 +246,44 @@ def _eliminations(goal: Goal, premises: Premises) -> Iterator[str]:
             yield f"cases {hypothesis.name}"
 
 
-def _whole_eliminations(goal: Goal, premises: Premises, known: Sequence[str]) -> Iterator[str]:
-    """The same, with every case closed in the same way."""
+def _whole_eliminations(goal: Goal, premises: Premises, simp_names: Sequence[str]) -> Iterator[str]:
+    """Cases and induction on hypotheses with a type of the file, with one tactic that closes all cases."""
     for hypothesis in reversed(goal.hypotheses):
         if _type_of(hypothesis.type, premises) is not None:
-            for closing in _closings(known):
+            for closing in _closings(simp_names):
                 yield f"induction {hypothesis.name} <;> {closing}"
                 yield f"cases {hypothesis.name} <;> {closing}"
 
 
-def _whole_inductions(goal: Goal, definitions: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Induction along a definition of the file's own, and on what such a definition is applied to."""
-    closings = _closings(known)
+def _whole_inductions(goal: Goal, definitions: Sequence[str], simp_names: Sequence[str]) -> Iterator[str]:
+    """Functional induction along definitions of the file, and induction on variables of the conclusion."""
+    closings = _closings(simp_names)
     for name in definitions[:2]:
         if call := _call(name, goal.conclusion):
             yield from (f"fun_induction {call} <;> {closing}" for closing in closings)
     for variable in _variables(goal) if definitions else ():
         yield from (f"induction {variable} <;> {closing}" for closing in closings)
-        yield f"induction {variable} <;> simp [{', '.join(known)}, *]; omega"
+        yield f"induction {variable} <;> simp [{', '.join(simp_names)}, *]; omega"
         yield f"cases {variable} <;> {closings[0]}"
 
 
 def _call(name: str, conclusion: str) -> str:
-    """The first application of a function in a conclusion; empty where there is none."""
+    """The first application of a function in a conclusion; empty if there is none."""
     short = re.escape(name.rpartition(".")[2])
     match = re.search(rf"(?<![\w'])(?:[\w']+\.)*{short}((?: (?:[\w'.]+|\([^()]*\)))+)", conclusion)
     return f"{name}{match.group(1)}" if match else ""
 
 
 def _variables(goal: Goal) -> list[str]:
-    """Variables of the conclusion, the first ones."""
-    spoken = set(re.findall(r"[^\W\d][\w'!?₀-₉]*", goal.conclusion))
-    return [each.name for each in goal.terms if each.name in spoken][:VARIABLES]
+    """The first variables of the conclusion."""
+    mentioned = set(re.findall(r"[^\W\d][\w'!?₀-₉]*", goal.conclusion))
+    return [each.name for each in goal.terms if each.name in mentioned][:VARIABLES]
 
 
 def _closings(names: Sequence[str]) -> list[str]:
-    """What is to close every case of a distinction."""
-    known = f" [{', '.join(names)}]" if names else ""
-    return [f"simp_all{known}", f"grind{known}", f"simp_all{known} <;> omega"]
+    """Tactics that may close every case of a case distinction."""
+    arguments = f" [{', '.join(names)}]" if names else ""
+    return [f"simp_all{arguments}", f"grind{arguments}", f"simp_all{arguments} <;> omega"]
 
 
 def _alternatives(declared: Declaration, goal: Goal, *, recursive: bool) -> str:
@@ -299,9 +300,9 @@ def _alternatives(declared: Declaration, goal: Goal, *, recursive: bool) -> str:
 
 
 def explicit_arguments(signature: str) -> list[Hypothesis]:
-    """The explicit arguments of a constructor by its signature: `(a : α) → Palindrome as → ...`."""
+    """The explicit arguments of a constructor, from its signature such as `(a : α) → Palindrome as → ...`."""
     binders, _, type_ = signature.partition(":") if not signature.lstrip().startswith(":") else ("", ":", signature[1:])
-    if "(" in binders:  # the colon was one of a binder
+    if "(" in binders:  # the colon belongs to a binder
         match = re.match(r"((?:\s*[({\[][^)}\]]*[)}\]])*)\s*:?(.*)", signature, re.DOTALL)
         binders, type_ = match.groups() if match else ("", signature)
     found = [
@@ -321,7 +322,7 @@ def explicit_arguments(signature: str) -> list[Hypothesis]:
 
 
 def _type_of(type_: str, premises: Premises) -> Declaration | None:
-    """The file's own inductive type or structure that heads a type."""
+    """The inductive type or structure of the file at the head of a type."""
     if connective(type_):
         return None
     head = next(iter(_NAME.findall(type_)), "")
@@ -332,7 +333,7 @@ def _type_of(type_: str, premises: Premises) -> Declaration | None:
 
 
 def names(text: str) -> set[str]:
-    """Names in a text, and the last parts of those with dots; variables of one letter do not count."""
+    """Names in a text, and the last components of dotted names. Names of one letter are left out."""
     found: set[str] = set()
     for name in _NAME.findall(text):
         found |= {name, name.rpartition(".")[2]}

@@ -1,10 +1,10 @@
-"""A file of whole proofs as their source: those that somebody else's prover has written, one a row.
+"""A source of whole proofs from a file, for example the outputs of another prover. One row is one proof:
 
     {"name": "mathd_algebra_10", "proof": "norm_num"}
 
-Rows of one statement are its samples in their order: a second attempt goes on behind those of the first. A `proof` is a
-block of tactics, or a Lean text in which the theorem stands with its proof; what stands there as the statement is not
-read. An empty one is an output without a proof, and counts as a sample all the same.
+The rows of one theorem are its samples, in order. A second attempt continues after the rows of the first. A `proof` is
+a block of tactics, or a Lean text that contains the theorem and its proof; the statement in that text is ignored. An
+empty `proof` is an output without a proof, and counts as a sample.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from node.prover.policy_names import BadPolicy
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A row of the file; other fields are not looked at."""
+    """A row of the file. Other fields are ignored."""
 
     name: str
     proof: str | None
@@ -29,13 +29,13 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class ListedProofs:
-    """A source that gives the proofs of a file."""
+    """A source of the proofs in a file."""
 
     def __init__(self, rows: Mapping[str, Sequence[Draft]]) -> None:
         self._rows = rows
 
     async def propose(self, request: ProofRequest) -> Sequence[Draft]:
-        """The statement's next rows. Nobody is there to correct one."""
+        """The theorem's next rows. No corrections."""
         if request.correct:
             return ()
         rows = self._rows.get(request.theorem_id, ())
@@ -43,7 +43,7 @@ class ListedProofs:
 
 
 def read_proofs(file: Path) -> dict[str, list[Draft]]:
-    """The proofs of a file by the names of their statements. Raises BadPolicy."""
+    """The proofs of a file by theorem name. Raises BadPolicy."""
     try:
         lines = file.read_text(encoding="utf-8").split("\n")
     except OSError as error:

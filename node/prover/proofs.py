@@ -1,8 +1,8 @@
-"""Finished proofs, read off the tree of a search.
+"""Extracts finished proofs from the tree of a search.
 
-A node's tactics have the names of the state that came first. Where another state was merged into the node
-(`node.prover.merging`), its proof is written with the names there: a *place* is a node together with these names. So a
-node has one proof for each way of naming its hypotheses that the whole proof needs.
+A node's tactics use the names of the state for which the node was made. Where another state was merged into the node
+(`node.prover.merging`), its proof has to use that state's names. A *place* is a node together with such names. So a
+node has one proof for each naming of its hypotheses that occurs in the whole proof.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from node.prover.merging import hypothesis_names
 from node.prover.tree import Action, StateNode
 
 Names = tuple[tuple[str, str], ...]
-"""From each name of a node's context to the name at a place; empty: they are the node's own."""
+"""From each name of a node's context to the name at a place; empty if the names are the node's own."""
 
 
 class NotSolved(ValueError):
@@ -24,7 +24,7 @@ class NotSolved(ValueError):
 
 
 class Place(NamedTuple):
-    """A node where it is called in its own way."""
+    """A node with the names that its hypotheses have at one place of the proof."""
 
     node: StateNode
     names: Names = ()
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 def extract(root: StateNode) -> ProofTree:
     """The shortest known proof of a state: shortest in tactics on the longest branch. Raises NotSolved.
 
-    Without recursion, so that depth is no limit. States that were merged are proved wherever they occur.
+    Uses no recursion, so any depth is fine. A merged state gets a proof at each place where it occurs.
     """
     if root.best is None:
         raise NotSolved(f"no proof is known for: {root.state[:80]}")
@@ -57,7 +57,7 @@ def extract(root: StateNode) -> ProofTree:
 
 
 def state_at(place: Place) -> str:
-    """The state with the names of a place; empty where a bound variable is in the way."""
+    """The state with the names of a place; empty if a bound variable would be captured."""
     node, names = place
     if not names:
         return node.state
@@ -69,10 +69,10 @@ def state_at(place: Place) -> str:
 
 
 def written(action: Action, names: Names) -> tuple[str, list[Place]]:
-    """An action's tactic at a place of its state with these names, and the places that it leads to.
+    """An action's tactic written with the names of a place, and the places that it leads to.
 
-    A name that the tactic brings in becomes another one where it is taken: `intro h` where something is called `h` that
-    the node knows nothing of.
+    A name that the tactic introduces is changed if it is taken at the place: for example `intro h`, where another
+    hypothesis of the place is called `h` and the node does not mention it.
     """
     if not names and not action.aliases:
         return action.tactic, [Place(child) for child in action.children]
@@ -84,18 +84,18 @@ def written(action: Action, names: Names) -> tuple[str, list[Place]]:
 
 
 def _below(action: Action, index: int, here: Mapping[str, str]) -> Place:
-    """The place of a branch: from the node's names to those that its tactic left, and from these to the names here."""
+    """The place of a branch: composes the child's alias with the names of the parent's place."""
     child = action.children[index]
     alias = action.aliases[index] if action.aliases else None
     if alias is None and not here:
         return Place(child)
     names = alias.names if alias else {name: name for name in hypothesis_names(child.state)}
-    place = {name: here.get(left, left) for name, left in names.items()}
-    return Place(child, tuple(place.items()) if any(name != there for name, there in place.items()) else ())
+    place = {name: here.get(alias_name, alias_name) for name, alias_name in names.items()}
+    return Place(child, tuple(place.items()) if any(name != new_name for name, new_name in place.items()) else ())
 
 
 def _fresh(action: Action, here: Mapping[str, str]) -> dict[str, str]:
-    """Free names for those that a tactic brings in and that mean something else at the place."""
+    """New names for names that a tactic introduces and that are taken at the place."""
     taken = set(here.values())
     words = locals_of(action.tactic)
     used = taken.union(here, words)

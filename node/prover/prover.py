@@ -1,7 +1,7 @@
-"""A prover's work: lease attempts, play them, deliver their results, give the leases back or acknowledge them.
+"""The main loop of a prover: leases attempts from the queue, plays them, publishes results, and acknowledges leases.
 
-An attempt is leased, not given. Its result is published and stored by the broker before the lease is acknowledged; a
-prover that dies in between leaves a lease that runs out, and another prover plays the attempt again.
+The broker stores a result before the prover acknowledges the lease. If a prover crashes in between, the lease expires,
+and another prover plays the attempt again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from node.prover.verification import MeshVerification
 log = structlog.get_logger("prover")
 
 ACK_TRIES = 3
-"""Without the broker's word after that many, the lease may run out and the attempt be played once more: harmless."""
+"""Tries to acknowledge a lease. If all fail, the lease may expire and the attempt be played again: harmless."""
 
 HAND_BACK_DELAY = 1.0
 """Seconds before an attempt that raised an unexpected error is delivered again."""
@@ -38,9 +38,9 @@ HAND_BACK_DELAY = 1.0
 ATTEMPTS = metrics.counter("prover_attempts", "Attempts played, by purpose and outcome", ["purpose", "outcome"])
 SIMULATIONS = metrics.counter("prover_simulations", "Simulations of all searches")
 SECONDS = metrics.counter("prover_seconds", "Where expansions spend their time: policy, lean, search", ["where"])
-OUTCOMES = metrics.counter("prover_outcomes", "What Lean said of tactics, by kind; `lost` after all retries", ["kind"])
+OUTCOMES = metrics.counter("prover_outcomes", "Outcomes of tactics by kind; `lost` after all retries", ["kind"])
 HANDED_BACK = metrics.counter("prover_handed_back", "Leases given back without a result")
-SEARCHES = metrics.gauge("prover_searches", "Searches at work")
+SEARCHES = metrics.gauge("prover_searches", "Searches in progress")
 
 
 class Prover:
@@ -49,7 +49,7 @@ class Prover:
     def __init__(
         self, bus: Bus, settings: ProverSettings, prover_id: str, report: Callable[..., None] = lambda **values: None
     ) -> None:
-        """Raises BadPolicy: the configured policy cannot be had."""
+        """Raises BadPolicy if the configured policy cannot be used."""
         self._bus = bus
         self._settings = settings
         self._policies = AttemptPolicies(bus, settings)
@@ -62,12 +62,12 @@ class Prover:
             searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
         )
         self.outcomes: collections.Counter[OutcomeKind] = collections.Counter()
-        """What Lean said of the tactics of all searches."""
+        """Number of tactics of all searches by outcome."""
         for kind in OutcomeKind:
-            OUTCOMES.labels(kind)  # shown from the start, at 0
+            OUTCOMES.labels(kind)  # exports every kind from the start, with 0
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Take and play attempts until `stopping` is set; then finish or hand back what is held."""
+        """Lease and play attempts until `stopping` is set. Then finish the running attempts or hand them back."""
         try:
             while not stopping.is_set():
                 self._report_counts()
@@ -80,7 +80,7 @@ class Prover:
             await self._drain()
 
     async def _take(self, free: int) -> list[Lease[Attempt]]:
-        """Up to `free` attempts, the most urgent purposes first. Waits a little when there are none."""
+        """Lease up to `free` attempts, the most urgent purposes first. Waits `poll_seconds` if there are none."""
         leases: list[Lease[Attempt]] = []
         for purpose in subjects.PURPOSES:
             last = purpose == subjects.PURPOSES[-1]
@@ -96,7 +96,7 @@ class Prover:
         task.add_done_callback(self._running.discard)
 
     async def _drain(self) -> None:
-        """Let searches that are nearly done finish; hand the others back."""
+        """Let searches finish within `drain_seconds`; hand the remaining attempts back."""
         if self._running:
             log.info("draining", searches=len(self._running), seconds=self._settings.drain_seconds)
             _, late = await asyncio.wait(self._running, timeout=self._settings.drain_seconds)
@@ -106,8 +106,8 @@ class Prover:
         self._report_counts()
 
     async def _play_leased(self, lease: Lease[Attempt]) -> None:
-        """Play a leased attempt to its end. After an unexpected error the lease is handed back; an attempt that raises
-        again and again is poisoned."""
+        """Play a leased attempt to its end. After an unexpected error the lease is handed back. After too many such
+        errors the attempt is reported as poisoned."""
         attempt_id = lease.message.attempt_id
         try:
             async with lease.kept():
@@ -130,7 +130,7 @@ class Prover:
     async def _result(self, lease: Lease[Attempt]) -> AttemptResult:
         attempt = lease.message
         if lease.deliveries > self._settings.max_deliveries:
-            cause = self._errors.get(attempt.attempt_id, "the provers that took it died or lost their leases")
+            cause = self._errors.get(attempt.attempt_id, "the provers that took it crashed or lost their leases")
             words = f"delivered {lease.deliveries} times without a result; {cause}"
             return self._unplayed(attempt, AttemptOutcome.POISONED, words)
         try:
@@ -175,7 +175,7 @@ class Prover:
         )
 
     def _unplayed(self, attempt: Attempt, outcome: AttemptOutcome, message: str) -> AttemptResult:
-        """The result of an attempt that is given up before its search."""
+        """The result of an attempt that ends before its search starts."""
         return AttemptResult(
             attempt_id=attempt.attempt_id,
             theorem_id=attempt.theorem_id,
@@ -186,7 +186,7 @@ class Prover:
         )
 
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
-        """Publish the result, have the broker store it, and only then acknowledge the lease."""
+        """Publish the result, wait until the broker has stored it, and then acknowledge the lease."""
         for number, piece in enumerate(divide(result)):
             await self._publish(piece, f"{self._id}.{lease.sequence}.{number}")
         faults.reach("prover:published-not-acked")
@@ -196,10 +196,11 @@ class Prover:
         self._count_attempt(result)
 
     async def _publish(self, piece: AttemptResult | ResultPart, play: str) -> None:
-        """`play`: of an attempt that is dispatched again it is another one, so that the broker takes its result."""
+        """`play`: identifies this play of the attempt. An attempt that is dispatched again has another one, so that the
+        broker does not drop its result as a duplicate."""
         message_id = f"{piece.attempt_id}.{play}"
         if isinstance(piece, ResultPart):
-            # Of an attempt that is played again, all parts have to be new: two plays cannot be joined.
+            # If an attempt is played again, all parts of its result must be new: parts of two plays do not fit.
             message_id += f".{piece.digest}"
 
         def publish() -> Coroutine[Any, Any, None]:

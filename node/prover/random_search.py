@@ -1,6 +1,6 @@
-"""Random search: expand any of the waiting states, each with equal probability. What a guided search has to beat.
+"""Random search: expands any waiting state with equal probability. The baseline for guided searches.
 
-Which tactics are tried at a state is still the policy's choice; their probabilities and the values are not looked at.
+The policy still chooses which tactics are tried at a state. Its probabilities and values are not used.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from node.prover.tree import StateNode
 class RandomSearch(FrontierSearch):
     """Random search for one proof.
 
-    Every state that begins to wait winds up a clock, which rings after a time of exponential distribution; the next to
-    ring is expanded. Such a clock does not remember how long it has run, so each waiting state is the next one with
-    equal probability, the old and the new alike.
+    Each state that starts to wait draws a time from an exponential distribution, and the state with the earliest time
+    is expanded next. The exponential distribution has no memory, so all waiting states, old and new, are next with
+    equal probability.
     """
 
     def __init__(self, root_state: str, parameters: SearchParameters | None = None, *, seed: int = 0) -> None:
         super().__init__(root_state, parameters)
         self._random = random.Random(seed)
         self._now: collections.defaultdict[int, float] = collections.defaultdict(float)
-        """By number of expansions: when the last clock rang."""
+        """By number of expansions: the time of the last expanded state."""
         self._wait(self.tree.root)
 
     def _rank(self, node: StateNode) -> float:

@@ -1,22 +1,21 @@
-"""Proofs that final verification refused, and what a search gives up so as not to find them again.
+"""Changes the tree after final verification refused a proof, so that the search does not find this proof again.
 
-A proof is refused as a whole: verification does not say which of its tactics is to blame. One tactic of the refused
-proof is therefore forbidden at its state, as if it had failed there. Any tactic would do, since without it the proof
-is not the same; the most suspicious one is taken:
+Verification refuses a proof as a whole; it does not name the wrong tactic. So one tactic of the refused proof is
+forbidden at its state, as if it had failed there. Any choice excludes this proof. The most suspicious tactic is chosen:
 
-1. the tactic that has stood in most refused proofs: what all of them share is what is wrong with them;
-2. then one with a known alternative, so that another proof is at hand at once;
-3. then one that closes its state, where automation ends and the kernel may disagree;
-4. then the deepest: the least of the tree hangs on it.
+1. the tactic that occurs in most refused proofs, because their common tactic is probably wrong;
+2. then one with a known alternative, so that another proof is available at once;
+3. then one that closes its state, because there the kernel may disagree with automation;
+4. then the deepest one, because the smallest part of the tree depends on it.
 
-But where states were merged up to names and order, the tactics of the proof may only be wrong for these: what a tactic
-does with names and order cannot be known from its text. So such merges are undone first, all that the refused proof has
-gone through: those branches get states of their own, which have to be proved anew, and nothing is forbidden.
+If the proof passes through states that were merged up to names and order, the merge itself may be wrong: the text of a
+tactic does not show how it depends on names and order. So in this case all merges of the refused proof are undone, and
+nothing is forbidden. Their branches get separate states, which have to be proved again.
 
-What is kept: all other tactics, so every proof without the forbidden one, and everything below it in the tree. A tactic
-with the very same result takes the forbidden one's place.
-What is lost: every proof that needs the forbidden tactic at that state. When it was not the one to blame, such a proof
-might have been accepted. And values that were backed up while the state counted as proved stay in the means.
+Kept: all other tactics, so every proof without the forbidden one, and the tree below it. Another tactic with the same
+result takes the forbidden one's place.
+Lost: every proof that needs the forbidden tactic at that state. If another tactic was the wrong one, such a proof might
+have been accepted. Values that were backed up while the state counted as proved remain in the means.
 """
 
 from __future__ import annotations
@@ -30,23 +29,24 @@ from node.prover.statistics import count_unsolved
 from node.prover.tree import Action, LeadsBack, StateNode, Tree, ancestors, bury, settle, take_place
 
 
-class Parted(NamedTuple):
-    """A merge that was undone."""
+class UndoneMerge(NamedTuple):
+    """A branch of an action that got a separate state."""
 
     former: StateNode
+    """The node into which the branch's state was merged."""
     node: StateNode
-    """What leads there now."""
+    """The node of the branch now."""
 
 
 class Refusals:
-    """How often each tactic of one search has stood in a refused proof."""
+    """Counts how often each tactic of one search occurred in refused proofs."""
 
     def __init__(self) -> None:
         self._counts: collections.Counter[tuple[StateNode, str]] = collections.Counter()
 
-    def reject(self, tree: Tree, proof: ProofTree) -> list[Parted]:
-        """Undo the merges of a refused proof, or else forbid one of its tactics. Returns the merges that were undone.
-        Raises ValueError when the tree does not hold that proof."""
+    def reject(self, tree: Tree, proof: ProofTree) -> list[UndoneMerge]:
+        """Undo the merges of a refused proof, or forbid one of its tactics if it has no merges. Returns the undone
+        merges. Raises ValueError if the tree does not contain that proof."""
         actions = actions_of(tree.root, proof)
         merges = [action for action in actions if action.aliases]
         if merges:
@@ -61,47 +61,48 @@ class Refusals:
 
 
 def actions_of(root: StateNode, proof: ProofTree) -> list[Action]:
-    """The actions that a proof takes, each once. Raises ValueError when the tree does not hold that proof."""
-    found: dict[Action, None] = {}
+    """The distinct actions of a proof. Raises ValueError if the tree does not contain that proof."""
+    actions: dict[Action, None] = {}
     todo = [(Place(root), proof)]
     while todo:
         place, part = todo.pop()
-        action, below = _taken(place, part)
-        if action not in found:
-            found[action] = None
+        action, below = _first_action(place, part)
+        if action not in actions:
+            actions[action] = None
             todo += zip(below, part.children, strict=True)
-    return list(found)
+    return list(actions)
 
 
-def _taken(place: Place, part: ProofTree) -> tuple[Action, list[Place]]:
-    """The action that a part of a proof begins with, and where it leads. Raises ValueError."""
+def _first_action(place: Place, part: ProofTree) -> tuple[Action, list[Place]]:
+    """The first action of a part of a proof, and the places that it leads to. Raises ValueError."""
     node, names = place
-    known = node.tried.get(part.tactic)
-    for action in node.actions if names else [known] if known is not None else []:
+    tried = node.tried.get(part.tactic)
+    # At a place with other names the tactic's text differs from the action's, so all actions are candidates.
+    for action in node.actions if names else [tried] if tried is not None else []:
         tactic, below = written(action, names)
         if tactic == part.tactic and len(below) == len(part.children) and not action.forbidden:
             return action, below
     raise ValueError(f"not a proof of this search: {part.tactic[:80]!r} at {node.state[:80]!r}")
 
 
-def undo(tree: Tree, actions: list[Action]) -> list[Parted]:
-    """Rid actions of merges: each such branch gets a state of its own. Where that would lead back, the tactic is
-    forbidden."""
-    parted: list[Parted] = []
+def undo(tree: Tree, actions: list[Action]) -> list[UndoneMerge]:
+    """Undo the merges of these actions: each merged branch gets a separate state. If that would make a cycle, the
+    tactic is forbidden."""
+    undone: list[UndoneMerge] = []
     for action in actions:
-        action.others = None  # they lead to what was merged
+        action.others = None  # these tactics lead to the merged states
         try:
             for index in [index for index, alias in enumerate(action.aliases) if alias is not None]:
                 former = action.children[index]
-                parted.append(Parted(former, tree.part(action, index)))
+                undone.append(UndoneMerge(former, tree.part(action, index)))
         except LeadsBack:
             forbid(action)
         unsettle(action.parent)
-    return parted
+    return undone
 
 
 def has_alternative(action: Action) -> bool:
-    """Is its state still solved without this tactic?"""
+    """True if the state is still solved without this tactic."""
     return bool(action.others) or any(
         other is not action and other.steps is not None for other in action.parent.actions
     )
@@ -112,7 +113,7 @@ def forbid(action: Action) -> None:
     node = action.parent
     node.tried[action.tactic] = None
     if action.others:
-        plain = min(action.others, key=lambda result: bool(result.aliases))  # a proof that need not be renamed
+        plain = min(action.others, key=lambda result: bool(result.aliases))  # prefer a proof without renaming
         action.others.remove(plain)
         take_place(action, plain)
         return
@@ -122,7 +123,7 @@ def forbid(action: Action) -> None:
 
 
 def unsettle(node: StateNode) -> None:
-    """Find out anew which states are solved: this one and those above it, after it has lost an action."""
+    """Recompute which states are solved, for this state and its ancestors, after it has lost an action."""
     above = sorted((state for state in ancestors(node) if state.steps is not None), key=lambda state: state.index)
     for state in above:
         state.steps = state.best = None

@@ -1,8 +1,8 @@
-"""Premises of a library in a search: in the prompts of models that read some, and as tactics that name them.
+"""Retrieved premises in a search: library lemmas in the prompts of language models, or as tactics that name them.
 
-What a library has is more than any list of tactics names. An index (`node.retrieval`) knows which of its lemmas go with
-a state. A model whose template has a place for premises gets them there (ReProver, arXiv 2306.15626). Beside other
-policies they are proposed as tactics: applied, rewritten with, given to `simp`.
+No list of tactics can name all lemmas of a library. An index (`node.retrieval`) finds the lemmas that are relevant for
+a state. A model whose template has a place for premises gets them in its prompt (ReProver, arXiv 2306.15626). With
+other policies, tactics with the premises are added: `apply`, `rw` and `simp`.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from node.retrieval.errors import RetrievalError
 from node.retrieval.source import PremiseSource, Retrieved
 
 IN_PROMPT = 32
-"""Premises that are offered to a prompt; those that do not fit are left out."""
+"""Most premises for a prompt; those that do not fit are left out."""
 
 IN_TACTICS = 6
-"""Premises that are proposed as tactics at a state: Lean tries each of them in some ways."""
+"""Premises for tactics at a state. Each occurs in several tactics."""
 
 ONE_BY_ONE = 4
-"""Theorems that are tried one by one; with all of them together `simp` is tried."""
+"""Theorems that are tried one by one; `simp` gets all premises at once."""
 
 NAME = "retrieved premises"
-"""What results call tactics that name premises."""
+"""The source of these tactics in results."""
 
 Find = Callable[[str, int], Awaitable[Sequence[Retrieved]]]
-"""(state, count) to premises, the best one first."""
+"""(state, count) -> premises, the best one first."""
 
 
 def open_source(folder: str) -> PremiseSource | None:
-    """The source of an index; None where none is named. Raises BadPolicy."""
+    """The source of premises from an index in `folder`; None if `folder` is empty. Raises BadPolicy."""
     try:
         return PremiseSource(folder) if folder else None
     except RetrievalError as error:
@@ -50,7 +50,7 @@ def open_source(folder: str) -> PremiseSource | None:
 def with_retrieved(
     policy: Policy | ByTurns, theorem: Theorem, source: PremiseSource | None, *, has_values: bool
 ) -> Policy | ByTurns:
-    """The policy with premises for this theorem. `has_values`: whether the policy's values are learned."""
+    """The policy with retrieved premises for this theorem. `has_values`: whether the policy's values are learned."""
     if source is None or isinstance(policy, NoTactics):
         return policy
 
@@ -70,7 +70,7 @@ def with_retrieved(
 
 
 def _prompted(policy: Policy, find: Find) -> Policy:
-    """The policy with premises in the prompts of its models that read them; itself if none does."""
+    """The policy with premises in the prompts of its models; the policy itself if no model has a place for them."""
     if isinstance(policy, LanguageModelPolicy):
 
         async def premises(state: str) -> Sequence[Premise]:
@@ -85,19 +85,19 @@ def _prompted(policy: Policy, find: Find) -> Policy:
 
 
 class RetrievedPolicy:
-    """Proposes tactics with names of premises, behind the policy interface."""
+    """A policy that proposes tactics with the names of retrieved premises."""
 
     def __init__(self, find: Find) -> None:
         self._find = find
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """Neither the number of samples nor the seed matters: every candidate is proposed. Raises BadAdvice."""
+        """All candidates, whatever the number of samples and the seed. Raises BadAdvice."""
         tactics = list(dict.fromkeys(moves(await self._find(state, IN_TACTICS))))
         return Advice(ranked(tactics), value(state), exhausted=True)
 
 
 def moves(premises: Sequence[Retrieved]) -> Iterator[str]:
-    """What to try with premises, the best one first."""
+    """Tactics to try with these premises, the best first. `premises`: the best one first."""
     names = ", ".join(each.name for each in premises)
     theorems = [each.name for each in premises if each.is_proof][:ONE_BY_ONE]
     if premises:

@@ -1,4 +1,4 @@
-"""Whole proofs from a language model: its family's prompt, what it answers, and Lean's errors back to it."""
+"""Samples whole proofs from a language model: builds prompts, parses completions, and sends Lean's errors back."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class SampledProofs:
         decoding: Decoding | None = None,
         count_tokens: CountTokens | None = None,
     ) -> None:
-        """`decoding`: None for what the family's authors use; `count_tokens`: of the model's tokenizer, if it is at
-        hand. Raises TemplateError for a template of tactics."""
+        """`decoding`: None for the settings of the model family's authors. `count_tokens`: the count of the model's
+        tokenizer, if available. Raises TemplateError for a template of tactics."""
         if template.mode != "whole-proof":
             raise TemplateError(f"the template `{template.name}` is for tactics, and the method asks for whole proofs")
         self._sampler = sampler
@@ -37,7 +37,7 @@ class SampledProofs:
         self._decoding = decoding or template.decoding
         self._count_tokens = count_tokens
         self.dropped: Counter[str] = Counter()
-        """Samples in which no proof was found, by why."""
+        """Number of samples without a proof, by reason."""
 
     @property
     def corrects(self) -> bool:
@@ -45,8 +45,8 @@ class SampledProofs:
         return bool(self._template.correction)
 
     async def propose(self, request: ProofRequest) -> Sequence[Draft]:
-        """None where the statement, or the conversation about it, is longer than the model reads, and for corrections
-        by a family without them. Raises ProofsUnavailable."""
+        """Empty if the prompt with the statement or the conversation exceeds the model's context, and for corrections
+        if the model family has no form for them. Raises ProofsUnavailable."""
         if request.correct and not self.corrects:
             return ()
         try:
@@ -85,8 +85,8 @@ class SampledProofs:
 
 
 def errors_of(theorem: Theorem, failed: Failed) -> str:
-    """Lean's errors as the model reads them, at their place in our statement with its proof. What Lean says of the
-    whole proof, such as goals that are left, stands at the end of the statement, where Lean shows it, too."""
+    """Lean's errors in the form that the model reads, marked at their place in the statement with its proof. Errors
+    about the whole proof, such as unsolved goals, are marked at the end of the statement, as Lean does."""
     statement = f"{theorem.signature} := by"
     script = failed.script or failed.draft.text
     code = f"{statement}\n{textwrap.indent(script, INDENT)}"

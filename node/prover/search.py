@@ -1,16 +1,17 @@
-"""Monte Carlo tree search over AND-OR trees of proof states (AlphaProof, Nature 2025): pure and synchronous.
+"""Monte Carlo tree search over AND-OR trees of proof states (AlphaProof, Nature 2025), with PUCT selection.
 
-One simulation selects a leaf, expands it and backs its value up:
+One simulation selects a leaf, expands it with the policy's tactics, and backs the leaf's value up:
 
     while not search.finished:
         request = search.select()
         proposals, value = policy(request)
         search.feed(request.node_id, proposals, value, lean(request, proposals))
 
-The expansion (`expansion.expand`) is made of what a policy and Lean answer, so a simulation is cut in two:
-`Search.select` walks down and says what is wanted, `Search.feed` takes it in. Several simulations may be in flight,
-each with a virtual loss on its walk until it is fed or abandoned. Nothing here waits, measures time or draws a random
-number, so equal answers in equal order give equal trees.
+An expansion (`expansion.expand`) needs replies from the policy and from Lean, so a simulation has two halves.
+`Search.select` walks down to a leaf and returns an `ExpandRequest`. `Search.feed` takes the replies, adds the leaf's
+actions to the tree and backs the value up. Several simulations may be in flight; each puts a virtual loss on its walk
+until it is fed or abandoned. This code is pure and synchronous: it does not wait, measure time or draw random numbers,
+so equal replies in equal order give equal trees.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["ExpandRequest", "Search", "SearchStatistics", "back_up", "select"]
 
 
 def select(tree: Tree, parameters: SearchParameters) -> Walk | None:
-    """Walk down from the root to a state that wants tactics; None when every way leads to an expansion in flight.
+    """Walk down from the root to a state that needs more tactics. None if all walks lead to expansions in flight.
 
     OR node: the action with the largest Q(a) + c · P(a) · sqrt(ΣN) / (1 + N(a)).
     AND node: the branch with the largest (1 - Q(b)) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N(b)).
@@ -48,10 +49,10 @@ def select(tree: Tree, parameters: SearchParameters) -> Walk | None:
 
 
 def back_up(walk: Walk, value: float, parameters: SearchParameters) -> None:
-    """Carry the value of a leaf up its walk.
+    """Back the value of a leaf up its walk to the root.
 
-    V(action) = -1 + min over its branches of V(branch), the -1 being the reward of one tactic; V(state) is the mean
-    over the simulations that passed, Q(action) = γ^(-1 - mean V(action)) (AlphaProof, environment and pseudocode).
+    V(action) = -1 + min over its branches of V(branch); the -1 is the reward of one tactic. V(state) is the mean over
+    the simulations that passed. Q(action) = γ^(-1 - mean V(action)) (AlphaProof, environment and pseudocode).
     """
     count_leaf(walk.leaf, value)
     for action in reversed(walk.actions):
@@ -62,7 +63,7 @@ def back_up(walk: Walk, value: float, parameters: SearchParameters) -> None:
 
 
 class Search(TreeSearch):
-    """The search for one proof. See the module's text for the loop around it."""
+    """Monte Carlo tree search for one proof. The module's docstring shows the loop around it."""
 
     def _choose(self) -> Walk | None:
         return select(self.tree, self.parameters)

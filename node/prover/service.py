@@ -1,4 +1,4 @@
-"""The prover as a node."""
+"""Runs a prover node: sets garbage collection, publishes the node's facts, and plays attempts until it is stopped."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from common.node import NodeContext
 
 GC_THRESHOLDS = (50_000, 20, 50)
-"""Search trees are large and full of cycles until an attempt ends: collecting every 700 objects looks through them
-in vain."""
+"""Search trees are large, full of cycles, and alive until an attempt ends. Collecting at every 700 objects, Python's
+default, would scan them again and again and free nothing."""
 
 
 def main(settings: ProverSettings, node: NodeSettings) -> int:
-    """Run a prover until it is told to stop; returns the exit code."""
+    """Run a prover until it is stopped. Returns the exit code."""
     from common.node import run_node
 
     async def serve(context: NodeContext) -> None:

@@ -15,80 +15,81 @@ from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
 
 @dataclass
 class ProverSettings:
-    """A prover plays several searches at once against inference nodes and lean-proxies."""
+    """Settings of a prover, which runs several searches at once with inference nodes and lean-proxies."""
 
     policy: str = INFERENCE
-    """What proposes tactics: `inference` (the mesh's network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a language model
-    that inference nodes serve, [inference] model; `@TEMPLATE` behind it where its name does not tell how to ask it),
-    `tactics` (a fixed list, which needs no network; `fixed` is another word for it), `tactics:FILE` (one tactic a
-    line), or several at once, as in `inference+tactics`; `inference,tactics` searches with one and with the other by
-    turns, each with an equal part of the tactics that Lean tries. An attempt may name another one."""
+    """The policy that proposes tactics: `inference` (the mesh's network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a
+    language model that inference nodes serve, [inference] model; append `@TEMPLATE` if its name does not determine the
+    prompt template), `tactics` (a fixed list, which needs no network; `fixed` is an alias), `tactics:FILE` (one tactic
+    a line), or a mixture such as `inference+tactics`. With `inference,tactics` two searches take turns, and each gets
+    an equal share of the tactics that Lean tries. An attempt may name another policy."""
 
     templates: tuple[str, ...] = ()
-    """Template files that attempts may name behind a model, as in `openai:MODEL@FILE.toml`, besides those of
+    """Template files that attempts may name after a model, as in `openai:MODEL@FILE.toml`, in addition to those of
     `policy`."""
 
     premises: str = ""
-    """Folder of an index of premises (`proofmesh premises index`): lemmas of a library that go with a state are put
-    into the prompts of models that read some, and are proposed as tactics beside other policies. Empty: none."""
+    """Folder of an index of premises (`proofmesh premises index`). Lemmas of a library that are relevant for a state go
+    into the prompts of models whose template has a place for them; with other policies they are proposed as tactics.
+    Empty: none."""
 
     progress: str = ""
-    """A progress model (`proofmesh train progress`), a folder or an id of the hub, whose predicted steps give values or
-    rank tactics. Empty: none."""
+    """A progress model (`proofmesh train progress`): a folder or a hub id. Its predicted steps give values or rank
+    tactics. Empty: none."""
 
     guidance: Guidance = field(default_factory=Guidance)
-    """How they are used."""
+    """How the predicted steps are used."""
 
     searches: Natural = 0
-    """Searches at once; 0 takes four per core."""
+    """Searches at once; 0 means four per core."""
 
     leaves: Positive = 4
-    """Expansions in flight within one search, and never more than an eighth of its simulations."""
+    """Most expansions in flight within one search; never more than an eighth of its simulations."""
 
     tactic_seconds: Timeout = 5.0
     """Time limit of one tactic in Lean."""
 
     lean_patience: Duration = 60.0
-    """Seconds of asking busy or absent lean-proxies before outcomes count as lost; time without broker is not
+    """Seconds of retries with busy or absent lean-proxies before outcomes count as lost. Broker outages are not
     counted."""
 
     policy_patience: Duration = 600.0
-    """Seconds of asking busy, paused or absent inference nodes before an attempt ends in an error; time without broker
-    is not counted. An attempt that names a model that no node is known to serve ends after a few seconds."""
+    """Seconds of retries with busy, paused or absent inference nodes before an attempt ends in an error. Broker outages
+    are not counted. An attempt with a model that no registered node serves ends after a few seconds."""
 
     policy_timeout: Timeout = 30.0
-    """Seconds after which one unanswered request to inference is sent again."""
+    """Seconds before an unanswered request to an inference node is sent again."""
 
     verify_timeout: Timeout = 60.0
-    """Seconds after which an unanswered request to verify a proof is sent again. Only attempts that ask for it have
-    their proofs verified here; those of training are verified for the learner."""
+    """Seconds before an unanswered request to verify a proof is sent again. Provers verify proofs only for attempts
+    that request it; the learner has the proofs of training attempts verified."""
 
     verify_patience: Duration = 600.0
-    """Seconds of asking busy or absent lean-proxies for a verdict before the attempt ends in an error; time without
-    broker is not counted."""
+    """Seconds of retries with busy or absent lean-proxies for a verdict before the attempt ends in an error. Broker
+    outages are not counted."""
 
     drain_seconds: Duration = 5.0
-    """At SIGTERM, searches that end within this time are reported; the others are handed back to the queue."""
+    """After SIGTERM, searches that end within this time deliver their results; other attempts go back to the queue."""
 
     max_deliveries: Positive = 5
-    """An attempt that is delivered more often has killed its provers: it is reported as poisoned."""
+    """An attempt that was delivered more often is reported as poisoned, because it probably crashes provers."""
 
     poll_seconds: Timeout = 0.5
-    """How long an idle prover waits for a training attempt before it looks for more urgent ones again."""
+    """Seconds that an idle prover waits for a training attempt before it checks the more urgent queues again."""
 
     search: SearchParameters = field(default_factory=SearchParameters)
-    """The numbers of the search."""
+    """Parameters of the search."""
 
     sampling: Sampling = field(default_factory=Sampling)
-    """How inference nodes draw tactics."""
+    """How inference nodes sample tactics."""
 
     def search_parameters(self) -> SearchParameters:
-        """The numbers of the search that go with the policy."""
+        """The search parameters for the configured policy."""
         return self.search.beside(network=has_network(parse(self.policy, INFERENCE)))
 
     def check(self) -> None:
-        """Raises ValueError for a policy that is none, and for a list of tactics, proofs or a template that cannot be
-        used."""
+        """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
+        progress model) cannot be used."""
         from node.prover.mesh_models import template_of
         from node.prover.proof_list import read_proofs
         from node.prover.tactic_list import read_tactics

@@ -1,14 +1,14 @@
-"""A hash of a state that ignores the names and the order of its hypotheses. Pure.
+"""A hash of a proof state (a sketch) that ignores the names and the order of its hypotheses. Pure.
 
-It counts how many hypotheses have which shape. The shape of a text is all of it but its names, and which of
-these are the same one: `p ∧ q → p` and `Odd ∧ r → Odd` have one shape. So
+The hash depends on how many hypotheses have which shape. The shape of a text is the text without its names, together
+with which names are equal: `p ∧ q → p` and `Odd ∧ r → Odd` have one shape. Therefore a sketch ignores
 
-- names do not count: where two states have one canonical key (`node.prover.merging`), the names of any line answer
-  to those of the other's one by one, whether they are of the context, bound or constants;
-- order does not, for what is added up is a number for each line;
-- neither do the lines that Lean makes of hypotheses: `a b : Nat` counts as `a : Nat` and `b : Nat`.
+- names: if two states have the same canonical key (`node.prover.merging`), the names in their lines correspond one to
+  one, whether they are context names, bound names or constants;
+- order: the sketch is a sum with one number for each line;
+- how Lean groups hypotheses into lines: `a b : Nat` counts as `a : Nat` and `b : Nat`.
 
-States with equal sketches may still differ: their keys decide.
+States with equal sketches may still differ; their canonical keys decide.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from __future__ import annotations
 from node.lean.text.identifiers import LOCAL
 
 _BITS = 48
-"""Of a shape's hash: sums of many stay within a machine word, where adding is fast."""
+"""Bits of a shape's hash. Sums of many such numbers fit into a machine word, where addition is fast."""
 
 
 class Sketches(dict[str, int]):
-    """What is known of lines: those of a search's states stand in many of them, so a sketch costs little."""
+    """A cache of numbers by line. The states of one search share most lines, so a sketch is cheap."""
 
     def of(self, state: str) -> int | None:
-        """The state's sketch; None of what is no goal. It is worth nothing in another process: strings hash
-        differently."""
+        """The state's sketch; None if the text is not a goal. Only valid in this process: Python's string hashes
+        differ between processes."""
         return sum(map(self.__getitem__, state.split("\n"))) if "⊢" in state else None
 
     def __missing__(self, line: str) -> int:
@@ -33,7 +33,7 @@ class Sketches(dict[str, int]):
 
 
 def _weight(line: str) -> int:
-    """What a line adds: the hash of its shape for each hypothesis that it declares, once for a conclusion."""
+    """The number that a line adds: its shape's hash times the hypotheses that it declares, or once for a conclusion."""
     head, sign, text = line.partition(": ")
     if not sign or head.startswith("⊢"):
         head, text = " ", line

@@ -1,4 +1,4 @@
-"""The statistics of the nodes: visits, values, simulations in flight, prior masses. Nothing else writes them."""
+"""Updates of node statistics: visit counts, values, virtual losses, prior masses. No other module writes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def enter(walk: Walk) -> None:
-    """A simulation is in flight: put a virtual loss on everything between the root and its leaf."""
+    """Add the virtual loss of a simulation in flight to every node and action of its walk."""
     walk.leaf.pending = True
     walk.leaf.in_flight += 1
     for action in walk.actions:
@@ -21,7 +21,7 @@ def enter(walk: Walk) -> None:
 
 
 def leave(walk: Walk) -> None:
-    """It is not in flight any more: take the virtual loss away."""
+    """Remove the virtual loss of a simulation."""
     walk.leaf.pending = False
     walk.leaf.in_flight -= 1
     for action in walk.actions:
@@ -30,7 +30,7 @@ def leave(walk: Walk) -> None:
 
 
 def count_leaf(leaf: StateNode, value: float) -> None:
-    """Count a simulation of this value that ended in a state."""
+    """Count a simulation that ended in this state, with its value."""
     leaf.expansions += 1
     leaf.visits += 1
     leaf.value_sum += value
@@ -39,10 +39,10 @@ def count_leaf(leaf: StateNode, value: float) -> None:
 
 
 def count_passage(action: Action, value: float, parameters: SearchParameters) -> None:
-    """Count a simulation of this value that passed through an action, and so through its state."""
+    """Count a simulation that passed through this action and its parent state, with its value."""
     action.visits += 1
     action.value_sum += value
-    action.q = math.pow(parameters.discount, -1.0 - action.value_sum / action.visits)  # `q_value`, without a call
+    action.q = math.pow(parameters.discount, -1.0 - action.value_sum / action.visits)  # `q_value`, inlined for speed
     node = action.parent
     node.visits += 1
     node.value_sum += value
@@ -51,12 +51,12 @@ def count_passage(action: Action, value: float, parameters: SearchParameters) ->
 
 
 def count_solved(node: StateNode, steps: int) -> None:
-    """A proof is known: from now on the value is exact."""
+    """Set the exact value of a state whose proof is known."""
     node.value = -float(steps)
 
 
 def count_unsolved(node: StateNode) -> None:
-    """The known proof was refused, and there is no other: the value is a mean again."""
+    """Set the value back to the mean, after the only known proof was refused."""
     node.value = node.value_sum / node.visits if node.visits else 0.0
 
 

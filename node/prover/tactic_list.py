@@ -1,4 +1,4 @@
-"""A file of tactics as a policy: all of them are proposed on every state."""
+"""A policy from a file of tactics. It proposes all of them at every state."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from node.prover.policy_names import BadPolicy
 from node.prover.prior import ranked
 
 MOST_LINES = 48
-"""Of a file of tactics: they are all tried on every state."""
+"""Most tactics of a file, because all are tried at every state."""
 
 
 class ListedTactics:
-    """A policy that proposes the same tactics everywhere, in order."""
+    """A policy that proposes the same tactics at every state, in order."""
 
     def __init__(self, tactics: Sequence[str]) -> None:
         self._proposals = ranked(tactics)
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """All of them, whatever is asked."""
+        """All tactics, whatever the arguments."""
         return Advice(list(self._proposals), value(state), exhausted=True)
 
 
 def read_tactics(file: Path) -> list[str]:
-    """The tactics of a file: one a line, blank lines and lines that begin with # left out. Raises BadPolicy."""
+    """The tactics of a file, one a line. Blank lines and lines that begin with # are skipped. Raises BadPolicy."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,7 +1,7 @@
-"""What every search over the AND-OR tree shares: requests in flight, lost outcomes, proofs, and proofs refused.
+"""The base class of all searches over the AND-OR tree: expansions in flight, lost outcomes, proofs, refused proofs.
 
-A search is pure and synchronous. It differs from another one in two things: which state it expands next (`_choose`)
-and what it learns from an expansion (`_learn`).
+A search is pure and synchronous. A subclass adds two things: which state to expand next (`_choose`), and how to update
+its statistics after an expansion (`_learn`).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from node.prover.refusals import Refusals
 from node.prover.statistics import enter, leave
 from node.prover.tree import StateNode, Tree, Walk, bury
 
-NOTHING: frozenset[str] = frozenset()
+NO_TACTICS: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class SearchStatistics:
-    """What a search has done so far."""
+    """Counts of one search so far."""
 
     simulations: int = 0
-    """Expansions fed and counted."""
+    """Expansions that were fed. Repeated ones (`losses`) do not count."""
     tactics_tried: int = 0
     tactics_failed: int = 0
     tactics_useless: int = 0
@@ -36,16 +36,16 @@ class SearchStatistics:
     losses: int = 0
     """Expansions repeated because infrastructure lost an outcome."""
     expansions_lost: int = 0
-    """Expansions that were fed all the same: of some or all of their tactics nothing is known."""
+    """Expansions that were fed although the outcomes of some or all of their tactics were lost."""
     solved_at_simulations: int = 0
-    """Simulations until the present proof was known, the last one included; 0: no proof is known."""
+    """Simulations until the current proof was found, including the one that found it; 0: no proof is known."""
     solved_at_tactics: int = 0
-    """Tactics tried until then: of the last expansion those up to the one that completed the proof."""
+    """Tactics tried until then. In the last expansion, tactics after the one that completed the proof do not count."""
     proofs_rejected: int = 0
 
 
 class TreeSearch(ABC):
-    """The search for one proof."""
+    """A search for one proof."""
 
     def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
         self.parameters = parameters or SearchParameters()
@@ -61,41 +61,41 @@ class TreeSearch(ABC):
 
     @abstractmethod
     def _choose(self) -> Walk | None:
-        """The way to the state to expand next; None when every way leads to an expansion in flight."""
+        """The walk to the state to expand next. None if all walks lead to expansions in flight."""
 
     @abstractmethod
     def _learn(self, walk: Walk, proposals: Sequence[Proposal], value: float) -> None:
-        """Take in that the walk's leaf was expanded. `value`: V of the leaf, as `formulas.leaf_value` gives it."""
+        """Update the statistics after the walk's leaf was expanded. `value`: V of the leaf (`formulas.leaf_value`)."""
 
     @property
     def solved(self) -> bool:
-        """A proof is known."""
+        """True when a proof is known."""
         return self.tree.root.steps is not None
 
     @property
     def exhausted(self) -> bool:
-        """No tactic of the policy is left to try anywhere."""
+        """True when the policy has no untried tactic at any state, so no proof can be found."""
         return self.tree.root.dead
 
     @property
     def finished(self) -> bool:
-        """More simulations are of no use."""
+        """True when the search is solved or exhausted: more simulations change nothing."""
         return self.solved or self.exhausted
 
     @property
     def in_flight(self) -> int:
-        """Simulations selected and neither fed nor abandoned."""
+        """Number of simulations that were selected and not yet fed or abandoned."""
         return len(self._walks)
 
     def select(self) -> ExpandRequest | None:
-        """Begin a simulation; None when finished, or when every way leads to an expansion in flight."""
+        """Start a simulation. None if the search is finished, or if all walks lead to expansions in flight."""
         walk = None if self.finished else self._choose()
         if walk is None:
             return None
         enter(walk)
         leaf = walk.leaf
         self._walks[leaf.index] = walk
-        tried = frozenset(leaf.tried) if leaf.tried else NOTHING
+        tried = frozenset(leaf.tried) if leaf.tried else NO_TACTICS
         return ExpandRequest(leaf.index, leaf.state, leaf.path, leaf.expansions, tried)
 
     def feed(
@@ -107,21 +107,22 @@ class TreeSearch(ABC):
         *,
         exhausted: bool = False,
     ) -> bool:
-        """Finish a simulation with its expansion. False: outcomes were lost, so the expansion is to be repeated.
+        """Finish a simulation: expand its leaf and back the value up. False: outcomes were lost, select it again.
 
-        `outcomes` holds one outcome for every proposed tactic that was not in the request's `tried`; `value` is V of
-        the state; `exhausted` says that the policy has no further tactic for it. Raises KeyError when no such
-        expansion is in flight, or when an outcome is missing.
+        `outcomes` has one outcome for every proposed tactic that was not in the request's `tried`. `value` is V of
+        the state. `exhausted`: the policy has no further tactic for the state. Raises KeyError if no expansion of this
+        node is in flight, or if an outcome is missing.
         """
         leaf = self._walks[node_id].leaf
-        new = [outcomes[p.tactic] for p in proposals if p.tactic not in leaf.tried]  # before anything is changed
+        # A missing outcome raises KeyError here, while the tree is still unchanged.
+        new = [outcomes[p.tactic] for p in proposals if p.tactic not in leaf.tried]
         lost = sum([outcome.kind is LOST for outcome in new])
         if lost and leaf.losses < self.parameters.max_losses:
             leaf.losses += 1
             self.statistics.losses += 1
             self.abandon(node_id)
             return False
-        all_lost = 0 < lost == len(new)
+        all_lost = 0 < lost == len(new)  # repeated max_losses times: treat the state as exhausted
         growth = expand(self.tree, leaf, proposals, outcomes)
         walk = self._walks.pop(node_id)
         leave(walk)
@@ -131,11 +132,11 @@ class TreeSearch(ABC):
         self._count(growth, lost > 0)
         return True
 
-    def _parted(self, former: StateNode, node: StateNode) -> None:  # noqa: B027 (what is walked from the root finds it)
-        """A merge was undone: one of the ways that led to `former` leads to `node` now."""
+    def _parted(self, former: StateNode, node: StateNode) -> None:  # noqa: B027 (searches from the root need no hook)
+        """A merge was undone: one of the actions that led to `former` leads to `node` instead."""
 
     def abandon(self, node_id: int) -> None:
-        """Take a simulation out of flight as if it had never been selected."""
+        """Cancel a simulation in flight. The tree is as before its selection."""
         leave(self._walks.pop(node_id))
 
     def _count(self, growth: Growth, lost: bool) -> None:
@@ -154,10 +155,10 @@ class TreeSearch(ABC):
         return proofs.extract(self.tree.root)
 
     def reject(self, proof: ProofTree) -> None:
-        """Final verification refused this proof: it is never returned again, and the search goes on.
+        """Drop a proof that final verification refused, so that it is never returned again. The search goes on.
 
-        Another proof may be known already: then the search is still solved. What is lost with the refused proof is
-        said in `refusals`. Raises ValueError when this search has not found that proof.
+        The search stays solved if it knows another proof. `node.prover.refusals` describes which tactics are forbidden
+        with the refused proof. Raises ValueError if this search has not found that proof.
         """
         for former, node in self._refusals.reject(self.tree, proof):
             self._parted(former, node)

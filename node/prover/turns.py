@@ -1,13 +1,13 @@
-"""Several searches for one proof that take turns, each with a policy of its own: a network's, and a list's.
+"""Several searches for one proof that take turns, each with a separate policy and tree, such as a network and a list.
 
-A mixture tries all that its parts propose on every state. A list has dozens of tactics for a state, so within equal
-Lean attempts a mixture expands few states, and those that its network leads to are hardly deeper than the list's. Here
-each policy has a tree, with its own values and priors, and the next expansion is that of the search that has sent the
-fewest tactics to Lean. So each has about an equal part of the budget, whatever the budget is, and what one is blind to
-the other may see. (Portfolios of algorithms: Huberman, Lukose and Hogg, Science 1997.)
+A mixture tries the tactics of all its parts at every state. A list has dozens of tactics for a state, so with equal
+Lean attempts a mixture expands few states, and its network hardly leads deeper than the list. Here each policy has its
+own tree, values and priors. The next expansion belongs to the search that has sent the fewest tactics to Lean. So each
+search gets about an equal share of any budget, and one may find proofs that the other misses. (Portfolios of
+algorithms: Huberman, Lukose and Hogg, Science 1997.)
 
-What Lean said of a tactic on a state is known to all of them: it is not asked again, and a tactic that closes a state
-in one search closes it in the others.
+The searches share Lean's outcomes: a tactic is not tried twice on a state, and a tactic that closes a state in one
+search closes it in the others.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from node.prover.expansion import GOALS, LOST, PROVED, ExpandRequest
 from node.prover.policy import Policy
 from node.prover.prior import Proposal
 from node.prover.tree import StateNode, Tree
-from node.prover.tree_search import NOTHING, SearchStatistics, TreeSearch
+from node.prover.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
 
 HEAD_START = 32
-"""What a list sends to Lean for one state. A network that is named first has expanded several states by then, and with
-the smallest budgets it is better alone."""
+"""Tactics that the first search sends to Lean before the others start; about what a list sends for one state. A network
+that is named first has expanded several states by then. With the smallest budgets it is better alone."""
 
 
 @dataclass(frozen=True)
 class Player:
-    """One policy of several that take turns."""
+    """One of several policies that take turns."""
 
     policy: Policy
     has_values: bool = False
@@ -40,53 +40,53 @@ class Player:
 
 @dataclass(frozen=True)
 class ByTurns:
-    """Policies that search by turns. None of them sees what another one proposes."""
+    """Policies that search in turn, each in a separate tree. None sees the proposals of another."""
 
     players: tuple[Player, ...]
 
 
 def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Policy | ByTurns:
-    """The policy with something around it; of policies that take turns, around each."""
+    """The policy after `wrap`; if several policies take turns, each of them after `wrap`."""
     if isinstance(policy, ByTurns):
         return ByTurns(tuple(Player(wrap(each.policy), each.has_values) for each in policy.players))
     return wrap(policy)
 
 
 class TurnSearch:
-    """Searches that take turns, with the interface of one (`node.prover.methods.ProofSearch`).
+    """Searches that take turns, with the interface of a single one (`node.prover.methods.ProofSearch`).
 
-    A state's number in a request tells its search, too: `at` takes it apart.
+    The node id in a request encodes both the search and the state. `at` decodes it.
     """
 
     def __init__(self, searches: Sequence[TreeSearch], head_start: int = HEAD_START) -> None:
-        """`head_start`: tactics that the first one sends before it is another one's turn."""
+        """`head_start`: tactics that the first search sends to Lean before the others start."""
         self.searches = tuple(searches)
         self.statistics = SearchStatistics()
         self._known: dict[str, dict[str, Outcome]] = {}
-        """What Lean said of tactics, by the text of the state."""
+        """Lean's outcomes of tactics, by the text of the state."""
         self._shared = [SharedOutcomes() for _ in self.searches]
         self._spent = [0] + [head_start] * (len(self.searches) - 1)
-        """What each has sent to Lean, and what the first one is to be ahead. An expansion that sends nothing counts as
-        one tactic: a policy that repeats itself must not have all the turns."""
+        """Tactics that each search has sent to Lean, plus the head start for all but the first. An expansion without
+        new tactics counts as one, so that a policy that repeats itself does not take all turns."""
 
     @property
     def tree(self) -> Tree:
-        """That of the search with a proof, or else of the first one."""
+        """The tree of the search with a proof, or else of the first search."""
         return (self._solved or self.searches[0]).tree
 
     @property
     def nodes(self) -> int:
-        """States of all trees."""
+        """Number of states in all trees."""
         return sum(len(search.tree.nodes) for search in self.searches)
 
     @property
     def solved(self) -> bool:
-        """One of them knows a proof."""
+        """True when one of the searches knows a proof."""
         return self._solved is not None
 
     @property
     def exhausted(self) -> bool:
-        """None of them has a tactic left to try."""
+        """True when all searches are exhausted."""
         return all(search.exhausted for search in self.searches)
 
     @property
@@ -102,13 +102,13 @@ class TurnSearch:
         return next((search for search in self.searches if search.solved), None)
 
     def at(self, node_id: int) -> tuple[TreeSearch, int]:
-        """The search that a request belongs to, and the number of the state there."""
+        """The search of a request's node id, and the index of the state in its tree."""
         index, turn = divmod(node_id, len(self.searches))
         return self.searches[turn], index
 
     def select(self) -> ExpandRequest | None:
-        """Begin a simulation of the search that has sent the fewest tactics to Lean. While it waits for what it has in
-        flight, nothing is begun: else the others, who have more in flight, would get more than their part."""
+        """Start a simulation of the search that has sent the fewest tactics to Lean. None while that search waits for
+        its expansions in flight: otherwise searches with more in flight would get more than their share."""
         if self.solved:
             return None
         for turn in sorted(range(len(self.searches)), key=self._spent.__getitem__):
@@ -117,7 +117,7 @@ class TurnSearch:
             if request is None and search.in_flight:
                 return None
             if request is not None:
-                known = frozenset(self._known.get(request.state, NOTHING))
+                known = frozenset(self._known.get(request.state, NO_TACTICS))
                 return msgspec.structs.replace(
                     request,
                     node_id=request.node_id * len(self.searches) + turn,
@@ -135,7 +135,7 @@ class TurnSearch:
         *,
         exhausted: bool = False,
     ) -> bool:
-        """As a search's. What is known from other searches is added, tactics that close the state among it."""
+        """Like `TreeSearch.feed`, with the outcomes that other searches know for this state."""
         search, index = self.at(node_id)
         leaf = search.tree.nodes[index]
         known = self._known.setdefault(leaf.state, {})
@@ -166,14 +166,14 @@ class TurnSearch:
         return (self._solved or self.searches[0]).proof()
 
     def reject(self, proof: ProofTree) -> None:
-        """Raises ValueError when no search has found this proof."""
+        """Drop a refused proof. Raises ValueError if no search has found it."""
         (self._solved or self.searches[0]).reject(proof)
         self._add_up()
         self.statistics.solved_at_simulations = self.statistics.simulations if self.solved else 0
         self.statistics.solved_at_tactics = self.statistics.tactics_tried if self.solved else 0
 
     def _add_up(self) -> None:
-        """All searches together; what was known from another one was not tried again."""
+        """Sum the statistics of all searches. Outcomes shared from another search count once."""
         for each in fields(SearchStatistics):
             if each.name not in ("solved_at_simulations", "solved_at_tactics"):
                 total = sum(getattr(search.statistics, each.name) for search in self.searches)
@@ -185,14 +185,14 @@ class TurnSearch:
 
 @dataclass(slots=True)
 class SharedOutcomes:
-    """Tactics of a search whose outcomes were known from another one."""
+    """Counts of a search's tactics whose outcomes came from another search."""
 
     tried: int = 0
     failed: int = 0
     useless: int = 0
 
     def count(self, leaf: StateNode, tactics: Sequence[str], known: Mapping[str, Outcome]) -> None:
-        """What an expansion had of them."""
+        """Count the shared outcomes of one expansion."""
         for tactic in tactics:
             ran = known[tactic].kind in (GOALS, PROVED)
             self.tried += 1
@@ -201,7 +201,7 @@ class SharedOutcomes:
 
 
 def _closing(leaf: StateNode, proposals: Sequence[Proposal], known: Mapping[str, Outcome]) -> list[Proposal]:
-    """A tactic that is known to close the state, unless the search proposes or has tried one that does."""
+    """A tactic that closes the state in another search, unless this search proposes or has tried one that does."""
     closing = [tactic for tactic, outcome in known.items() if outcome.kind is PROVED and tactic not in leaf.tried]
     if not closing or any(proposal.tactic in closing for proposal in proposals):
         return []
@@ -209,4 +209,4 @@ def _closing(leaf: StateNode, proposals: Sequence[Proposal], known: Mapping[str,
 
 
 SHARED = "another search"
-"""What results call the source of a tactic that is known to close a state."""
+"""The source in results of a tactic that closes a state in another search."""

@@ -1,4 +1,4 @@
-"""Final verification of the proofs that a search finds, by the mesh's lean-proxies."""
+"""Final verification of proofs by the mesh's lean-proxies."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ class MeshVerification:
     """`node.prover.agent.Verify` for one theorem, over the bus."""
 
     def __init__(self, bus: Bus, theorem: Theorem, *, timeout: float, patience: float) -> None:
-        """`timeout`: seconds after which a request is sent again; `patience`: seconds for each verdict, time without a
-        broker not counted."""
+        """`timeout`: seconds before a request is sent again. `patience`: seconds to wait for each verdict, without
+        broker outages."""
         self._bus = bus
         self._theorem = theorem.renamed()
         self._timeout = timeout
         self._patience = patience
 
     async def __call__(self, proof: ProofTree) -> str:
-        """Why a proof is refused, empty if it is accepted. What cannot be written down or sent is refused, too.
+        """The reason why a proof is refused; empty if it is accepted. A proof that cannot be written as a script or
+        sent is refused, too.
 
-        Raises BusError: there is no verdict.
+        Raises BusError if there is no verdict.
         """
         try:
             script = proof_script(proof)
@@ -39,9 +40,9 @@ class MeshVerification:
         return "" if reply.accepted else reply.reason or "no reason was given"
 
     async def verdict(self, script: str) -> LeanVerifyReply:
-        """Lean's word on a script. One that cannot be sent is refused, and so is a statement that Lean does not take.
+        """Lean's verdict on a script. A script that is too large to send, or a bad statement, is refused.
 
-        Raises BusError: there is no verdict.
+        Raises BusError if there is no verdict.
         """
         request = LeanVerifyRequest(theorem=self._theorem, script=script)
         try:

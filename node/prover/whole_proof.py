@@ -1,16 +1,16 @@
-"""Plays one attempt without a search: whole proofs are sampled, and Lean tries each (`Method.WHOLE_PROOF`).
+"""Plays one attempt by whole-proof generation: samples whole proofs, and Lean tries each (`Method.WHOLE_PROOF`).
 
-    source --drafts--> our rules, duplicates out --scripts--> Lean's workers --> final verification
-      ^                                                          |
-      +---------------- corrections: draft and errors -----------+
+    source --drafts--> text rules, duplicates removed --scripts--> Lean workers --> final verification
+      ^                                                                 |
+      +-------------------- corrections: draft and errors -------------+
 
-Proofs are sampled in batches. While Lean tries one batch the source writes the next one, but everything is counted in
-the order in which it was asked for: an attempt depends on its seed and on the answers, not on how fast they come.
+Proofs are sampled in batches. While Lean tries one batch, the source writes the next one. Everything is counted in the
+order of requests, so an attempt is determined by its seed and the contents of the replies, not by their timing.
 
-A worker takes a proof as one tactic on the theorem's first state, many in one document: 8 proofs in 20 ms, where a
-verification takes a second. What a worker does not finish within its limits, which are those of a tactic, may still be
-a proof: verification decides, when no other proof of its batch is one. So a proof that hangs costs a verification's
-time limit, and it counts as time of the attempt.
+A worker runs a proof as one tactic on the theorem's root state, many in one document: 8 proofs in 20 ms, while a
+verification takes a second. A proof that a worker does not finish within the limits of a tactic may still be correct.
+If no other proof of its batch is accepted, verification decides. So a proof that hangs costs the time limit of a
+verification, which counts as time of the attempt.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from node.prover.environment import Environment
 from node.prover.tree_search import SearchStatistics
 
 AT_ONCE = 8
-"""Proofs in one request to Lean: few enough that one that ends the whole document spoils little, and that the parts of
-a batch reach several workers."""
+"""Proofs in one request to Lean. The number is small, so that a proof that crashes the document affects few others, and
+the parts of a batch reach several workers."""
 
 MOST_LOSSES = 3
-"""How often a proof whose outcome infrastructure lost is tried again."""
+"""How often a proof with a lost outcome is tried again."""
 
 _UNFINISHED = frozenset({OutcomeKind.TIMEOUT, OutcomeKind.MEMORY, OutcomeKind.CRASHED})
-"""Outcomes that say more about a worker's limits than about a proof."""
+"""Outcomes that come from a worker's limits and do not refute a proof."""
 
-_TOO_LONG = Outcome(OutcomeKind.TIMEOUT, message="longer than what a worker takes")
+_TOO_LONG = Outcome(OutcomeKind.TIMEOUT, message="longer than the limit of a worker")
 
 
 @dataclass(slots=True)
 class Sample:
-    """A sampled proof on its way."""
+    """A sampled proof and its state in the attempt."""
 
     draft: Draft
     before: tuple[Failed, ...]
     """The drafts that it corrects."""
     number: int
-    """Its place among the attempt's samples, from 1 on."""
+    """Its place among the attempt's samples, from 1."""
     script: str = ""
-    """For Lean, which sees each script once; empty: there is none."""
+    """The script for Lean, which tries each script once; empty if there is none."""
     errors: str = ""
-    """Why it is no proof; empty: nothing is known, or nothing that its author could correct."""
+    """Why it is not a proof; empty if there is no error that the source could correct."""
     line: int | None = None
-    """The script's line that the errors are about."""
+    """The script's line with the errors."""
 
 
 class WholeProofAgent(AttemptAgent):
@@ -73,8 +73,8 @@ class WholeProofAgent(AttemptAgent):
         on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
         verify: Verify | None = None,
     ) -> None:
-        """`verify` is asked about every proof that is found, and about those that workers did not finish; without it
-        these count as failed."""
+        """`verify` checks every proof that is found, and proofs that workers did not finish. Without it, unfinished
+        proofs count as failed."""
         super().__init__(
             attempt,
             environment,
@@ -85,13 +85,13 @@ class WholeProofAgent(AttemptAgent):
         )
         self.statistics = SearchStatistics()
         self.beginnings: dict[str, None] = {}
-        """What may be right of proofs that failed: all tactics above the first error, each text once."""
+        """The distinct beginnings of failed proofs: all tactics above the first error."""
         self._requests = DraftRequests(attempt, source, self.account)
         self._ahead: asyncio.Task[Sequence[Draft]] | None = None
-        """The next batch."""
+        """The next batch, which is sampled while Lean tries the current one."""
         self._seen: set[str] = set()
         self._last_new = 0
-        """Number of the last sample that was new to Lean."""
+        """Number of the last sample with a new script."""
         self._found: ProofTree | None = None
         self._state = ""
 
@@ -124,31 +124,31 @@ class WholeProofAgent(AttemptAgent):
         return self._budget.describe(ended)
 
     def _tally(self) -> list[str]:
-        """Where the proofs have gone, in words."""
+        """The numbers of unused proofs, duplicates, corrections and refusals, as text."""
         account = self.account
         counts = {
             "proofs without use (no proof in them, or one that the rules forbid)": account.without_proof,
             "duplicates": account.duplicates,
             "corrections": account.corrections,
         }
-        words = [f"{words}: {count}" for words, count in counts.items() if count]
-        return [*words, self._refusals(self.statistics)]
+        parts = [f"{label}: {count}" for label, count in counts.items() if count]
+        return [*parts, self._refusals(self.statistics)]
 
     async def _batches(self) -> Ended | None:
-        """Batches up to the budget, each with its corrections. None: a proof is found and accepted.
+        """Try batches within the budget, each with its corrections. Returns None if a proof was found and accepted.
 
         Raises TimeIsUp, BusError, ProofsUnavailable.
         """
         while (ended := self._budget.ended(self.simulations)) is None:
             if self._idle():
                 return Ended.EXHAUSTED
-            wanted = self._budget.simulations_left(self.simulations, self.attempt.samples)
-            asking = self._ahead or self._ask(wanted)
+            requested = self._budget.simulations_left(self.simulations, self.attempt.samples)
+            asking = self._ahead or self._ask(requested)
             self._ahead = None
-            drafts = (await self._sampled(asking))[:wanted]
-            # A correction takes a simulation, too: how many first proofs may follow is not known beforehand.
-            if not self.attempt.correct and len(drafts) == wanted:
-                self._look_ahead(self.simulations + wanted)
+            drafts = (await self._sampled(asking))[:requested]
+            # With corrections, which count as simulations, the size of the next batch is not known yet.
+            if not self.attempt.correct and len(drafts) == requested:
+                self._look_ahead(self.simulations + requested)
             failed = await self._try([(draft, ()) for draft in drafts])
             for round in range(1, self.attempt.correct + 1):
                 if failed is None or self._budget.ended(self.simulations) is not None:
@@ -156,23 +156,24 @@ class WholeProofAgent(AttemptAgent):
                 failed = await self._try(await self._corrections(failed, round))
             if failed is None:
                 return None
-            if len(drafts) < wanted:
+            if len(drafts) < requested:
                 return self._budget.ended(self.simulations) or Ended.EXHAUSTED
         return ended
 
     def _idle(self) -> bool:
-        """Whether only duplicates have come for so long that a budget without a limit on samples would not end."""
+        """True after many samples without a new script, if the budget does not limit samples. The attempt might never
+        end otherwise."""
         return not self.attempt.simulations and self.simulations - self._last_new >= IDLE_SIMULATIONS
 
     # --- asking the source ------------------------------------------------------------------------------------------
 
     def _ask(self, count: int) -> asyncio.Task[Sequence[Draft]]:
-        """Begin to sample first proofs."""
+        """Start to sample first proofs."""
         return asyncio.create_task(self._requests.first(count))
 
-    def _look_ahead(self, done: int) -> None:
-        """Begin with the batch behind so many simulations, unless the budget will be used up."""
-        if count := self._budget.simulations_left(done, self.attempt.samples):
+    def _look_ahead(self, simulations: int) -> None:
+        """Start to sample the batch that follows after this number of simulations, if the budget allows one."""
+        if count := self._budget.simulations_left(simulations, self.attempt.samples):
             self._ahead = self._ask(count)
 
     async def _sampled(self, asking: asyncio.Task[Sequence[Draft]]) -> Sequence[Draft]:
@@ -185,7 +186,7 @@ class WholeProofAgent(AttemptAgent):
                 await asyncio.gather(asking, return_exceptions=True)
 
     async def _corrections(self, failed: Sequence[Sample], round: int) -> list[tuple[Draft, tuple[Failed, ...]]]:
-        """New versions of failed drafts, as many as the budget allows. A source that corrects nothing gives none.
+        """New versions of failed drafts, as many as the budget allows. Empty if the source cannot correct proofs.
 
         Raises TimeIsUp, BusError, ProofsUnavailable.
         """
@@ -197,7 +198,7 @@ class WholeProofAgent(AttemptAgent):
         return await self._budget.in_time(self._requests.corrections(refuted, round))
 
     async def _drop_ahead(self) -> None:
-        """What was sampled ahead is not waited for."""
+        """Cancel the next batch."""
         if self._ahead is not None:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)
@@ -205,7 +206,7 @@ class WholeProofAgent(AttemptAgent):
     # --- trying what it gave ----------------------------------------------------------------------------------------
 
     async def _try(self, given: Sequence[tuple[Draft, tuple[Failed, ...]]]) -> list[Sample] | None:
-        """The samples that failed and that their author may correct; None: one of them is a proof, and accepted.
+        """Try drafts. Returns the failed samples that their source may correct, or None if a proof was accepted.
 
         Raises TimeIsUp, BusError.
         """
@@ -224,7 +225,7 @@ class WholeProofAgent(AttemptAgent):
         return [sample for sample in samples if sample.errors]
 
     def _new(self, samples: Sequence[Sample]) -> list[Sample]:
-        """The samples that hold a proof which Lean has not seen. All are counted."""
+        """The samples with a script that Lean has not tried. Counts all samples."""
         new, account = [], self.account
         for sample in samples:
             script = script_of(sample.draft)
@@ -245,7 +246,7 @@ class WholeProofAgent(AttemptAgent):
         return new
 
     async def _run(self, scripts: Sequence[str]) -> dict[str, Outcome]:
-        """What Lean's workers say of each; what is lost is tried again."""
+        """Lean's outcome for each script. Scripts with lost outcomes are tried again."""
         outcomes = {each: _TOO_LONG for each in scripts if len(each.encode()) > MAX_TACTIC_BYTES}
         todo = [script for script in scripts if script not in outcomes]
         for _ in range(1 + MOST_LOSSES):
@@ -260,8 +261,8 @@ class WholeProofAgent(AttemptAgent):
         return outcomes
 
     async def _first_accepted(self, new: Sequence[Sample], outcomes: dict[str, Outcome]) -> Sample | None:
-        """The first sample that is a proof for Lean's workers and for verification; else the first that workers did
-        not finish and verification accepts. Raises TimeIsUp, BusError."""
+        """The first sample that Lean's workers and verification accept, or else the first unfinished one that
+        verification accepts. Raises TimeIsUp, BusError."""
         for position, sample in enumerate(new, 1):
             outcome = outcomes[sample.script]
             if outcome.kind is OutcomeKind.PROVED:
@@ -288,17 +289,17 @@ class WholeProofAgent(AttemptAgent):
             self.beginnings[text] = None
 
     def _note_solved(self, sample: Sample, position: int) -> None:
-        """A proof is known; `position`: its place among what Lean tries now, from 1 on."""
+        """Record the cost until this proof. `position`: its place in the batch that was sent to Lean, from 1."""
         self.statistics.solved_at_simulations = sample.number
         self.statistics.solved_at_tactics = self.statistics.tactics_tried + position
         self.account.solved_at_seconds = self._budget.seconds
 
     def _tree(self, sample: Sample) -> ProofTree:
-        """The proof as a search would have it: one tactic on the first state."""
+        """The proof as a tree: one tactic on the root state."""
         return ProofTree(sample.script, state=self._state)
 
     async def _accepted_in_time(self, sample: Sample, verify: Verify) -> bool:
-        """Does verification accept what workers did not finish? That is trying it: the time counts.
+        """Whether verification accepts a proof that workers did not finish. The attempt's clock is not paused.
 
         Raises TimeIsUp, BusError.
         """
@@ -306,7 +307,7 @@ class WholeProofAgent(AttemptAgent):
         return not sample.errors
 
     def _count(self, new: Sequence[Sample], outcomes: dict[str, Outcome]) -> None:
-        """Take what Lean has said into the statistics."""
+        """Add the outcomes to the statistics."""
         statistics = self.statistics
         self.account.expansions += 1
         lost = sum(not outcomes[sample.script].is_tactic_outcome for sample in new)
@@ -317,7 +318,7 @@ class WholeProofAgent(AttemptAgent):
 
 
 def words(outcome: Outcome) -> str:
-    """Why a proof that Lean has run is none, for its author."""
+    """Lean's error for a failed proof, in the form for corrections."""
     if outcome.kind is OutcomeKind.GOALS:
         return "unsolved goals\n" + "\n\n".join(branch.state for branch in outcome.branches)
     return outcome.message or f"Lean did not finish it: {outcome.kind}"

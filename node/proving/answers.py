@@ -1,4 +1,4 @@
-"""Finds, verifies and writes down the proof of a target, or a disproof of it."""
+"""Searches for a proof or a disproof of a target, verifies it, and writes it as Lean text."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ PROVED, DISPROVED, FAILED, BAD_STATEMENT, ERROR = "proved", "disproved", "failed
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a target."""
+    """The result for a target."""
 
     name: str
     outcome: str
-    """`proved`, `disproved`, `failed`, `bad-statement`, or `error`: the machinery failed."""
+    """`proved`, `disproved`, `failed`, `bad-statement`, or `error` for a failure of infrastructure."""
     proof: str = ""
-    """The tactic block, indented, to stand behind `:= by`."""
+    """The indented block of tactics that follows `:= by`."""
     lean: str = ""
-    """The theorem (or the file's command) with its proof; of a disproof, its negation."""
+    """The theorem (or the file's command) with its proof; for a disproof, the negation."""
     replacement: str = ""
-    """What to put in place of the `sorry`, where the target is one."""
+    """The text that replaces the `sorry`, if the target is one."""
     reason: str = ""
     by: str = ""
-    """What found it."""
+    """The source of the proof."""
     axioms: tuple[str, ...] = ()
     simulations: int = 0
     seconds: float = 0.0
-    """Search and verification."""
+    """Time of search and verification."""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """What a search for the statement, or for its negation, came to."""
+    """The result of a search for the statement or for its negation."""
 
     theorem: Theorem
     found: Found
@@ -56,7 +56,7 @@ class _Side:
 
 
 async def answer(prover: TheoremProver, target: Target, budget: Budget, *, disprove: bool = False) -> Answer:
-    """Look for a proof, and with `disprove` for one of the negation beside it; the first that Lean accepts counts."""
+    """Search for a proof; with `disprove` concurrently for a proof of the negation. The first accepted proof counts."""
     began = time.monotonic()
     try:
         if disprove and target.negations:
@@ -71,7 +71,7 @@ async def answer(prover: TheoremProver, target: Target, budget: Budget, *, dispr
 
 
 async def _side(prover: TheoremProver, readings: Sequence[Theorem], budget: Budget) -> _Side:
-    """The first reading that Lean can elaborate, searched and verified. Raises ProvingFailed."""
+    """Search and verify the first reading that Lean can elaborate. Raises ProvingFailed."""
     refused: _Side | None = None
     for theorem in readings:
         found = await prover.find(theorem, budget)
@@ -85,23 +85,23 @@ async def _side(prover: TheoremProver, readings: Sequence[Theorem], budget: Budg
 
 
 async def _either(statement: Coroutine[Any, Any, _Side], negation: Coroutine[Any, Any, _Side]) -> tuple[_Side, bool]:
-    """The side that is proved first, and whether it is the negation; the statement's if none is.
+    """The side that is proved first, and whether it is the negation. The statement's side if neither is proved.
 
     Raises ProvingFailed.
     """
-    mine, other = asyncio.create_task(statement), asyncio.create_task(negation)
+    proving, disproving = asyncio.create_task(statement), asyncio.create_task(negation)
     try:
-        async for task in as_they_end(mine, other):
+        async for task in as_they_end(proving, disproving):
             side = task.result()
             if side.proved:
-                return side, task is other
-            if task is mine and side.found.outcome is AttemptOutcome.BAD_STATEMENT:
+                return side, task is disproving
+            if task is proving and side.found.outcome is AttemptOutcome.BAD_STATEMENT:
                 return side, False
-        return mine.result(), False
+        return proving.result(), False
     finally:
-        mine.cancel()
-        other.cancel()
-        await asyncio.gather(mine, other, return_exceptions=True)
+        proving.cancel()
+        disproving.cancel()
+        await asyncio.gather(proving, disproving, return_exceptions=True)
 
 
 def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Answer:
@@ -134,7 +134,7 @@ def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Ans
 
 
 def replacement(place: Place, script: Sequence[str]) -> str:
-    """What stands in the gap in place of the `sorry`."""
+    """The text that replaces the `sorry` of a gap."""
     command = filled(place, script)
     before = place.before if command.startswith(place.before) else place.before.rstrip(" ")
     return command[len(before) : len(command) - len(place.after)]

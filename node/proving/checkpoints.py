@@ -1,4 +1,4 @@
-"""Networks of people who prove: where they are, in the words of policies. Without torch."""
+"""Finds the checkpoint that a policy names, without importing torch. Turns errors into BadPolicy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from node.prover.policy_names import BadPolicy
 __all__ = ["DEMO_RUN", "BadPolicy", "of_the_demo", "weights_at"]
 
 DEMO_RUN = Path("runs/demo")
-"""Where a model is looked for when none is named."""
+"""The run whose checkpoint is used if no policy is named."""
 
 
 def weights_at(path: Path, note: Callable[[str], None]) -> Path:
-    """The weights file or checkpoint folder that a path means. `note` hears of damaged ones that are passed over.
+    """The weights file or checkpoint folder for a path. `note` is called for damaged checkpoints, which are skipped.
 
     Raises BadPolicy.
     """
@@ -27,7 +27,7 @@ def weights_at(path: Path, note: Callable[[str], None]) -> Path:
 
 
 def of_the_demo(note: Callable[[str], None]) -> Path | None:
-    """The newest whole checkpoint of the demo's run, None if there is none: with a note if there are damaged ones."""
+    """The newest intact checkpoint of the demo's run, or None. `note` is called for damaged ones."""
     try:
         return weights_path.newest(DEMO_RUN / "checkpoints", note)
     except CheckpointError as error:

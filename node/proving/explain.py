@@ -1,4 +1,4 @@
-"""Keeps the searches for a theorem, to be looked at: states, tactics, priors, visits, values, Lean's messages."""
+"""Records a theorem's searches for `prove --explain`: states, tactics, priors, visits, values, Lean's messages."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from node.prover.tree import Action, StateNode
 from node.proving.answers import Answer
 
 USELESS = "useless"
-"""Kind of a tactic that ran, and led back to a state above or changed nothing."""
+"""Kind of a tactic that ran, but changed nothing or led back to an ancestor."""
 
 SAME = "same"
-"""Kind of a tactic that ran, and led to what another tactic led to."""
+"""Kind of a tactic that ran, and led to the same states as another tactic."""
 
 
 class BadExplanation(ValueError):
-    """A file that holds no search; the text says why."""
+    """A file without a recorded search. The message has the reason."""
 
 
 class TakenTactic(msgspec.Struct, frozen=True):
-    """A tactic that the search may follow."""
+    """A legal tactic of a state."""
 
     tactic: str
     prior: float
-    """Its share of the state's tactics, by the policy."""
+    """Its normalised prior."""
     visits: int
     value: float | None
-    """Mean of minus the tactics to the end, this one included; None: never taken."""
+    """Mean value: minus the remaining tactics, this one included. None: never visited."""
     children: tuple[int, ...]
-    """The states that it leaves to be proved; none: it closes the state."""
+    """The states that it leaves to be proved; empty: it closes the state."""
     steps: int | None = None
-    """Tactics on the longest branch of the shortest proof through it, if one is known."""
+    """Length of the longest branch of the shortest known proof through it."""
     dead: bool = False
-    """A state that it leaves is known to be without a proof."""
+    """True if one of its states cannot be proved with the policy's tactics."""
 
 
 class FailedTactic(msgspec.Struct, frozen=True):
-    """A tactic that the search does not follow."""
+    """A tactic that failed, or that the search ignores."""
 
     tactic: str
     kind: str
     """An outcome's kind, `useless`, or `same`."""
     message: str
-    """Lean's, whole."""
+    """Lean's whole message."""
 
 
 class ExplainedState(msgspec.Struct, frozen=True):
@@ -62,24 +62,24 @@ class ExplainedState(msgspec.Struct, frozen=True):
     depth: int
     visits: int
     value: float
-    """Mean of minus the tactics to the end; exact once a proof is known."""
+    """Mean value: minus the remaining tactics. Exact once a proof is known."""
     expansions: int
     parent: int | None
     """The state from which it was first reached."""
     tactic: str = ""
-    """The tactic that led here from there."""
+    """The tactic that led from the parent to this state."""
     steps: int | None = None
-    """Tactics on the longest branch of its shortest proof, if one is known."""
+    """Length of the longest branch of its shortest known proof."""
     dead: bool = False
     best: int | None = None
-    """Number of the tactic that the proof begins with."""
+    """Index of the first tactic of that proof."""
     tactics: tuple[TakenTactic, ...] = ()
-    """By falling prior."""
+    """Sorted by decreasing prior."""
     failed: tuple[FailedTactic, ...] = ()
 
 
 class ExplainedSearch(msgspec.Struct, frozen=True):
-    """One search: there may be several for a theorem, with other policies, or for its negation."""
+    """One search. A theorem may have several, with different policies, or for its negation."""
 
     theorem: str
     simulations: int
@@ -89,7 +89,7 @@ class ExplainedSearch(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """What `prove --explain` writes."""
+    """The content of the JSON file of `prove --explain`."""
 
     name: str
     outcome: str
@@ -97,7 +97,7 @@ class Explanation(msgspec.Struct, frozen=True):
     lean: str
     """The theorem with its proof, if one was found."""
     by: str
-    """What found it. Tactics that close the goal at once need no search: then there may be none below."""
+    """The source of the proof. `searches` may be empty if closing tactics proved the theorem."""
     seconds: float
     searches: tuple[ExplainedSearch, ...]
 
@@ -107,17 +107,17 @@ class _Watched:
     theorem: Theorem
     search: ProofSearch
     outcomes: dict[int, dict[str, Outcome]] = field(default_factory=dict)
-    """What Lean said of the tactics of each state."""
+    """Lean's outcomes of the tactics of each state."""
 
 
 class SearchRecorder:
-    """Looks on at searches (`SoloProver`'s `watch`), and writes what it saw."""
+    """Records searches (as `SoloProver`'s `watch`), and writes them to files."""
 
     def __init__(self) -> None:
         self._watched: list[_Watched] = []
 
     def watch(self, theorem: Theorem) -> Callable[[ProofSearch, int, Expansion], None]:
-        """What searches for a theorem are to tell of their expansions: one, or several that take turns."""
+        """The callback for the expansions of a theorem's searches: one search, or several that take turns."""
 
         def expanded(search: ProofSearch, node_id: int, expansion: Expansion) -> None:
             watched = next((each for each in self._watched if each.search is search), None)
@@ -129,12 +129,12 @@ class SearchRecorder:
         return expanded
 
     def explanation(self, answer: Answer) -> Explanation:
-        """All searches that were watched, with what came of them."""
+        """All recorded searches, with the answer."""
         searches = tuple(_explained(each, each.search) for each in self._watched)
         return Explanation(answer.name, answer.outcome, answer.reason, answer.lean, answer.by, answer.seconds, searches)
 
     def write(self, path: Path, answer: Answer) -> tuple[Path, Path]:
-        """Write PATH.json and PATH.html (in a folder: search.json and search.html); returns both. Raises OSError."""
+        """Write PATH.json and PATH.html (in a folder: search.json and search.html). Returns both. Raises OSError."""
         from node.proving.explain_page import page
 
         base = path / "search" if path.is_dir() else path.with_suffix("") if path.suffix in (".json", ".html") else path
@@ -147,7 +147,7 @@ class SearchRecorder:
 
 
 def read(path: Path) -> Explanation:
-    """What was written. Raises BadExplanation."""
+    """Read a file of `prove --explain`. Raises BadExplanation."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Explanation)
     except OSError as error:
@@ -157,8 +157,8 @@ def read(path: Path) -> Explanation:
 
 
 def best_line(search: ExplainedSearch) -> list[tuple[ExplainedState, TakenTactic]]:
-    """From the first state down the known proof, or else the tactics that were taken most; of several branches the one
-    with most visits."""
+    """The path from the root along the known proof, or else along the tactics with the most visits. At several branches
+    it follows the one with the most visits."""
     line = []
     state = search.states[0]
     seen: set[int] = set()
@@ -206,7 +206,7 @@ def _state(node: StateNode, outcomes: dict[str, Outcome]) -> ExplainedState:
 
 
 def _left(node: StateNode, tactic: str) -> bool:
-    """Whether a tactic is not one that the search may follow under this text."""
+    """True if a tactic is not in the state's list of legal tactics under this text."""
     action = node.tried.get(tactic)
     return action is None or action.tactic != tactic
 

@@ -1,4 +1,4 @@
-"""A search as one HTML page: nothing is fetched, nothing runs in it, every text is escaped."""
+"""Renders a search as one HTML page, without scripts or external resources. All texts are escaped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, TakenTactic, best_line
 
 SHOWN_MESSAGE = 600
-"""Characters of a message on the page; the JSON file has all of it."""
+"""Most characters of a message on the page. The JSON file has the whole message."""
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #1c1c1c; }
@@ -66,7 +66,7 @@ def _search(search: ExplainedSearch, number: int, searches: int) -> Iterator[str
 
 
 def _outline(search: ExplainedSearch, number: int) -> Iterator[str]:
-    """A line for each state, below the one from which it was first reached."""
+    """One line for each state, below the state from which it was first reached."""
     below: dict[int | None, list[ExplainedState]] = {}
     for state in search.states:
         below.setdefault(state.parent, []).append(state)

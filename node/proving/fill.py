@@ -1,7 +1,7 @@
-"""Fills the gaps of a file: looks for a proof of each, several at once, and keeps those that the file is verified with.
+"""Fills the gaps (`sorry`) of a file: searches for proofs concurrently, and keeps those that pass verification.
 
-Every gap is searched in the file as it was read, with `sorry` still in the gaps above it. So no search waits for
-another, Lean elaborates a context once, and what was found holds whatever becomes of the other gaps.
+Each search uses the file as it was read, with `sorry` in the gaps above. So searches are independent of each other,
+Lean elaborates a context once, and a proof is valid whether or not the other gaps are filled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
 
 
 class GapState(enum.StrEnum):
-    """What became of a gap."""
+    """The outcome of a gap."""
 
     FILLED = "filled"
     OPEN = "open"
@@ -31,43 +31,43 @@ class GapState(enum.StrEnum):
     REFUSED = "refused"
     """A proof was found, and the file could not be verified with it."""
     LEFT = "left alone"
-    """No proof is missing there, or Lean cannot say what is."""
+    """No proof is missing there, or Lean cannot determine the goal."""
     WAITING = "not tried"
-    """The run was interrupted before it was done with this one."""
+    """The run was interrupted before this gap was finished."""
 
 
 @dataclass
 class GapResult:
-    """What became of a gap, and why."""
+    """The outcome of a gap, and the reason."""
 
     gap: Gap
     state: GapState
     reason: str = ""
     script: tuple[str, ...] = ()
     by: str = ""
-    """What found the proof."""
+    """The source of the proof."""
     seconds: float = 0.0
     simulations: int = 0
     remembered: bool = False
-    """Whether that is from an earlier run."""
+    """True if the result is from an earlier run."""
     rests: str = ""
-    """What the proof rests on that is still open."""
+    """Unfinished declarations on which the proof depends."""
     axioms: tuple[str, ...] = ()
 
 
 @dataclass
 class FilledFile:
-    """A file's gaps with what became of them. The proofs in `edits` are verified, all others are not in it."""
+    """A file's gaps and their outcomes. `edits` contains exactly the verified proofs."""
 
     gaps: FileGaps
     results: list[GapResult] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     checked: Checked | None = None
-    """None where there was nothing to verify."""
+    """None if there was nothing to verify."""
 
     @property
     def errors(self) -> list[FileMessage]:
-        """Lean's own errors in the file: with the proofs in it, if any were found (then lines are those of that)."""
+        """Lean's errors in the file. If it has proofs in it, the errors and line numbers of the file with them."""
         return self.checked.errors if self.checked is not None and self.checked.fills else self.gaps.errors
 
     def count(self, *states: GapState) -> int:
@@ -76,16 +76,16 @@ class FilledFile:
 
 
 class FillProgress(Protocol):
-    """Hears how it goes on."""
+    """Receives progress events."""
 
     def began(self, gap: Gap) -> None:
-        """A search begins."""
+        """A search starts."""
 
     def ended(self, result: GapResult) -> None:
-        """A search is over. A proof that was found is not verified yet."""
+        """A search has ended. Its proof is not verified yet."""
 
     def verifying(self, proofs: int) -> None:
-        """The file is verified with so many proofs."""
+        """Verification of the file with this number of proofs starts."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +93,15 @@ class FillOptions:
     """How gaps are filled."""
 
     budget: Budget
-    """For each gap."""
+    """Limits for each gap."""
     at_once: int = 1
-    """Searches side by side."""
+    """Concurrent searches."""
     way: str = ""
-    """How proofs are looked for, in words: what was looked for in vain in the same way is not looked for again."""
+    """The search settings as text. A failed search is not repeated with the same settings."""
     again: bool = False
-    """Look for everything again all the same."""
+    """Repeat all searches."""
     wanted: Callable[[Gap], bool] = lambda gap: True
-    """Which gaps to fill."""
+    """True for the gaps to fill."""
 
 
 class Filler:
@@ -115,7 +115,7 @@ class Filler:
         progress: FillProgress,
         stopping: asyncio.Event,
     ) -> None:
-        """`stopping`: when it is set, searches end, and what was found until then is verified."""
+        """`stopping`: when it is set, searches end, and the proofs found until then are verified."""
         self._prover = prover
         self._verifier = verifier
         self._options = options
@@ -123,27 +123,27 @@ class Filler:
         self._stopping = stopping
 
     async def fill(self, file: FileGaps, memory: FillMemory) -> FilledFile:
-        """Look for the proofs that a file lacks, and verify it with them. Raises OutOfLimits."""
+        """Search for proofs of a file's gaps, and verify the file with them. Raises OutOfLimits."""
         gate = asyncio.Semaphore(self._options.at_once)
-        wanted = [gap for gap in file.gaps if self._options.wanted(gap)]
-        results = await asyncio.gather(*(self._fill_gap(gap, file.text, memory, gate) for gap in wanted))
-        done = FilledFile(file, results)
-        found = {each.gap: Fill(each.script) for each in results if each.state is GapState.FILLED}
-        if found:
-            self._progress.verifying(len(found))
-            done.checked = await self._verifier.check(file, found)
-            done.edits = edits_of(file, done.checked.fills)
-            self._take_over(done, done.checked, memory)
-        return done
+        gaps = [gap for gap in file.gaps if self._options.wanted(gap)]
+        results = await asyncio.gather(*(self._fill_gap(gap, file.text, memory, gate) for gap in gaps))
+        filled = FilledFile(file, results)
+        fills = {each.gap: Fill(each.script) for each in results if each.state is GapState.FILLED}
+        if fills:
+            self._progress.verifying(len(fills))
+            filled.checked = await self._verifier.check(file, fills)
+            filled.edits = edits_of(file, filled.checked.fills)
+            self._apply_verdicts(filled, filled.checked, memory)
+        return filled
 
     async def _fill_gap(self, gap: Gap, text: str, memory: FillMemory, gate: asyncio.Semaphore) -> GapResult:
         if gap.reason:
             return GapResult(gap, GapState.LEFT, gap.reason)
         theorem = gap.theorem(text)
         assert theorem.place is not None
-        known = memory.recall(theorem.place)
-        if known is not None and known.spares(self._options.budget, self._options.way) and not self._options.again:
-            return self._told(_from_memory(gap, known))
+        earlier = memory.recall(theorem.place)
+        if earlier is not None and earlier.spares(self._options.budget, self._options.way) and not self._options.again:
+            return self._reported(_from_memory(gap, earlier))
         async with gate:
             if self._stopping.is_set():
                 return GapResult(gap, GapState.WAITING, "interrupted")
@@ -151,14 +151,14 @@ class Filler:
             try:
                 found = await unless_stopped(self._prover.find(theorem, self._options.budget), self._stopping)
             except ProvingFailed as error:
-                return self._told(GapResult(gap, GapState.OPEN, f"the search failed: {error}"))
+                return self._reported(GapResult(gap, GapState.OPEN, f"the search failed: {error}"))
         if found is None:
-            return self._told(GapResult(gap, GapState.WAITING, "interrupted"))
+            return self._reported(GapResult(gap, GapState.WAITING, "interrupted"))
         result = _from_search(gap, found)
         memory.keep(theorem.place, self._remembered(result))
-        return self._told(result)
+        return self._reported(result)
 
-    def _told(self, result: GapResult) -> GapResult:
+    def _reported(self, result: GapResult) -> GapResult:
         self._progress.ended(result)
         return result
 
@@ -175,21 +175,21 @@ class Filler:
             self._options.way,
         )
 
-    def _take_over(self, done: FilledFile, checked: Checked, memory: FillMemory) -> None:
-        """Write what verification says into the results."""
-        for result in done.results:
+    def _apply_verdicts(self, filled: FilledFile, checked: Checked, memory: FillMemory) -> None:
+        """Write the verdicts of verification into the results."""
+        for result in filled.results:
             gap = result.gap
             result.axioms, result.rests = checked.axioms.get(gap, ()), checked.rests.get(gap, "")
             if gap in checked.refused:
                 why = f"a proof was found, but Lean does not accept the file with it: {checked.refused[gap]}"
                 result.state, result.reason = GapState.REFUSED, why
-                # Not remembered as a proof, or it would be found in the memory for ever.
-                memory.keep(gap.place(done.gaps.text), self._remembered(result))
+                # Replace the remembered proof, or every later run would use the refused one again.
+                memory.keep(gap.place(filled.gaps.text), self._remembered(result))
 
 
-def _from_memory(gap: Gap, known: Remembered) -> GapResult:
-    state = GapState.FILLED if known.script else GapState.OPEN
-    return GapResult(gap, state, known.reason, known.script, known.by, known.seconds, known.simulations, True)
+def _from_memory(gap: Gap, earlier: Remembered) -> GapResult:
+    state = GapState.FILLED if earlier.script else GapState.OPEN
+    return GapResult(gap, state, earlier.reason, earlier.script, earlier.by, earlier.seconds, earlier.simulations, True)
 
 
 def _from_search(gap: Gap, found: Found) -> GapResult:
@@ -197,5 +197,5 @@ def _from_search(gap: Gap, found: Found) -> GapResult:
         return GapResult(gap, GapState.FILLED, "", found.script, found.by, found.seconds, found.simulations)
     reason = found.reason or "no proof was found"
     if found.outcome is AttemptOutcome.BAD_STATEMENT:
-        reason = f"Lean does not take the gap as it stands there: {reason}"
+        reason = f"Lean cannot elaborate the gap in its place: {reason}"
     return GapResult(gap, GapState.OPEN, reason, (), found.by, found.seconds, found.simulations)

@@ -1,4 +1,4 @@
-"""Reads files to be filled, and writes them: whole, never over a file that has changed meanwhile."""
+"""Reads the files of `fill` and replaces them atomically. Never overwrites a file that changed after it was read."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ NO_WRITE_BIT = "it is write-protected: no one may write it (chmod u+w)"
 
 
 class NotWritten(Exception):
-    """A file was left as it is; the text says why."""
+    """A file was not replaced. The message has the reason."""
 
 
 def read_file(path: Path) -> FileText:
-    """Raises OSError, UnicodeDecodeError."""
+    """Read a file and check its encoding. Raises OSError, UnicodeDecodeError."""
     file = FileText(path.read_bytes())
     _ = file.text
     return file
 
 
 def write_file(path: Path, old: bytes, new: bytes) -> None:
-    """Put a new file in the place of an old one, which must be as it was read. Raises NotWritten.
+    """Replace a file atomically, if its content is still `old`. Raises NotWritten.
 
-    Mode and owner stay, and a link goes on to lead to the file. Whoever reads meanwhile reads the one or the other.
+    Keeps mode and owner, and follows symbolic links. Concurrent readers see either the old or the new file.
     """
     try:
         _replace(path.resolve(strict=True), old, new)
@@ -38,7 +38,7 @@ def write_file(path: Path, old: bytes, new: bytes) -> None:
 
 def _replace(real: Path, old: bytes, new: bytes) -> None:
     status = real.stat()
-    # Replacing a file takes the right to write its folder alone: the file's own bits would be passed over.
+    # Replacing a file needs write permission for its folder only, so check the file's own permissions here.
     if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise NotWritten(NO_WRITE_BIT)
     if not os.access(real, os.W_OK):
@@ -50,7 +50,7 @@ def _replace(real: Path, old: bytes, new: bytes) -> None:
             file.write(new)
             file.flush()
             os.fsync(handle)
-        with contextlib.suppress(PermissionError):  # only root may give files away
+        with contextlib.suppress(PermissionError):  # only root may change the owner
             os.chown(temporary, status.st_uid, status.st_gid)
         temporary.chmod(stat.S_IMODE(status.st_mode))
         if real.read_bytes() != old:

@@ -1,4 +1,4 @@
-"""Compiles the user's other files that a file imports, so that Lean finds them: into a folder of this run."""
+"""Compiles the user's files that a file imports into a temporary folder, so that Lean finds them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from node.lean.process.fresh import Limits
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-STALE = "what is built of it is older than it is: run `lake build`"
+STALE = "its build is older than its source: run `lake build`"
 
 
 async def with_imports(
     group: Sequence[SourceFile], toolchain: LeanToolchain, folder: Path, limits: Limits
 ) -> tuple[LeanToolchain, dict[str, str]]:
-    """A toolchain that finds what files of a group import from each other, and why some of it cannot be imported.
+    """A toolchain that finds the imports among the files of a group, and the problems of modules that cannot be
+    imported.
 
-    What a Lake project has built is taken as it is, unless its source is younger.
+    Modules that Lake has built are used, unless their source is newer.
     """
     local = {source.module: source for source in group}
     needed = _needed(group, local)
@@ -50,7 +51,7 @@ async def with_imports(
 
 
 def _needed(group: Sequence[SourceFile], local: Mapping[str, SourceFile]) -> set[str]:
-    """The files of a group that others import, directly or not."""
+    """The modules of a group that its requested files import, directly or indirectly."""
     waiting = [name for source in group if source.wanted for name in source.imports if name in local]
     needed: set[str] = set()
     while waiting:
@@ -62,22 +63,22 @@ def _needed(group: Sequence[SourceFile], local: Mapping[str, SourceFile]) -> set
 
 
 def imported_texts(source: SourceFile, group: Sequence[SourceFile]) -> list[tuple[str, str]]:
-    """The files of a group that one imports, directly or not: module and text."""
+    """The files of a group that this source imports, directly or indirectly: (module, text)."""
     local = {each.module: each for each in group}
     return [(name, local[name].text) for name in sorted(_needed([replace(source, wanted=True)], local))]
 
 
 async def _compile(source: SourceFile, toolchain: LeanToolchain, folder: Path, modules: Path, limits: Limits) -> str:
-    """Compile a file; returns why that cannot be done."""
+    """Compile a file. Returns the problem; empty if there is none."""
     header = "" if imports(source.text) else toolchain.default_header
     text = f"{header}\n{source.text}" if header else source.text
     place = Path(tempfile.mkdtemp(dir=folder))
     try:
         compiled = await Compiler(toolchain, limits).compile(source.module, text, place, [modules], salvage=False)
         if compiled.olean is None:
-            said = next((each for each in compiled.messages if each.severity == "error"), None)
+            error = next((each for each in compiled.messages if each.severity == "error"), None)
             shift = text.count("\n") - source.text.count("\n")
-            where = f"line {said.line - shift}: {first_line_of(said.text)}" if said else "Lean came to no end with it"
+            where = f"line {error.line - shift}: {first_line_of(error.text)}" if error else "Lean did not finish"
             return compiled.problem or f"{source.shown} does not compile: {where}"
         olean = modules.joinpath(*source.module.split(".")).with_suffix(".olean")
         olean.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What was found out about gaps, kept on disk: a second run begins where the first one ended, however that ended."""
+"""A cache on disk of the search results for gaps, so that a second run of `fill` continues after the first one."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from node.proving.prover import Budget
 FORMAT = "1"
 
 KEPT_SECONDS = 60 * 24 * 3600.0
-"""What nobody has asked for in so long is forgotten."""
+"""Entries that were not used for this long are removed."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """What a search came to."""
+    """The result of a search."""
 
     script: tuple[str, ...] = ()
-    """The proof; empty where none was found."""
+    """The proof; empty if none was found."""
     by: str = ""
     simulations: int = 0
     seconds: float = 0.0
     reason: str = ""
-    """Why there is none."""
+    """Why there is no proof."""
     budget_seconds: float = 0.0
     budget_simulations: int = 0
     way: str = ""
-    """How it was looked for: a search without success says nothing about another way."""
+    """The settings of the search. A failed search only counts for the same settings."""
 
     def spares(self, budget: Budget, way: str) -> bool:
-        """Whether a search with this budget need not be made again."""
+        """Whether a search with this budget is unnecessary."""
         if self.script:
             return True
         enough = self.budget_seconds >= budget.seconds and self.budget_simulations >= budget.simulations
@@ -48,36 +48,36 @@ class Remembered(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class FillMemory:
-    """A folder with one small file for each gap."""
+    """A cache folder with one small file for each gap."""
 
     folder: Path
     lean: tuple[str, ...]
-    """What decides what a place means besides its text: Lean's version, its project, its header."""
+    """The parts of the key besides the text of a place: Lean's version, its project, its header."""
 
     @classmethod
     def standard(cls, lean: Sequence[str]) -> FillMemory:
-        """In the folder of what can be made again."""
+        """The memory in proofmesh's cache folder."""
         return cls(cache_directory() / "fill", tuple(lean))
 
     def recall(self, place: Place) -> Remembered | None:
-        """What is known of a place; None for nothing, or nothing that can be read."""
+        """The result for a place; None if there is none or it cannot be read."""
         file = self._file(place)
         try:
-            found = msgspec.json.decode(file.read_bytes(), type=Remembered)
+            result = msgspec.json.decode(file.read_bytes(), type=Remembered)
             os.utime(file)
         except (OSError, msgspec.DecodeError, msgspec.ValidationError):
             return None
-        return found
+        return result
 
-    def keep(self, place: Place, found: Remembered) -> None:
-        """Remember it, at once and for good. Where the disk does not take it, the next run searches again."""
+    def keep(self, place: Place, result: Remembered) -> None:
+        """Write a result to disk. If that fails, the next run searches again."""
         file = self._file(place)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(file, msgspec.json.encode(found))
+            write_whole(file, msgspec.json.encode(result))
 
     def sweep(self) -> None:
-        """Remove what is old."""
+        """Remove old entries."""
         with contextlib.suppress(OSError):
             for file in self.folder.iterdir():
                 if time.time() - file.stat().st_mtime > KEPT_SECONDS:

@@ -1,4 +1,4 @@
-"""Fills files one after the other, with the Lean and the prover that they share: what `proofmesh fill` does."""
+"""Runs `proofmesh fill`: fills files one after the other. The files share Lean processes and the prover."""
 
 from __future__ import annotations
 
@@ -36,43 +36,43 @@ from node.proving.settings import ProvingSettings
 
 @dataclass(frozen=True)
 class FillWork:
-    """What is to be filled, and how."""
+    """The settings of a run."""
 
     paths: Sequence[Path]
     """Lean files, folders with .lean files below them, and Lake projects."""
     write: bool = False
-    """Write the proofs into the files, too."""
+    """Write the proofs into the files."""
     only: str = ""
-    """Gaps on this line (a number), or of this declaration; empty: all."""
+    """Fill only gaps on this line (a number), or of this declaration; empty: all."""
     seconds: float = 20.0
-    """Of search, for each gap."""
+    """Seconds of search for each gap."""
     simulations: int = 2000
-    """Expansions of proof states, for each gap."""
+    """Expansions of proof states for each gap."""
     jobs: int = 0
     """Gaps searched at once; 0: as many as this machine allows."""
     again: bool = False
-    """Search for everything, whatever was found or searched in vain before."""
+    """Search all gaps again, and ignore earlier results."""
     proving: ProvingSettings = field(default_factory=ProvingSettings)
-    """What proposes tactics."""
+    """Policy and search settings."""
     url: str = ""
     """Broker of a running mesh, whose provers search; empty: search in this process."""
     run: str = "demo"
     """Name of that mesh's run."""
     lean: LeanSettings = field(default_factory=LeanSettings)
-    """Which Lean."""
+    """Settings of the Lean toolchain."""
     file_seconds: float = 300.0
-    """For each Lean process that elaborates a whole file."""
+    """Time limit of each Lean process that elaborates a whole file."""
     memory_mb: int = 2048
-    """For each of these processes."""
+    """Memory limit of each of these processes."""
     remembered: Path | None = None
-    """Folder of what was found out about gaps; None: the one in the cache, which all runs share."""
+    """Folder of earlier results; None: the folder in the cache, which all runs share."""
 
 
 class FillListener(FillProgress, Protocol):
-    """Hears what becomes of the files."""
+    """Receives the results of files."""
 
     def note(self, text: str) -> None:
-        """Something to know."""
+        """A note or warning for the user."""
 
     def nothing(self, shown: str) -> None:
         """A file without a gap."""
@@ -81,27 +81,27 @@ class FillListener(FillProgress, Protocol):
         """A file that cannot be read, or that Lean cannot read."""
 
     def opened(self, shown: str, gaps: int) -> None:
-        """A file's gaps are known, and searched next."""
+        """The gaps of a file are known. Their searches start next."""
 
     def add(self, shown: str, done: FilledFile, diff: str, written: bool, problem: str, seconds: float) -> None:
-        """A file that was worked on. `problem`: why it was not written, where it should have been."""
+        """A file is finished. `problem`: why it could not be written; empty if it was, or was not requested."""
 
 
 @dataclass
 class _Tools:
-    """What files with the same library have in common."""
+    """Tools that are shared by files with the same import path."""
 
     finder: GapFinder
     filler: Filler
 
 
 ProverFor = Callable[[LeanToolchain], AbstractAsyncContextManager[tuple[TheoremProver, int]]]
-"""A prover for a toolchain, and how many gaps it takes at once."""
+"""Opens a prover for a toolchain. Also gives the number of gaps that it searches at once."""
 
 
 @dataclass
 class FillRun:
-    """Make one, then `all`."""
+    """One run of `fill`. Call `all` once."""
 
     settings: FillWork
     toolchain: LeanToolchain
@@ -109,12 +109,12 @@ class FillRun:
     stopping: asyncio.Event
     stack: AsyncExitStack
     tools: dict[str, _Tools] = field(default_factory=dict)
-    """By where modules are found."""
+    """By LEAN_PATH."""
     prover: ProverFor | None = None
-    """Gives a prover for a toolchain, one that is there already perhaps; None: one is made."""
+    """Gives a prover for a toolchain, for example an existing one; None: create one."""
 
     async def all(self) -> None:
-        """Every file. Raises ProvingFailed."""
+        """Fill all files. Raises ProvingFailed."""
         if self.settings.remembered is None:
             FillMemory.standard([]).sweep()
         project = Path(self.toolchain.project) if self.toolchain.project else None
@@ -122,7 +122,7 @@ class FillRun:
             await self._group(group)
 
     async def _group(self, group: Sequence[SourceFile]) -> None:
-        """Files that may import each other."""
+        """Fill files that may import each other."""
         without_gaps = {each.shown for each in group if each.wanted and not each.problem and not mentions(each.text)}
         for source in group:
             if source.shown in without_gaps:
@@ -139,7 +139,7 @@ class FillRun:
     async def _file(
         self, source: SourceFile, group: Sequence[SourceFile], toolchain: LeanToolchain, problems: dict[str, str]
     ) -> None:
-        """One file with gaps. `problems`: why some files cannot be imported."""
+        """Fill one file with gaps. `problems`: why some files cannot be imported."""
         started = time.monotonic()
         imported = imported_texts(source, group)
         unimported = next((f"it imports {name}: {problems[name]}" for name, _ in imported if name in problems), "")
@@ -161,7 +161,7 @@ class FillRun:
             return
         gap_count = sum(_wanted(gap, self.settings.only) for gap in gaps.gaps)
         if not gap_count:
-            return  # `--only` means gaps of other files
+            return  # `--only` selects no gap of this file
         self.report.opened(source.shown, gap_count)
         done = await tools.filler.fill(gaps, self._memory(imported))
         new = file.edited(done.edits)
@@ -184,7 +184,7 @@ class FillRun:
         return FillMemory(folder, meaning) if folder is not None else FillMemory.standard(meaning)
 
     async def _tools(self, toolchain: LeanToolchain) -> _Tools:
-        """For a toolchain, made once. Raises ProvingFailed."""
+        """The tools for a toolchain, created once. Raises ProvingFailed."""
         settings, key = self.settings, toolchain.environment.get("LEAN_PATH", "")
         if key not in self.tools:
             seconds, memory = settings.file_seconds, settings.memory_mb
@@ -222,7 +222,7 @@ def _options(settings: FillWork, at_once: int) -> FillOptions:
 
 
 def _wanted(gap: Gap, only: str) -> bool:
-    """Whether `--only` means a gap."""
+    """Whether `--only` selects this gap."""
     if only.isdigit():
         return gap.line == int(only)
     return not only or gap.name == only or gap.name.endswith(f".{only}")
@@ -232,7 +232,7 @@ def _wanted(gap: Gap, only: str) -> bool:
 async def _prover(
     settings: FillWork, toolchain: LeanToolchain, report: FillListener
 ) -> AsyncIterator[tuple[TheoremProver, int]]:
-    """What searches, and how many gaps it takes at once. Raises ProvingFailed."""
+    """The prover, and how many gaps it searches at once. Raises ProvingFailed."""
     if settings.url:
         from node.proving.remote import AT_ONCE, mesh_prover
 
@@ -243,7 +243,7 @@ async def _prover(
     from node.proving.local_lean import local_lean
     from node.proving.solo import SoloProver
 
-    # The toolchain is confined already, if it is to be.
+    # The toolchain already has its sandbox protections, if they are enabled.
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)
     async with local_lean(processes, toolchain) as lean, SoloProver(lean, settings.proving, note=report.note) as prover:
         yield prover, processes.resolved_workers()

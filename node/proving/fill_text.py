@@ -1,4 +1,4 @@
-"""A file's text with proofs in its gaps: every other byte stays as it is. Pure."""
+"""Writes proofs into the gaps of a file's text, and leaves every other byte unchanged. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from node.lean.holes.gaps import CommandSpan, FileGaps, Gap
 from node.lean.text.filling import filled, filled_in_parentheses
 
 Form = Callable[[Place, Sequence[str]], str]
-"""Writes a script into a place: as a person would, or in parentheses."""
+"""Writes a script into a place: in the usual layout, or in parentheses."""
 
 FORMS: tuple[Form, ...] = (filled, filled_in_parentheses)
-"""In the order in which they are tried."""
+"""All forms, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Fill:
     script: tuple[str, ...]
     """Lines of tactics, the first in column 0."""
     form: int = 0
-    """Which of FORMS."""
+    """Index into FORMS."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A piece of a text, and what stands there afterwards."""
+    """The range of a text to replace, and its new text."""
 
     start: int
     end: int
@@ -40,37 +40,37 @@ class Edit:
 
 @dataclass(frozen=True)
 class FileText:
-    """What a file holds: its bytes, and its text as Lean reads it, with line feeds alone."""
+    """The content of a file: its bytes, and its text as Lean reads it, with `\\n` as line ends."""
 
     data: bytes
 
     @cached_property
     def raw(self) -> str:
-        """As it is written. Raises UnicodeDecodeError."""
+        """The text with its original line ends. Raises UnicodeDecodeError."""
         return self.data.decode("utf-8")
 
     @cached_property
     def text(self) -> str:
-        """As Lean reads it. Raises UnicodeDecodeError."""
+        """The text as Lean reads it. Raises UnicodeDecodeError."""
         return self.raw.replace("\r\n", "\n")
 
     @cached_property
     def newline(self) -> str:
-        """What ends most of its lines."""
+        """The line end of most lines."""
         return "\r\n" if 2 * len(self._returns) > self.raw.count("\n") else "\n"
 
     @cached_property
     def _returns(self) -> list[int]:
-        """Characters of the text before each carriage return that Lean does not see."""
-        found: list[int] = []
+        """The offset in `text` of each carriage return, which Lean does not see."""
+        offsets: list[int] = []
         at = self.raw.find("\r\n")
         while at >= 0:
-            found.append(at - len(found))
+            offsets.append(at - len(offsets))
             at = self.raw.find("\r\n", at + 1)
-        return found
+        return offsets
 
     def edited(self, edits: Iterable[Edit]) -> str:
-        """The file with edits of its text, as it is to be written: lines that are new end as the others do."""
+        """The file after edits of its text. New lines get the file's usual line end."""
         pieces, at = [], 0
         for edit in sorted(edits, key=lambda each: each.start):
             start, end = self._raw_offset(edit.start), self._raw_offset(edit.end)
@@ -83,7 +83,7 @@ class FileText:
 
 
 def edits_of(file: FileGaps, fills: Mapping[Gap, Fill]) -> list[Edit]:
-    """What proofs change in a file's text."""
+    """The edits that write proofs into a file's text."""
     by_command: dict[CommandSpan, dict[Gap, Fill]] = {}
     for gap in sorted(fills, key=lambda gap: gap.start):
         by_command.setdefault(gap.command, {})[gap] = fills[gap]
@@ -91,22 +91,22 @@ def edits_of(file: FileGaps, fills: Mapping[Gap, Fill]) -> list[Edit]:
 
 
 def _in_command(text: str, command: CommandSpan, fills: Mapping[Gap, Fill]) -> list[Edit]:
-    """The edits of one command, its gaps in order: each proof is written behind those above it."""
+    """The edits of one command, its gaps in order. Each proof is laid out after the proofs above it."""
     edits: list[Edit] = []
     built, at = "", command.start
     for gap, fill in fills.items():
         before, after = built + text[at : gap.start], text[gap.end : command.end]
         made = FORMS[fill.form](Place(NO_CONTEXT, before, after, gap.tactic), fill.script)
         built = made.removesuffix(after)
-        # A block may begin in a line of its own: then the blanks before it go.
-        kept = len(before) if built.startswith(before) else len(before.rstrip(" "))
-        edits.append(Edit(gap.start - (len(before) - kept), gap.end, built[kept:]))
+        # A block may start on a new line. Then the spaces before the gap are removed.
+        unchanged = len(before) if built.startswith(before) else len(before.rstrip(" "))
+        edits.append(Edit(gap.start - (len(before) - unchanged), gap.end, built[unchanged:]))
         at = gap.end
     return edits
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """A text with edits."""
+    """The text after edits."""
     pieces, at = [], 0
     for edit in sorted(edits, key=lambda each: each.start):
         pieces += [text[at : edit.start], edit.new]
@@ -115,7 +115,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 def unified_diff(name: str, old: str, new: str) -> str:
-    """What `patch -p0` and `git apply -p0` take; empty where nothing changes. Only line feeds end lines."""
+    """A diff for `patch -p0` and `git apply -p0`; empty if nothing changes. Only line feeds end lines."""
     shown = f"{name}\t" if " " in name else name
     lines = difflib.unified_diff(_lines(old), _lines(new), shown, shown)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

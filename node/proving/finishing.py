@@ -1,4 +1,4 @@
-"""From a proof as a search found it to the lines that a person reads: short, with names that people use, laid out."""
+"""Turns the proof tree of a search into a readable script: shortens it, renames hypotheses, and lays it out."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from node.proving.shortening import Runs, shortened
 from node.proving.writing import laid_out
 
 SHORTENING_SECONDS = 2.0
-"""For making a proof short, at most."""
+"""Most seconds for shortening a proof."""
 
 NAMING_SECONDS = 1.0
-"""Beyond that, for names: a proof whose hypotheses have numbers is hard to read, and names cost a batch or two."""
+"""Most further seconds for renaming. Numbered hypotheses make a proof hard to read, and renaming costs few batches."""
 
 
 class Unwritable(ValueError):
-    """A proof that cannot be written down as a script; the text says why."""
+    """A proof tree cannot be written as a script. The message has the reason."""
 
 
 async def finished(
     tree: ProofTree, environment: Runs, closing: Sequence[str], seconds: float | None
 ) -> tuple[str, ...]:
-    """The lines of a proof, made readable as far as time allows; each change is one that Lean accepts.
+    """The lines of a proof, made readable as far as time allows. Lean checks each change.
 
-    `closing`: tactics that may close a branch by themselves; `seconds`: left for it; None leaves the proof as it is.
-    Raises Unwritable.
+    `closing`: tactics that may replace a whole branch. `seconds`: time limit; None leaves the proof unchanged. Raises
+    Unwritable.
     """
     try:
         lines = tuple(proof_lines(tree, ""))

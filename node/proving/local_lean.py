@@ -1,4 +1,4 @@
-"""Lean in this process's own hands: the lean-proxy's workers and verification, without a broker."""
+"""Runs Lean workers and verification directly from this process, with the lean-proxy's code and without a broker."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from node.lean.worker.options import worker_options
 from node.proving.prover import ProvingFailed
 
 SEARCHING_HEARTBEATS = 400_000
-"""Lean's `maxHeartbeats` for a search of the library: twice its default, since all of Mathlib takes that long."""
+"""Lean's `maxHeartbeats` for a library search: twice the default, because a search of all of Mathlib needs that."""
 
 
 @dataclass
 class LocalLean:
-    """Runs tactics and verifies proofs. Make it with `local_lean`."""
+    """Runs tactics and verifies proofs. Create it with `local_lean`."""
 
     requests: Requests
     toolchain: LeanToolchain
     settings: LeanProcessSettings
     verifier: ProofVerifier
     looking: asyncio.Semaphore
-    """Suggestions that Lean may look for at once: each takes a worker for seconds, and one is left for searches."""
+    """Limits concurrent library searches. Each occupies a worker for seconds; one worker stays free for searches."""
     preparing: list[asyncio.Task[None]] = field(default_factory=list)
 
     def environment(self, theorem: Theorem, tactic_seconds: float | None = None) -> LocalEnvironment:
-        """The theorem, for a search. `tactic_seconds`: limit of a candidate, at most the configured one."""
+        """The environment of a search. `tactic_seconds`: time limit of one tactic, at most the configured one."""
         return LocalEnvironment(self.requests, theorem, tactic_seconds or self.settings.tactic_seconds)
 
     async def suggestion(self, theorem: Theorem, searching: str, seconds: float) -> str:
-        """The tactic that `exact?` or its like suggests for a theorem; empty when it finds none that closes the goal.
+        """The tactic that a searching tactic such as `exact?` suggests; empty if it finds none that closes the goal.
 
-        The text rules keep such tactics from policies, so this goes past them: it is for tactics of ours alone.
-        Raises BadStatement, ProvingFailed.
+        Policies may not propose such tactics, because the text rules forbid them. This method bypasses the rules, so
+        call it with configured tactics only. Raises BadStatement, ProvingFailed.
         """
         if self.requests.contexts is not None:
             theorem = await self.requests.contexts.shortened(theorem)
@@ -67,19 +67,19 @@ class LocalLean:
                     return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
 
     def prepare(self, theorem: Theorem) -> None:
-        """Begin with the theorem's verification, in a task of its own, while the proof is still being looked for."""
+        """Start to prepare the theorem's verification in a background task, while the search runs."""
         if theorem.place is None:
             self.preparing.append(asyncio.create_task(self.verifier.statements.prepare(theorem.renamed())))
 
     async def stop(self) -> None:
-        """End what is at work in verifications."""
+        """Cancel all verifications."""
         for task in self.preparing:
             task.cancel()
         await asyncio.gather(*self.preparing, return_exceptions=True)
         await self.verifier.stop()
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
-        """Lean's word on a proof (its lines, the first in column 0), from fresh processes. Raises ProvingFailed."""
+        """Lean's verdict on a proof (its lines, the first in column 0), from fresh processes. Raises ProvingFailed."""
         try:
             return await self.verifier.verify(theorem.renamed(), "\n".join(f"  {line}" for line in script))
         except VerificationFailed as error:
@@ -90,10 +90,10 @@ _TRY_THIS = re.compile(r"Try this:\s*(?:\[apply\]\s*)?(.*?)\s*(?=\n\s*\[apply\]|
 
 
 def suggested(message: str) -> str:
-    """The first tactic of Lean's `Try this: ...`, if the text rules allow it; else empty."""
+    """The first tactic of Lean's `Try this: ...`; empty if the text rules forbid it."""
     match = _TRY_THIS.match(message)
     tactic = textwrap.dedent(match[1]) if match else ""
-    # The lemma with which workers copy goals is in scope, and fits every goal: what it is applied to is the proof.
+    # The lemma with which workers copy goals is in scope and matches every goal. Its argument is the real proof.
     if copied := re.fullmatch(rf"exact {COPY} (\(.*\)|\S+) \1", tactic, re.DOTALL):
         tactic = f"exact {copied[1].removeprefix('(').removesuffix(')')}"
     return "" if tactic_problem(tactic) or COPY in tactic else tactic
@@ -133,7 +133,7 @@ class LocalEnvironment:
 
 @asynccontextmanager
 async def local_lean(settings: LeanProcessSettings, toolchain: LeanToolchain) -> AsyncIterator[LocalLean]:
-    """Lean for as long as the block lasts. Its processes start on demand."""
+    """Open Lean for the block. Its processes start on demand."""
     if settings.sandbox and toolchain.protections == Protections():
         toolchain = await toolchain.confined()
     contexts = context_modules(settings, toolchain)

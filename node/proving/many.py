@@ -1,4 +1,4 @@
-"""Proves many statements: reads them row by row, works on several at once, answers as they come."""
+"""Proves many statements: reads them row by row, proves several concurrently, and yields answers as they finish."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _CHUNK = 2**16
 
 
 class BadRows(ValueError):
-    """A file of rows that cannot be read, or has none; the text says which, and what is expected."""
+    """A file of rows that cannot be read, or has no rows. The message has the reason and the expected format."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A statement of a file, or what is wrong with its row."""
+    """A statement of a file, or the problem with its row."""
 
     name: str
     statement: str = ""
@@ -36,7 +36,7 @@ class Row:
 
 
 def read_row(line: bytes, number: int, kind: str) -> Row | None:
-    """A line of a file (`.jsonl`: objects, `.txt`: statements, `-`: either); None where it says nothing."""
+    """Parse a line of a file (`.jsonl`: objects, `.txt`: statements, `-`: either). None for blanks and comments."""
     where = f"line {number}"
     try:
         text = line.decode().strip()
@@ -49,22 +49,22 @@ def read_row(line: bytes, number: int, kind: str) -> Row | None:
 
 def _object(text: str, where: str) -> Row:
     try:
-        found = msgspec.json.decode(text)
+        row = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         return Row(where, problem=f"{where}: no JSON: {error}")
-    if not isinstance(found, dict):
+    if not isinstance(row, dict):
         return Row(where, problem=f'{where}: an object {{"name": ..., "statement": ...}} was expected')
-    name, statement = found.get("name") or "", found.get("statement")
+    name, statement = row.get("name") or "", row.get("statement")
     if not isinstance(name, (str, int)):
         return Row(where, problem=f"{where}: `name` is a text")
     if not isinstance(statement, str):
-        keys = ", ".join(map(str, found)) or "none"
+        keys = ", ".join(map(str, row)) or "none"
         return Row(str(name) or where, problem=f"{where}: no `statement` with a text (its keys: {keys})")
     return Row(str(name), statement)
 
 
 async def rows_of(source: str) -> AsyncGenerator[Row]:
-    """The rows of a file, or of standard input, as they come. Raises BadRows."""
+    """The rows of a file, or of standard input as they arrive. Raises BadRows."""
     kind = source if source == STDIN else Path(source).suffix
     if kind not in (STDIN, ".jsonl", ".txt"):
         raise BadRows(f"{source}: what format is it? There are .jsonl, .txt, and - for standard input")
@@ -89,9 +89,9 @@ async def _file_lines(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _stdin_lines() -> AsyncIterator[bytes]:
-    """Lines of standard input as they are written: whoever writes may wait for an answer before the next.
+    """Lines of standard input as they arrive: the writer may wait for an answer before it writes the next line.
 
-    A thread of its own reads them, which does not keep the process from ending.
+    A daemon thread reads them, so a blocked read does not keep the process alive.
     """
     lines: asyncio.Queue[bytes | None] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -110,12 +110,12 @@ async def _stdin_lines() -> AsyncIterator[bytes]:
 
 
 def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
+    partial = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
+        *whole, partial = (partial + chunk).split(b"\n")
         yield from whole
-    if rest:
-        yield rest
+    if partial:
+        yield partial
 
 
 async def prove_rows(
@@ -127,9 +127,10 @@ async def prove_rows(
     disprove: bool = False,
     above: str | None = None,
 ) -> AsyncGenerator[Answer]:
-    """The answer to each row as it comes; the budget is each row's own. `above`: the text of a file that is in scope.
+    """The answer to each row, in the order in which they finish. `budget`: for each row. `above`: the text of a file
+    that is in scope.
 
-    Raises BadRows. Machinery that fails is the row's outcome `error`, and the others go on.
+    Raises BadRows. A failure of infrastructure is the outcome `error` of its row; other rows go on.
     """
     waiting: asyncio.Queue[Row | None] = asyncio.Queue(maxsize=at_once)
     answers: asyncio.Queue[Answer | None] = asyncio.Queue()
@@ -149,8 +150,8 @@ async def prove_rows(
     everything = asyncio.gather(*tasks)
     everything.add_done_callback(lambda _: answers.put_nowait(None))
     try:
-        while (found := await answers.get()) is not None:
-            yield found
+        while (finished := await answers.get()) is not None:
+            yield finished
         everything.result()
     finally:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Language models as a person names them, opened: as policies of tactics, and as sources of whole proofs."""
+"""Opens the language models that a policy names, as policies that propose tactics or as sources of whole proofs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from node.proving.prover import ProvingFailed
 
 
 def address_of(name: PolicyName) -> ModelAddress:
-    """The model that a policy's name means, and where it is. Raises BadPolicy."""
+    """The address of the model in a policy's name. Raises BadPolicy."""
     with as_bad_policy():
         return parse_model(f"{name.kind}:{name.where}")
 
 
 def template_of(address: ModelAddress) -> Template:
-    """How the model is asked. Raises BadPolicy."""
+    """The prompt template of a model. Raises BadPolicy."""
     with template_wanted(address, address):
         return models.template_of(address)
 
 
 def identity(name: PolicyName) -> tuple[str, str]:
-    """What results say of a model: its name without its servers, and its template with the digest of its text; of a
-    model of this process also which weights it has. Raises BadPolicy."""
+    """The identity of a model in results: its name without servers, and its template with a digest. For a model in this
+    process also its weights. Raises BadPolicy."""
     address = address_of(name)
     return address.identity, f"{templates.label_of(template_of(address))}{_weights(address)}"
 
@@ -51,7 +51,7 @@ def _weights(address: ModelAddress) -> str:
 
 
 def check_model(name: PolicyName) -> None:
-    """Whether a model can be asked, as far as that can be seen without opening it. Raises BadPolicy."""
+    """Check, without opening it, that a model can be used. Raises BadPolicy."""
     address = address_of(name)
     template_of(address)
     with as_bad_policy():
@@ -89,7 +89,7 @@ def model_proofs(
 
 
 class ReadsSamples(Protocol):
-    """What makes something of a model's samples, and drops those that hold nothing."""
+    """A policy or source that parses a model's samples, and counts those that it drops."""
 
     dropped: Counter[str]
 
@@ -101,15 +101,15 @@ S = TypeVar("S", bound=ReadsSamples)
 async def opened_model(
     name: PolicyName,
     made: Callable[[Sampler, Template], S],
-    wanted: str,
+    content: str,
     *,
     settings: ModelSettings | None,
     note: Callable[[str], None],
 ) -> AsyncIterator[tuple[S, Callable[[], str]]]:
-    """What is `made` of a model, for as long as the block lasts, and what tells what is wrong with it at present
-    (empty: nothing). `wanted`: what a sample should hold. `note` hears what was asked and answered, at the end.
+    """Open a model for the block. Gives the reader that `made` returns, and a function for the model's current problem
+    (empty: none). `content`: what each sample should have, "tactic" or "proof". `note` gets the usage at the end.
 
-    Raises BadPolicy; ProvingFailed: no server answers.
+    Raises BadPolicy, and ProvingFailed if no server replies.
     """
     address = address_of(name)
     template = as_run(address, template_of(address), settings)
@@ -120,7 +120,7 @@ async def opened_model(
                 yield reader, lambda: sampler.trouble
             finally:
                 dropped = ", ".join(f"{count} {problem}" for problem, count in reader.dropped.most_common())
-                note(f"{sampler.usage}" + (f"; samples without a {wanted}: {dropped}" if dropped else ""))
+                note(f"{sampler.usage}" + (f"; samples without a {content}: {dropped}" if dropped else ""))
     except BadModel as error:
         raise BadPolicy(str(error)) from error
     except SamplerError as error:

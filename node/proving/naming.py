@@ -1,7 +1,7 @@
-"""Names the hypotheses of a proof as a person would: `hp` for p, `hpq` for p → q, `ih`, `n`, `x`; no `h_1_2`.
+"""Gives the hypotheses of a proof readable names: `hp` for p, `hpq` for p → q, `ih`, `n`, `x`, instead of `h_1_2`.
 
-The names come from the states of the proof, which Lean shows again for it. The renamed proof is tried by Lean; where it
-is not accepted, the old names stay.
+The names depend on the states of the proof, for which Lean runs its tactics again. Lean checks the renamed proof; if it
+is refused, the old names stay.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _BINDING_FORMS = (
     re.compile(r"(?P<use>(?:induction|cases) .*?) with (?P<new>(?:\| [^|]* => \?_ ?)+)"),
     re.compile(r"(?P<use>refine Classical\.byContradiction) fun (?P<new>[\w']+) => \?_"),
 )
-"""Tactics whose new names we know: where they stand (`new`), and what they use of the context (`use`)."""
+"""Tactics that introduce names in a known form: the place of the names (`new`), and of uses of the context (`use`)."""
 
 _CONSTRUCTORS = {"zero", "succ", "nil", "cons", "ind", "inl", "inr", "rfl", "none", "some", "_"}
-"""Words of patterns that are no names."""
+"""Words in patterns that are not names."""
 
 _NUMBER_NAMES = ("n", "m", "k", "l", "i", "j")
 _OTHER_NAMES = ("x", "y", "z", "w")
@@ -38,17 +38,17 @@ _OTHER_NAMES = ("x", "y", "z", "w")
 
 @dataclass(frozen=True)
 class _Scope:
-    """What a place of the proof sees: old name to new name, for hypotheses that the proof has named."""
+    """The renaming at a place of the proof: from old to new names of hypotheses that the proof has introduced."""
 
     names: Mapping[str, str]
 
     def renamed(self, text: str) -> str:
-        """A text that uses the context."""
+        """A text that uses the context, with new names."""
         return _words(text, self.names)
 
 
 async def named(tree: ProofTree, environment: Runs, deadline: float) -> ProofTree:
-    """The proof with better names; as it was, if Lean does not accept them or the deadline (of `time.monotonic`) has
+    """The proof with better names; unchanged if Lean refuses the result or the deadline (of `time.monotonic`) has
     passed. Raises what the environment raises."""
     new = await _named_below(tree, (), _Scope({}), environment, deadline)
     if new is None or new == tree or time.monotonic() >= deadline:
@@ -61,7 +61,7 @@ async def named(tree: ProofTree, environment: Runs, deadline: float) -> ProofTre
 async def _named_below(
     node: ProofTree, path: tuple[Step, ...], scope: _Scope, environment: Runs, deadline: float
 ) -> ProofTree | None:
-    """The subtree renamed, the way to it having the old names; None when time is over or Lean shows no states."""
+    """The renamed subtree; None after the deadline, or if Lean shows no states. `path` has the old names."""
     if time.monotonic() >= deadline:
         return None
     chosen: dict[str, str] = {}
@@ -69,7 +69,7 @@ async def _named_below(
         tactic, chosen = _cases_named(node.tactic, scope)
     elif (parts := split(node.tactic)) is None:
         tactic = scope.renamed(node.tactic)
-    elif not node.children:  # nobody sees its names but what stands behind it in the same line
+    elif not node.children:  # only the rest of the same line uses its names
         tactic = parts.written(scope.renamed, {name: re.sub(r"_\d+$", "", name) for name in parts.names})
     else:
         outcome = (await environment.run(path, [node.tactic]))[node.tactic]
@@ -92,7 +92,7 @@ _CASE = re.compile(r"by_cases ([\w']+) : ([^\n]*?)(?= <;> |$)")
 
 
 def _cases_named(tactic: str, scope: _Scope) -> tuple[str, dict[str, str]]:
-    """`by_cases h : p <;> by_cases h_1 : q` with names that say of what; and old names to new ones."""
+    """`by_cases h : p <;> by_cases h_1 : q` with names that fit the propositions, and the renaming."""
     chosen: dict[str, str] = {}
     taken = set(scope.names.values())
 
@@ -109,7 +109,7 @@ def _cases_named(tactic: str, scope: _Scope) -> tuple[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class Parts:
-    """A tactic cut up: (text, whether it binds new names)."""
+    """A tactic split into pieces: (text, whether it binds new names)."""
 
     pieces: tuple[tuple[str, bool], ...]
 
@@ -120,12 +120,12 @@ class Parts:
         return [word for word in dict.fromkeys(words) if word not in _CONSTRUCTORS]
 
     def written(self, used: Callable[[str], str], chosen: Mapping[str, str]) -> str:
-        """The tactic with other names: `used` renames what it uses, `chosen` what it binds."""
+        """The renamed tactic: `used` renames the text that uses names, `chosen` the names that it binds."""
         return "".join(_words(text, chosen) if binds else used(text) for text, binds in self.pieces)
 
 
 def split(tactic: str) -> Parts | None:
-    """A tactic of a form whose new names are known; None for others."""
+    """Split a tactic of a known form; None for others."""
     head, combined, tail = tactic.partition(" <;> ")
     for form in _BINDING_FORMS:
         if match := form.fullmatch(head):
@@ -135,7 +135,7 @@ def split(tactic: str) -> Parts | None:
 
 
 def choose(names: Iterable[str], goals: Iterable[Goal], outer: Mapping[str, str]) -> dict[str, str]:
-    """A name for each new one, given the goals that see it. `outer`: what the proof has named before."""
+    """A better name for each new name, from the goals in which it is visible. `outer`: the renaming so far."""
     chosen: dict[str, str] = {}
     goals = list(goals)
     new = set(names := list(names))
@@ -150,7 +150,7 @@ def choose(names: Iterable[str], goals: Iterable[Goal], outer: Mapping[str, str]
         if not seen:
             continue
         goal, hypothesis = seen[-1]
-        # In branches that do not see each other, the same name may serve twice.
+        # Separate branches may use the same name.
         beside = {chosen[h.name] for each, _ in seen for h in each.hypotheses if h.name in chosen and h.name != name}
         chosen[name] = next(
             each for each in _wishes(hypothesis, goal, {**outer, **chosen}) if each not in taken_outside | beside
@@ -159,7 +159,7 @@ def choose(names: Iterable[str], goals: Iterable[Goal], outer: Mapping[str, str]
 
 
 def _wishes(hypothesis: Hypothesis, goal: Goal, known: Mapping[str, str]) -> Iterator[str]:
-    """Names that a person might give, best first; without end."""
+    """Readable names for a hypothesis, best first. Endless, so that one is always free."""
     if is_data(hypothesis.type, goal):
         yield from _data_names(hypothesis)
         base = "n" if hypothesis.type in ("Nat", "ℕ") else "x"
@@ -186,7 +186,7 @@ _ATOM = re.compile(r"(¬?)\(?([A-Za-z]\w?)((?: [a-z]\w?)*)\)?")
 
 
 def proof_name(type_: str) -> str:
-    """`hp` for p, `hnp` for ¬p, `hpq` for p → q, `hx` for P x, `hn` for n = ...; empty for what is longer."""
+    """`hp` for p, `hnp` for ¬p, `hpq` for p → q, `hx` for P x, `hn` for n = ...; empty for longer propositions."""
     if (match := _ATOM.fullmatch(type_)) is not None:
         negated, head, arguments = match.groups()
         words = arguments.split()
@@ -209,7 +209,7 @@ def _subscript(number: int) -> str:
 
 
 def _words(text: str, names: Mapping[str, str]) -> str:
-    """A text with whole words renamed; what stands behind a dot is a field."""
+    """A text with whole words renamed. A word after a dot is a field, which is not renamed."""
     if not names:
         return text
     pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))

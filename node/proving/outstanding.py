@@ -1,4 +1,4 @@
-"""How many attempts are kept outstanding on a mesh: its provers come and go."""
+"""Computes how many attempts to keep queued on a mesh, from the provers that run at the moment."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from common.messages import NodeInfo
 
 AHEAD = 1.25
-"""Attempts outstanding for each search slot of the mesh, so that none waits for its next one."""
+"""Outstanding attempts for each search slot of the mesh, so that no slot is idle."""
 
 
 def searches_of(nodes: Sequence[NodeInfo]) -> int:
-    """Attempts to keep outstanding: at least one, also while all provers are away."""
+    """The number of attempts to keep outstanding: at least one, even if there are no provers."""
     return max(1, round(AHEAD * sum(node.capacity.get("searches", 0) for node in nodes if node.role == "prover")))

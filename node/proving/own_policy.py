@@ -1,5 +1,5 @@
-"""A network of ours in this process, as a policy and as a source of whole proofs: the inference node's own worker on a
-thread, one for both. Torch comes with it."""
+"""A network in this process, as a policy and as a source of whole proofs. Both share one thread with the inference
+node's worker. Imports torch."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 class NetworkFailed(RuntimeError):
-    """The network of this process gave nothing; the text says why."""
+    """The network of this process gave no samples. The message has the reason."""
 
 
 class OwnNetwork:
-    """A worker of this process and who waits for it. Make it with `own_network`."""
+    """A worker of this process and its open requests. Create it with `own_network`."""
 
     def __init__(self, worker: Worker, cells: int) -> None:
-        """`cells`: samples that it gives of one state at most."""
+        """`cells`: most samples for one state."""
         self._worker = worker
         self._cells = cells
         self._numbers = itertools.count()
@@ -42,8 +42,8 @@ class OwnNetwork:
     async def sampled(
         self, state: str, samples: int, seed: int, sampling: Sampling, *, proof: bool = False
     ) -> FinishedJob:
-        """Samples for a state; with `proof`, whole proofs of a statement. Raises NetworkFailed: the forward passes have
-        failed, or this network cannot sample as it was asked to, or not so many."""
+        """Samples for a state; with `proof`, whole proofs of a statement. Raises NetworkFailed if the forward passes
+        failed, or if the network does not support these sampling settings or this many samples."""
         if self._problem:
             raise NetworkFailed(self._problem)
         job = Job(next(self._numbers), state, samples, seed, sampling, proof)
@@ -58,14 +58,14 @@ class OwnNetwork:
         return finished
 
     def answered(self, answers: list[JobAnswer]) -> None:
-        """Hand the worker's answers to those who wait."""
+        """Complete the open requests with the worker's replies."""
         for answer in answers:
             future = self._open.pop(answer.job.key)
-            if not future.done():  # its search may have ended before
+            if not future.done():  # its search may have ended already
                 future.set_result(answer)
 
     def failed(self, error: BaseException) -> None:
-        """The worker's thread has ended."""
+        """Fail all open requests, because the worker's thread has ended."""
         self._problem = f"forward passes failed: {error}"
         for future in self._open.values():
             if not future.done():
@@ -73,7 +73,7 @@ class OwnNetwork:
 
 
 class OwnPolicy:
-    """`node.prover.policy.Policy` by a network of this process."""
+    """`node.prover.policy.Policy` with a network in this process."""
 
     def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
         self._network = network
@@ -94,15 +94,15 @@ class OwnPolicy:
 
 
 class OwnProofs:
-    """`node.prover.drafts.ProofSource` by the same network."""
+    """`node.prover.drafts.ProofSource` with a network in this process."""
 
     def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
         self._network = network
         self._sampling = sampling
 
     async def propose(self, request: ProofRequest) -> Sequence[Draft]:
-        """None for a statement that is longer than what the network reads, and for corrections, which it was not
-        trained to make. Raises ProofsUnavailable."""
+        """Empty for a statement that is longer than the network's context, and for corrections, for which the network
+        is not trained. Raises ProofsUnavailable."""
         if request.correct:
             return ()
         statement = request.theorem.signature
@@ -115,7 +115,7 @@ class OwnProofs:
 
 @asynccontextmanager
 async def own_network(path: Path, *, threads: int = 1) -> AsyncIterator[OwnNetwork]:
-    """These weights, for as long as the block lasts. `threads`: of forward passes.
+    """Load a network for the block. `threads`: number of threads for forward passes.
 
     Raises WeightsError, CheckpointError.
     """

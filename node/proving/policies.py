@@ -1,6 +1,6 @@
-"""What proposes tactics, as a person names it: `own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics:FILE`, and
-mixtures. And what writes whole proofs: `proofs:FILE`, models whose template is for them, and networks that were trained
-on some."""
+"""Opens the policies that a user names for one process: `own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`,
+`tactics:FILE` and mixtures, and sources of whole proofs: `proofs:FILE`, models with a template for whole proofs, and
+networks that were trained on them."""
 
 from __future__ import annotations
 
@@ -55,32 +55,32 @@ KIND_WORDS = {
     HF: "language model",
     TACTICS: "list of tactics",
 }
-"""What parts of a policy are called."""
+"""The parts of a policy in words."""
 
 _ORDER = list(dict.fromkeys(KIND_WORDS.values()))
 
 
 @dataclass(frozen=True)
 class OpenedPolicy:
-    """A policy that answers, and the search that goes with it."""
+    """An open policy, and the search parameters for it."""
 
     policy: Policy | ByTurns
     parameters: SearchParameters
     network: bool
     """Whether a network is part of it."""
     label: str
-    """What it is, in words."""
+    """Its description in words."""
     proofs: ProofSource | None = None
-    """What writes whole proofs; None: nothing does. Whether a network can is seen when it is asked."""
+    """The source of whole proofs; None: there is none. A network fails at the first request if it cannot write them."""
     trouble: Callable[[], str] = lambda: ""
-    """What is wrong with servers that it asks at present; empty: nothing."""
+    """The current problem with its servers; empty: none."""
     premises: PremiseSource | None = None
-    """Where premises are looked for; None: nowhere."""
+    """The index of premises; None: none."""
     guide: Guide | None = None
-    """A progress model beside the policy; None: none."""
+    """The progress model; None: none."""
 
     def policy_for(self, theorem: Theorem) -> Policy | ByTurns:
-        """The policy, with the premises that this theorem may use, and with predicted steps."""
+        """The policy for one theorem, with its premises and with predicted steps."""
         policy = with_retrieved(self.policy, theorem, self.premises, has_values=self.network)
         return with_guide(policy, self.guide)
 
@@ -97,7 +97,7 @@ def check(
     correct: int = 0,
     note: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Whether a policy can be opened and goes with a method, as far as that can be seen without loading a network.
+    """Check, without loading a network, that a policy can be opened and fits the method.
 
     Raises BadPolicy.
     """
@@ -117,8 +117,8 @@ def check(
 
 
 def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct: int = 0) -> None:
-    """Whether an attempt can ask a running mesh for a policy, as far as that can be seen without asking it; empty: for
-    the one that its provers have.
+    """Check, without asking the mesh, that an attempt may name this policy on a running mesh. Empty: the policy of its
+    provers.
 
     Raises BadPolicy.
     """
@@ -127,7 +127,7 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
         if name.where and not name.is_model:
             raise BadPolicy(
                 f"`{name}` is a file of this machine, which a mesh does not read; `proofmesh up --policy {name}` "
-                "starts one that does"
+                "starts a mesh that does"
             )
     models = [name for name in names if name.is_model]
     if not models:
@@ -135,7 +135,7 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
     from node.llm.served import has_template_file
     from node.prover.mesh_models import address_of, template_of
 
-    # The template files are those of the provers, which say what is wrong.
+    # Template files are on the provers' machines, so the provers check them.
     if not any(has_template_file(address_of(name)) for name in models):
         check_plays(names, method, then, correct, template_of)
 
@@ -153,11 +153,11 @@ async def open_policy(
     guide: Guide | None = None,
     note: Callable[[str], None] = lambda text: None,
 ) -> AsyncIterator[OpenedPolicy]:
-    """The policy, for as long as the block lasts. `threads`: of a network's forward passes; `closing`: what the fixed
-    list tries first; `sampling`: how networks draw tactics; `models`: how language models are asked;
-    `strict`: see MixturePolicy; `premises`: where premises are looked for; `guide`: a progress model beside it.
+    """Open a policy for the block. `threads`: number of threads for forward passes; `closing`: first tactics of the
+    fixed list; `sampling`: how networks sample tactics; `models`: settings of language models; `strict`: see
+    MixturePolicy; `premises`: index of premises; `guide`: progress model.
 
-    Raises BadPolicy; ProvingFailed: no server answers."""
+    Raises BadPolicy, and ProvingFailed if no server replies."""
     parts: list[Part] = []
     proofs: ProofSource | None = None
     troubles: list[Callable[[], str]] = []
@@ -212,8 +212,8 @@ def check_plays(
     correct: int = 0,
     template: Callable[[PolicyName], Template] | None = None,
 ) -> None:
-    """Whether the parts of a policy give what a method plays with, corrections included; a network of this process is
-    looked at, not loaded. `template`: that of a language model; None: as it is found for one of this process.
+    """Check that a policy fits the method and its corrections. Networks of this process are not loaded. `template`:
+    gives the template of a language model; None: the one for a model of this process.
 
     Raises BadPolicy.
     """
@@ -237,12 +237,12 @@ def check_plays(
 
 
 def writes_proofs(name: PolicyName, template: Callable[[PolicyName], Template] | None = None) -> bool:
-    """Whether a part of a policy gives whole proofs, and no tactics. A network may give both. Raises BadPolicy."""
+    """Whether a part of a policy writes only whole proofs. False for networks, which may do both. Raises BadPolicy."""
     return (template or _template)(name).mode == "whole-proof" if name.is_model else name.is_proofs
 
 
 def _check_writing(name: PolicyName) -> None:
-    """Whether a network says that it was trained on whole proofs. Raises BadPolicy."""
+    """Check that a network was trained on whole proofs. Raises BadPolicy."""
     from node.model.trained import why_no_proofs
 
     if problem := why_no_proofs(weights_at(Path(name.where), lambda text: None)):
@@ -250,7 +250,7 @@ def _check_writing(name: PolicyName) -> None:
 
 
 def _template(name: PolicyName) -> Template:
-    """Of a language model. Raises BadPolicy."""
+    """The template of a language model. Raises BadPolicy."""
     from node.proving.models import address_of, template_of
 
     return template_of(address_of(name))

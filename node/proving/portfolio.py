@@ -1,6 +1,6 @@
-"""What is tried before any search: closing tactics in one batch, then a search of the library. Which to try when. Pure.
+"""The portfolio of an interactive proof: closing tactics in one batch, then a sequence of searches. Pure.
 
-A file may import what another does not, so what Lean cannot parse is remembered by imports.
+Files differ in their imports, so tactics that Lean cannot parse are remembered for each set of imports.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from node.lean.text.headers import imports
 from node.lean.worker.reading import PARSER_MESSAGE
 
 FIRST_PART = 0.4
-"""Of a theorem's budget, for the list of tactics alone before a network joins: loading one takes seconds."""
+"""Share of the budget for the list of tactics alone. Then a network joins, which takes seconds to load."""
 
 SEARCHING_AFTER = 2.0
-"""Seconds of search before the library is searched, too: easy theorems are proved by then."""
+"""Seconds of search before the library search starts. Easy theorems are proved by then."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One search: with which policy, for which part of the time and the simulations that are left."""
+    """One search: its policy, and its share of the remaining time and simulations."""
 
     policy: str
     share: float
 
 
 def stages(policy: str, network: str) -> list[Stage]:
-    """The searches for a theorem. `policy`: as configured; `network`: the policy of the network at hand, if any."""
+    """The searches for a theorem. `policy`: the configured one, or empty; `network`: the default network, or empty."""
     if policy:
         return [Stage(policy, 1.0)]
     if not network:
@@ -38,29 +38,29 @@ def stages(policy: str, network: str) -> list[Stage]:
 
 
 class ClosingTactics:
-    """The configured closing tactics, less those that Lean turned out not to know."""
+    """The configured closing tactics, without those that Lean cannot parse."""
 
     def __init__(self, tactics: Sequence[str]) -> None:
         self._all = tuple(dict.fromkeys(tactics))
         self._unknown: dict[tuple[str, ...], set[str]] = {}
 
     def for_theorem(self, theorem: Theorem) -> list[str]:
-        """What to try on a theorem, in order."""
+        """The tactics to try on a theorem, in order."""
         unknown = self._unknown.get(_imports(theorem), set())
         return [tactic for tactic in self._all if tactic not in unknown]
 
     def known(self) -> list[str]:
-        """Those that Lean has parsed wherever they were tried."""
+        """The tactics that Lean has parsed wherever they were tried."""
         unknown = set().union(*self._unknown.values())
         return [tactic for tactic in self._all if tactic not in unknown]
 
     def unknown(self, theorem: Theorem, tactic: str) -> bool:
-        """Whether Lean turned out not to know a word of a tactic: `grind`, in `induction n <;> grind`."""
+        """Whether a tactic contains one that Lean could not parse, such as `grind` in `induction n <;> grind`."""
         unknown = self._unknown.get(_imports(theorem), set())
         return bool(unknown) and not unknown.isdisjoint(re.findall(r"\w+", tactic))
 
     def learn(self, theorem: Theorem, outcomes: Mapping[str, Outcome]) -> None:
-        """Leave out from now on what does not parse: that does not depend on the goal."""
+        """Remember the tactics that do not parse. Parsing does not depend on the goal."""
         unparsable = {tactic for tactic, outcome in outcomes.items() if is_unparsable(outcome)}
         self._unknown.setdefault(_imports(theorem), set()).update(unparsable)
 
@@ -71,7 +71,7 @@ def is_unparsable(outcome: Outcome) -> bool:
 
 
 def first_proof(outcomes: Mapping[str, Outcome], order: Sequence[str]) -> str:
-    """The first tactic that closes the goal; empty when none does."""
+    """The first tactic that closes the goal; empty if none does."""
     return next((tactic for tactic in order if outcomes[tactic].kind is OutcomeKind.PROVED), "")
 
 

@@ -22,33 +22,32 @@ from node.proving.served import check_served, trouble_of
 from node.proving.settings import ProvingSettings
 
 AT_ONCE = 8
-"""Theorems that a running mesh is given at once: its provers have queues of their own."""
+"""Theorems that are sent to a mesh at once. Its provers queue them."""
 
 CONNECT_SECONDS = 3.0
-"""Patience with a broker that was named on the command line."""
+"""Seconds to wait for the broker that was named on the command line."""
 
 OPEN_SECONDS = 600.0
-"""Patience with the lean-proxies until one shows a theorem: a cold import of Mathlib can take minutes."""
+"""Seconds to wait until a lean-proxy has elaborated a theorem. A cold import of Mathlib can take minutes."""
 
 ANSWER_SECONDS = 60.0
-"""After which an unanswered request is sent again."""
+"""Seconds before an unanswered request is sent again."""
 
 REPORT_SECONDS = 3.0
-"""For which a prover's report is waited for when the time is over: it says how far the search came, or what went
-wrong."""
+"""Seconds to wait for a prover's result after the time limit. It has the progress of the search, or an error."""
 
 TACTIC_SECONDS = 5.0
-"""For one variant of a proof that is made shorter."""
+"""Time limit in Lean of one variant, when a proof is shortened."""
 
 FINISHING_PATIENCE = 5.0
-"""Seconds of asking busy lean-proxies for that: a long proof will do, too."""
+"""Seconds of retries with busy lean-proxies when a proof is shortened. It is short, because a long proof is fine."""
 
 VERIFY_SECONDS = 120.0
-"""Patience with the verification: fresh processes take about 0.4 s, those of a busy proxy longer."""
+"""Seconds to wait for the verification. Fresh processes take about 0.4 s, on a busy proxy longer."""
 
 
 class MeshProver:
-    """`TheoremProver` over a running mesh, several theorems at once. Make it with `mesh_prover`."""
+    """`TheoremProver` over a running mesh, several theorems at once. Create it with `mesh_prover`."""
 
     def __init__(self, bus: Bus, settings: ProvingSettings | None = None) -> None:
         self._bus = bus
@@ -57,7 +56,7 @@ class MeshProver:
         self._parts = Parts()
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
-        """Look for a proof; it is not verified yet. The budget's time begins when Lean shows the theorem's first state.
+        """Search for a proof, without final verification. The time starts when Lean has elaborated the statement.
 
         Raises ProvingFailed.
         """
@@ -76,7 +75,7 @@ class MeshProver:
         return await self._found(theorem, result, seconds, budget)
 
     async def verify(self, theorem: Theorem, script: tuple[str, ...]) -> LeanVerifyReply:
-        """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
+        """Lean's verdict on a proof, from fresh processes. Raises ProvingFailed."""
         text = "\n".join(f"  {line}" if line else "" for line in script)
         request = LeanVerifyRequest(theorem=theorem.renamed(), script=text)
         try:
@@ -87,7 +86,7 @@ class MeshProver:
             raise ProvingFailed(f"the mesh did not verify the proof that was found: {error}") from error
 
     def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
-        """A result, or a part of one; those of other people's attempts are passed over."""
+        """Handle a result or a part of one. Results of other clients' attempts are ignored."""
         waiting = self._waiting.get(message.attempt_id)
         if waiting is None or waiting.done():
             return
@@ -104,7 +103,7 @@ class MeshProver:
         simulations = result.statistics.simulations
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
-                # What a person or a model wrote as a whole stays as it is.
+                # Whole proofs stay as their author wrote them.
                 shorten = self._settings.shorten and not self._settings.whole_proofs
                 left = budget.seconds - seconds if shorten else None
                 environment = LeanEnvironment(
@@ -123,17 +122,17 @@ class MeshProver:
                 raise ProvingFailed(f"the search was cut short: {result.message}")
 
     async def _check_served(self, result: AttemptResult | None) -> None:
-        """Raises ProvingFailed: the models that were asked do not answer. Then no proof says nothing."""
+        """Raises ProvingFailed if the policy's models are not available: then the search was not complete."""
         try:
             trouble = trouble_of(await self._bus.nodes(), self._settings.policy)
         except BusError as error:
             raise ProvingFailed(f"the mesh did not search: {error}") from error
         if trouble:
-            said = f" ({result.message})" if result is not None and result.message else ""
-            raise ProvingFailed(f"the search was cut short: {trouble}{said}")
+            details = f" ({result.message})" if result is not None and result.message else ""
+            raise ProvingFailed(f"the search was cut short: {trouble}{details}")
 
     async def _refusal(self, theorem: Theorem) -> str:
-        """Lean's words on a theorem that it refuses; empty for one whose first state it shows.
+        """Lean's error for a theorem that it cannot elaborate; empty if it can.
 
         Raises BusError, MessageError.
         """
@@ -152,7 +151,7 @@ class MeshProver:
         return ""
 
     async def _search(self, theorem: Theorem, budget: Budget) -> AttemptResult | None:
-        """What a prover reports; None when the time is over. Raises ProvingFailed, BusError, MessageError."""
+        """A prover's result; None if the time is over. Raises ProvingFailed, BusError, MessageError."""
         attempt_id = f"interactive-{secrets.token_hex(8)}"
         attempt = Attempt(
             attempt_id=attempt_id,
@@ -183,10 +182,9 @@ class MeshProver:
 
 @asynccontextmanager
 async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = None) -> AsyncIterator[MeshProver]:
-    """A running mesh's prover for as long as the block lasts.
+    """Connect to the provers of a running mesh for the block.
 
-    Raises BadPolicy: the mesh cannot have the policy that is wanted. Raises ProvingFailed when its broker cannot be
-    reached.
+    Raises BadPolicy if the mesh cannot use the configured policy, and ProvingFailed if its broker cannot be reached.
     """
     settings = settings or ProvingSettings()
     check_for_mesh(settings.policy, settings.method, settings.then, settings.correct)

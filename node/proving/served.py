@@ -1,4 +1,4 @@
-"""Which language models a running mesh serves, for whoever asks it for one, and what is wrong with them."""
+"""Checks whether a running mesh serves the language models and the network of a policy, and reports their problems."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from node.prover.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_wo
 from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 
 LOOK_EVERY = 0.5
-"""Seconds between looks at the registry."""
+"""Seconds between queries of the node registry."""
 
 
 async def check_served(bus: Bus, policy: str) -> None:
-    """Whether inference nodes serve the language models of a policy; those of a mesh that is just starting are waited
-    for, for a few seconds. Raises BadPolicy, BusError."""
-    wanted = _models(parse(policy, INFERENCE) if policy else ())
+    """Check that inference nodes serve the language models of a policy. Waits a few seconds for the nodes of a mesh
+    that is starting. Raises BadPolicy, BusError."""
+    models = _models(parse(policy, INFERENCE) if policy else ())
     end = time.monotonic() + ABSENT_SECONDS
-    while wanted:
+    while models:
         nodes = await bus.nodes()
-        missing = sorted(wanted - served_models(nodes))
+        missing = sorted(models - served_models(nodes))
         if not missing:
             return
         if time.monotonic() > end:
@@ -36,25 +36,25 @@ async def check_served(bus: Bus, policy: str) -> None:
 
 
 def policies_of(nodes: Iterable[NodeInfo]) -> set[str]:
-    """What the provers play where an attempt names no policy."""
+    """The policies of the provers, which they use for attempts that name none."""
     return {node.facts.get("policy", INFERENCE) for node in nodes if node.role == "prover"}
 
 
 def trouble_of(nodes: Sequence[NodeInfo], policy: str) -> str:
-    """What is wrong with the language models of a policy, in the words of the nodes that serve them, or that nobody
-    serves the network that it names; empty: one of each is well. Raises BadPolicy."""
-    asked = [policy] if policy else policies_of(nodes)
-    names = [name for each in asked for name in parse(each, INFERENCE)]
-    found = []
+    """Problems with the language models and the network of a policy: not served, or the problem that all their nodes
+    report. Empty if each has a healthy node. Raises BadPolicy."""
+    policies = [policy] if policy else policies_of(nodes)
+    names = [name for each in policies for name in parse(each, INFERENCE)]
+    problems = []
     if policy and has_network(names) and not serve_network(nodes):
-        found.append("no inference node serves a network")
+        problems.append("no inference node serves a network")
     for model in sorted(_models(names)):
         troubles = [node.facts.get("trouble", "") for node in nodes if node.facts.get("model") == model]
         if not troubles:
-            found.append(f"no inference node serves `{model}`")
+            problems.append(f"no inference node serves `{model}`")
         elif all(troubles):
-            found.append(troubles[0])
-    return "; ".join(found)
+            problems.append(troubles[0])
+    return "; ".join(problems)
 
 
 def _models(names: Iterable[PolicyName]) -> set[str]:

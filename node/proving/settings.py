@@ -1,4 +1,4 @@
-"""How proofs are looked for: section [prove] of a configuration file."""
+"""Settings of interactive proving: section [prove] of a configuration file."""
 
 from __future__ import annotations
 
@@ -11,70 +11,69 @@ from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
 
 CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", "aesop", "norm_num", "ring")
-"""Cheap ones first. Those that this Lean or project does not have are found out and left out."""
+"""Cheap ones first. Tactics that this Lean or project does not have are detected and skipped."""
 
 SEARCHING = ("exact?",)
 """Lean's own search of the library; Mathlib has more."""
 
 
 SearchMethod = Literal["mcts", "best-first", "random", "whole-proof"]
-"""`common.attempts.Method`, as settings write it."""
+"""`common.attempts.Method` as text."""
 
 
 @dataclass
 class ProvingSettings:
-    """How proofs are looked for."""
+    """Settings of interactive proving."""
 
     policy: str = ""
-    """What proposes tactics: `own:PATH` (a checkpoint; a run's folder means its newest), `openai:URL#MODEL` (a language
-    model on a server) or `hf:ID_OR_FOLDER+ADAPTER` (one in this process; the adapter may be missing), either with
-    `@TEMPLATE` behind it where its name does not tell how to ask it, `tactics` (a fixed list), `tactics:FILE` (one
-    tactic a line), or several at once, as in `own:PATH+tactics`, with shares as in `own:PATH*2+tactics`;
-    `own:PATH,tactics` searches with one and with the other by turns. Empty: the list first, then with the newest
-    checkpoint of runs/demo, if there is one. On a running mesh (--url): `inference` (its network), `openai:MODEL` or
-    `hf:ID_OR_FOLDER` (a model that it serves), `tactics`, or several of these; empty: as its provers are configured, a
+    """The policy that proposes tactics: `own:PATH` (a checkpoint; for a run's folder its newest), `openai:URL#MODEL` (a
+    language model on a server), `hf:ID_OR_FOLDER+ADAPTER` (a language model in this process; the adapter is optional),
+    `tactics` (a fixed list), `tactics:FILE` (one tactic a line), or a mixture such as `own:PATH+tactics`, with shares
+    such as `own:PATH*2+tactics`. Append `@TEMPLATE` to a model whose name does not determine its prompt template. With
+    `own:PATH,tactics` two searches take turns. Empty: the list first, then the list with the newest checkpoint of
+    runs/demo, if there is one. On a running mesh (--url): `inference` (its network), `openai:MODEL` or
+    `hf:ID_OR_FOLDER` (a model that it serves), `tactics`, or a mixture of these; empty: the policy of its provers, a
     network together with the list. Whole proofs: a model that writes them, a network (`own:PATH`, `inference`) that was
-    trained on some, or `proofs:FILE` (rows {"name", "proof"})."""
+    trained on whole proofs, or `proofs:FILE` (rows {"name", "proof"})."""
 
     method: SearchMethod = "mcts"
-    """How to search: `mcts` (Monte Carlo tree search), `best-first` (the likeliest path first), `random` (any open
-    state), or not at all: `whole-proof` (whole proofs are sampled, and Lean tries each)."""
+    """Search method: `mcts` (Monte Carlo tree search), `best-first` (the most likely path first), `random` (any open
+    state), or `whole-proof` (no search: whole proofs are sampled, and Lean tries each)."""
 
     correct: Natural = 0
-    """Of `whole-proof`: so often a proof that Lean refuses goes back to the model, with Lean's errors. A correction
-    counts as a proof that is sampled."""
+    """For `whole-proof`: most rounds of corrections. In each, a refused proof goes back to the model with Lean's
+    errors. A correction counts as a sampled proof."""
 
     then: Literal["", "mcts", "best-first", "random"] = ""
-    """Of `whole-proof`: the search that goes on with the second half of the budget, from where the proofs that failed
-    were still right. The policy then proposes tactics, too: `proofs:FILE+tactics`; a network does both. Empty: none."""
+    """For `whole-proof`: the search that uses the second half of the budget. It starts from the correct beginnings of
+    failed proofs. The policy has to propose tactics, too: `proofs:FILE+tactics`; a network does both. Empty: none."""
 
     premises: str = ""
-    """Folder of an index of premises (`proofmesh premises index`): lemmas of a library that go with a state are put
-    into the prompts of models that read some, and are proposed as tactics beside other policies. Empty: none."""
+    """Folder of an index of premises (`proofmesh premises index`). Lemmas of a library that are relevant for a state go
+    into the prompts of models whose template has a place for them; with other policies they are proposed as tactics.
+    Empty: none."""
 
     progress: str = ""
-    """A progress model (`proofmesh train progress`), a folder or an id of the hub, whose predicted steps give values or
-    rank tactics. Empty: none."""
+    """A progress model (`proofmesh train progress`): a folder or a hub id. Its predicted steps give values or rank
+    tactics. Empty: none."""
 
     guidance: Guidance = field(default_factory=Guidance)
-    """How they are used."""
+    """How the predicted steps are used."""
 
     closing: list[str] = field(default_factory=lambda: list(CLOSING))
-    """Tactics that are tried first, all in one batch. What this Lean does not know is left out."""
+    """Tactics that are tried first, all in one batch. Tactics that this Lean does not know are skipped."""
 
     searching: list[str] = field(default_factory=lambda: list(SEARCHING))
-    """Tactics that search the library and are tried last. What Lean suggests becomes the proof, not they."""
+    """Tactics that search the library, tried last. The proof contains Lean's suggestion, not the searching tactic."""
 
     samples: Positive = SAMPLES
-    """Tactics that a network samples for each expansion of the search; whole proofs that a model is asked for at
-    once."""
+    """Tactics that a network samples for each expansion; for `whole-proof`, proofs in one batch of requests."""
 
     models: ModelSettings = field(default_factory=ModelSettings)
-    """How language models are run and asked."""
+    """How language models are run and prompted."""
 
     shorten: bool = True
-    """Make a proof short, and name its hypotheses as a person would, before it is verified. Whole proofs stay as their
-    author wrote them."""
+    """Shorten a proof and give its hypotheses readable names before it is verified. Whole proofs are left unchanged."""
 
     @property
     def whole_proofs(self) -> bool:

@@ -1,6 +1,6 @@
-"""Makes a proof short: one tactic where one does, no step that is not needed, several steps as one.
+"""Shortens a proof: replaces branches by one tactic, drops unnecessary steps, and merges steps.
 
-Every variant is tried by Lean where it would stand, many in a batch. The variants are made by pure functions.
+Pure functions make the variants. Lean tries each variant at its place, many in one batch.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from node.lean.text.script import proof_lines
 from node.prover.goal_text import read_goal
 
 MOST_VARIANTS = 24
-"""In one batch."""
+"""Most variants in one batch."""
 
 MOST_NAMES = 4
-"""Hypotheses that are tried in place of a `‹_›`, latest first."""
+"""Most hypotheses that are tried in place of a `‹_›`, the latest first."""
 
 ANY_HYPOTHESIS = "‹_›"
 
@@ -31,7 +31,7 @@ ALONE = ((0,),)
 
 
 class Runs(Protocol):
-    """What `node.prover.environment.Environment` has of this."""
+    """Runs tactics: the part of `node.prover.environment.Environment` that is used here."""
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
         """One outcome for every tactic."""
@@ -39,7 +39,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class Variant:
-    """Another proof of the same state: as a tree, and as one block of tactics for Lean."""
+    """Another proof of the same state, as a tree and as one block of tactics for Lean."""
 
     tree: ProofTree
 
@@ -49,7 +49,7 @@ class Variant:
 
 
 def size(tree: ProofTree) -> int:
-    """Tactics."""
+    """Number of tactics."""
     total, todo = 0, [tree]
     while todo:
         node = todo.pop()
@@ -59,8 +59,8 @@ def size(tree: ProofTree) -> int:
 
 
 async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], deadline: float) -> ProofTree:
-    """The proof, or a shorter one of the same theorem. `closing`: tactics that may take the place of whole branches;
-    `deadline`: of `time.monotonic`, when no further variant is tried. Raises what the environment raises."""
+    """The proof, or a shorter one of the same theorem. `closing`: tactics that may replace whole branches. `deadline`:
+    time of `time.monotonic` after which no variant is tried. Raises what the environment raises."""
     changed = True
     while changed and time.monotonic() < deadline:
         changed = False
@@ -70,14 +70,14 @@ async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], 
             better = await _better(node, path, environment, closing)
             if better is not None:
                 tree, changed = replaced(tree, path, better), True
-                break  # places below have moved; what was tried above is remembered by the environment
+                break  # paths have changed; the environment caches the variants that were tried above
     return await _fewer_lemmas(tree, environment, deadline)
 
 
 async def _better(
     node: ProofTree, path: tuple[Step, ...], environment: Runs, closing: Sequence[str]
 ) -> ProofTree | None:
-    """The shortest variant of a subtree that Lean accepts at its place."""
+    """The shortest variant of a subtree that Lean accepts at its place; None if it accepts none."""
     variants = sorted(variants_of(node, closing), key=lambda variant: size(variant.tree))[:MOST_VARIANTS]
     blocks = {variant.block: variant.tree for variant in reversed(variants)}
     if not blocks:
@@ -112,7 +112,7 @@ def replaced(tree: ProofTree, path: Sequence[Step], new: ProofTree) -> ProofTree
 
 
 def variants_of(node: ProofTree, closing: Sequence[str]) -> Iterator[Variant]:
-    """Other proofs of a node's state, with fewer tactics, that may be right."""
+    """Possible proofs of a node's state with fewer or simpler tactics."""
     if size(node) > 1:
         for tactic in closing:
             yield Variant(ProofTree(tactic, state=node.state))
@@ -134,7 +134,7 @@ def variants_of(node: ProofTree, closing: Sequence[str]) -> Iterator[Variant]:
 
 
 def _by_name(node: ProofTree) -> Iterator[str]:
-    """A leaf with the names of hypotheses in place of `‹_›`."""
+    """A leaf's tactic with names of hypotheses in place of `‹_›`."""
     names = [hypothesis.name for hypothesis in reversed(read_goal(node.state).hypotheses)][:MOST_NAMES]
     pieces = node.tactic.split(ANY_HYPOTHESIS)
     for chosen in itertools.product(names, repeat=len(pieces) - 1):
@@ -145,7 +145,7 @@ _LEMMAS = re.compile(r"\[([^\[\]]*, [^\[\]]*)\]")
 
 
 async def _fewer_lemmas(tree: ProofTree, environment: Runs, deadline: float) -> ProofTree:
-    """Without the lemmas that `simp [...]` and its like do not need in a leaf."""
+    """The proof without unnecessary lemmas in `simp [...]` and similar tactics of leaves."""
     for path, node in list(places(tree)):
         match = _LEMMAS.search(node.tactic)
         if node.children or match is None or time.monotonic() >= deadline:
@@ -153,13 +153,13 @@ async def _fewer_lemmas(tree: ProofTree, environment: Runs, deadline: float) -> 
         lemmas = match[1].split(", ")
 
         def without(left_out: Sequence[str], match: re.Match[str] = match, lemmas: list[str] = lemmas) -> str:
-            kept = ", ".join(lemma for lemma in lemmas if lemma not in left_out)
-            return match.string[: match.start()] + f"[{kept}]" + match.string[match.end() :]
+            remaining = ", ".join(lemma for lemma in lemmas if lemma not in left_out)
+            return match.string[: match.start()] + f"[{remaining}]" + match.string[match.end() :]
 
         alone = {lemma: without([lemma]) for lemma in lemmas}
         outcomes = await environment.run(path, list(alone.values()))
         spare = [lemma for lemma in lemmas if outcomes[alone[lemma]].kind is OutcomeKind.PROVED]
-        # One lemma may stand in for another, so what can be spared alone cannot always be spared together.
+        # One lemma may replace another, so lemmas that are unnecessary one by one may be necessary together.
         together = [without(spare[start:]) for start in range(len(spare))]
         outcomes = await environment.run(path, together) if together else {}
         best = next((tactic for tactic in together if outcomes[tactic].kind is OutcomeKind.PROVED), None)
@@ -169,7 +169,7 @@ async def _fewer_lemmas(tree: ProofTree, environment: Runs, deadline: float) -> 
 
 
 def _dropped(node: ProofTree) -> Iterator[ProofTree]:
-    """Without the node's own tactic; without the one below it as well."""
+    """The proof without the node's tactic, and without that and the tactic below it."""
     for child in node.children:
         if len(node.children) == 1:
             yield child
@@ -183,7 +183,7 @@ _HOLE = re.compile(r"\?_(?!\w)")
 
 
 def _merged(node: ProofTree) -> ProofTree | None:
-    """`intro x` and `intro y` below it as `intro x y`."""
+    """`intro x` followed by `intro y`, as `intro x y`."""
     if node.layout != ALONE or len(node.children) != 1:
         return None
     child = node.children[0]
@@ -194,9 +194,9 @@ def _merged(node: ProofTree) -> ProofTree | None:
 
 
 def _in_one(node: ProofTree) -> str:
-    """A step and the terms that close what it leaves, as one term; empty where that cannot be written."""
+    """A step and the terms that close its goals, as one `exact`; empty if there is no such form."""
     terms = [_term(child) for child in node.children]
-    # A term of nothing but `by ...` is no shorter to read than the tactics themselves, but for a witness.
+    # Terms with `by ...` are not easier to read than the tactics, except for witnesses.
     proved_by = sum(term.startswith("by ") for term in terms)
     if not terms or not all(terms) or (proved_by and not node.tactic.startswith("refine ⟨")):
         return ""
@@ -211,15 +211,15 @@ def _in_one(node: ProofTree) -> str:
         return f"exact Or.in{tactic[0]} {_argument(terms[0])}"
     if (applied := re.fullmatch(r"apply ([\w.']+(?: [\w.']+)*)", tactic)) is not None:
         return f"exact {applied[1]} {' '.join(map(_argument, terms))}"
-    if (known := re.fullmatch(r"have ([\w']+) := ([^\n]+)", tactic)) is not None and len(terms) == 1:
-        word = re.compile(rf"(?<![\w.']){re.escape(known[1])}(?![\w'])")
+    if (have := re.fullmatch(r"have ([\w']+) := ([^\n]+)", tactic)) is not None and len(terms) == 1:
+        word = re.compile(rf"(?<![\w.']){re.escape(have[1])}(?![\w'])")
         if len(word.findall(terms[0])) == 1:
-            return "exact " + word.sub(lambda _: _argument(known[2]), terms[0])
+            return "exact " + word.sub(lambda _: _argument(have[2]), terms[0])
     return ""
 
 
 def _term(child: ProofTree) -> str:
-    """A leaf as a term: `exact e` is `e`, short tactics stand behind `by`; empty for others."""
+    """A leaf as a term: `e` for `exact e`, `by ...` for one-word tactics; empty for others."""
     if child.children or "\n" in child.tactic:
         return ""
     if child.tactic.startswith("exact ") and "<;>" not in child.tactic:
@@ -233,5 +233,5 @@ def _argument(term: str) -> str:
 
 
 def _without_holes(tactic: str) -> str:
-    """`induction n with | zero => ?_ | succ n ih => ?_` as `induction n`, where nothing below needs the names."""
+    """`induction n with | zero => ?_ | succ n ih => ?_` as `induction n`, for proofs that do not use the names."""
     return re.sub(r" with(?: \| [^|]* => \?_)+$", "", tactic)

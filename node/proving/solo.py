@@ -1,4 +1,4 @@
-"""Proves theorems in this process: closing tactics, the prover's search on our own Lean workers, then Lean's search.
+"""Proves theorems in this process: closing tactics, tree search with local Lean workers, and Lean's library search.
 
 async with SoloProver(lean, settings) as prover:
     found = await prover.find(theorem, Budget(seconds=20))
@@ -41,21 +41,21 @@ from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.settings import ProvingSettings
 
 Watch = Callable[[Theorem], Callable[[ProofSearch, int, Expansion], None]]
-"""What looks on at each search for a theorem: see `Agent`."""
+"""Gives the callback for the expansions of a theorem's searches: `on_expansion` of `Agent`."""
 
 LEAVES = 4
 """Expansions in flight within a search."""
 
 LONGEST_TACTIC = 0.25
-"""Of a theorem's time, for one candidate at most."""
+"""Most time for one candidate tactic, as a share of the theorem's time."""
 
 IS_PROOF = "show (_ : Prop)"
-"""A tactic that fails where something else than a proof is expected."""
+"""A tactic that fails if the goal is not a proposition."""
 
 
 @dataclass(frozen=True)
 class _Proof:
-    """A proof, and what found it."""
+    """A proof and its source."""
 
     tree: ProofTree
     by: str
@@ -63,25 +63,25 @@ class _Proof:
 
 @dataclass
 class _Task:
-    """One theorem on its way through the portfolio."""
+    """The state of one theorem in the portfolio."""
 
     theorem: Theorem
     environment: LocalEnvironment
     deadline: float
     budget: Budget
     limit: asyncio.Timeout | None = None
-    """What ends the portfolio at the deadline."""
+    """The timeout that ends the portfolio at the deadline."""
     simulations: int = 0
     lean_attempts: int = 0
     reason: str = ""
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds that remain."""
         return self.deadline - time.monotonic()
 
     def lean_attempts_of(self, share: float) -> int | None:
-        """Tactics that a search with this share of what is left may send to Lean; 0: no limit, None: none is left."""
+        """Tactics that a search may send to Lean, as a share of the remaining ones. 0: no limit; None: none remain."""
         if not self.budget.lean_attempts:
             return 0
         left = self.budget.lean_attempts - self.lean_attempts
@@ -89,7 +89,7 @@ class _Task:
 
 
 class SoloProver:
-    """`TheoremProver` in this process. Leave it (`async with`, or `stop`) to put away networks that it has loaded."""
+    """`TheoremProver` in this process. Use it with `async with`, or call `stop`, to unload its networks."""
 
     def __init__(
         self,
@@ -100,10 +100,10 @@ class SoloProver:
         watch: Watch | None = None,
         prepare: bool = False,
     ) -> None:
-        """`note` hears of damaged checkpoints, `watch` looks on at searches. `prepare`: begin with the verification
-        while the search runs: that is sooner done, and in vain where nothing is found.
+        """`note` is called for damaged checkpoints. `watch` records searches. `prepare`: prepare the verification while
+        the search runs, which saves time if a proof is found.
 
-        Raises BadPolicy: the configured policy cannot be had.
+        Raises BadPolicy if the configured policy cannot be used.
         """
         self._lean = lean
         self._settings = settings or ProvingSettings()
@@ -129,14 +129,14 @@ class SoloProver:
         await self.stop()
 
     async def stop(self) -> None:
-        """Put away the networks."""
+        """Unload the networks."""
         for opening in self._policies.values():
             opening.cancel()
         await asyncio.gather(*self._policies.values(), return_exceptions=True)
         await self._stack.aclose()
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
-        """Look for a proof; it is not verified yet. The time begins when Lean has read the statement.
+        """Search for a proof, without final verification. The time starts when Lean has elaborated the statement.
 
         Raises ProvingFailed, BadPolicy.
         """
@@ -159,7 +159,7 @@ class SoloProver:
         closing = self._closing.for_theorem(theorem)
         try:
             shorten = self._settings.shorten and not self._settings.whole_proofs
-            left = task.left if shorten else None  # what a person or a model wrote as a whole stays as it is
+            left = task.left if shorten else None  # whole proofs stay as their author wrote them
             script = await finished(proof.tree, task.environment, closing, left)
         except Unwritable as error:
             return self._failed(task, str(error), time.monotonic() - began)
@@ -173,14 +173,15 @@ class SoloProver:
         )
 
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
-        """Lean's word on a proof, from fresh processes. Raises ProvingFailed."""
+        """Lean's verdict on a proof, from fresh processes. Raises ProvingFailed."""
         return await self._lean.verify(theorem, script)
 
     def _failed(self, task: _Task, reason: str, seconds: float) -> Found:
         return Found(AttemptOutcome.FAILED, reason=reason, simulations=task.simulations, seconds=seconds)
 
     async def _portfolio(self, task: _Task) -> _Proof | None:
-        """Closing tactics, then the searches with a look into the library beside them. Raises ProvingFailed."""
+        """Closing tactics first. Then concurrently names of the file, tree searches and a library search. The first
+        proof counts. Raises ProvingFailed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(0.0, task.left)) as task.limit:
                 return await self._close(task) or await _first(
@@ -197,7 +198,7 @@ class SoloProver:
         return _Proof(ProofTree(tactic), "closing tactics") if tactic else None
 
     async def _neighbours(self, task: _Task) -> _Proof | None:
-        """What the file itself offers, for a gap in one. Raises ProvingFailed."""
+        """Tactics with names of the file, for a gap in a file. Raises ProvingFailed."""
         premises = premises_of(task.theorem)
         if premises is None:
             return None
@@ -208,7 +209,7 @@ class SoloProver:
         return _Proof(ProofTree(tactic), "the file's own names") if tactic else None
 
     async def _library(self, task: _Task) -> _Proof | None:
-        """What Lean's own search suggests, once the easy ways have had their time."""
+        """Lean's library search. It starts later, because easy theorems do not need it."""
         if self._settings.searching:
             await asyncio.sleep(min(SEARCHING_AFTER, task.left / 2))
         for searching in self._settings.searching:
@@ -226,7 +227,7 @@ class SoloProver:
                 if self._settings.policy:
                     raise
                 self._note(f"warning: {error}")
-                self._network = ""  # nobody named it: the list alone has to do
+                self._network = ""  # the user did not name this network, so go on with the list alone
                 continue
             proof = await self._search(task, opened, stage.share)
             if proof is not None:
@@ -234,7 +235,7 @@ class SoloProver:
         return None
 
     async def _search(self, task: _Task, opened: OpenedPolicy, share: float) -> _Proof | None:
-        """One search, with a share of the time and the simulations that are left. Raises ProvingFailed."""
+        """One search, with a share of the remaining time and simulations. Raises ProvingFailed."""
         seconds, lean_attempts = share * task.left, task.lean_attempts_of(share)
         if lean_attempts is None:
             return None
@@ -280,7 +281,7 @@ class SoloProver:
         raise ProvingFailed(f"the search was cut short: {result.message}")
 
     def _verification(self, theorem: Theorem) -> Verify:
-        """Of whole proofs, before one of them ends the attempt: workers do not finish each that is one."""
+        """Verification of whole proofs within the attempt. It also decides about proofs that workers do not finish."""
 
         async def verify(proof: ProofTree) -> str:
             reply = await self._lean.verify(theorem, proof_lines(proof, ""))
@@ -298,15 +299,15 @@ class SoloProver:
         return wrapped(opened.policy_for(theorem), joined)
 
     def _network_at_hand(self) -> str:
-        """The newest checkpoint of the demo as a policy's name; empty when there is none."""
+        """The newest checkpoint of the demo as a policy's name; empty if there is none."""
         if self._network is None and not self._settings.policy:
-            found = of_the_demo(self._note)
-            self._network = f"own:{found}" if found else ""
+            checkpoint = of_the_demo(self._note)
+            self._network = f"own:{checkpoint}" if checkpoint else ""
         return self._network or ""
 
     async def _opened_for(self, task: _Task, policy: str) -> OpenedPolicy:
-        """The policy. While a language model is loaded in this process, which may take minutes, the theorem's time
-        stands still. Raises BadPolicy."""
+        """The policy, opened. Loading a model in this process may take minutes, and does not count as the theorem's
+        time. Raises BadPolicy."""
         limit = task.limit
         beside = self._premises is not None or self._guide is not None
         loads = beside or any(name.kind == HF for name in parse(policy))
@@ -327,7 +328,7 @@ class SoloProver:
         return await asyncio.shield(self._policies[policy])
 
     async def _open(self, policy: str) -> OpenedPolicy:
-        # Closing tactics of a library that is loaded (grind, aesop, ...) help everywhere, not only at the beginning.
+        # Closing tactics of an imported library (grind, aesop, ...) help at every state, not only at the root.
         first = [*LIST_CLOSING, *(tactic for tactic in self._closing.known() if tactic not in (*LIST_CLOSING, "omega"))]
         opening = open_policy(
             parse(policy),
@@ -340,18 +341,18 @@ class SoloProver:
         return await self._stack.enter_async_context(opening)
 
     def _trouble(self) -> str:
-        """What is wrong with the servers of language models; empty: nothing."""
-        found = []
+        """Problems with the servers of language models; empty if there are none."""
+        problems = []
         for policy, opening in self._policies.items():
             if opening.done():
-                found.append(opening.result().trouble() if not opening.exception() else "")
+                problems.append(opening.result().trouble() if not opening.exception() else "")
             elif any(name.is_model for name in parse(policy)):
-                found.append(f"no answer yet from {policy}")
-        return "; ".join(filter(None, found))
+                problems.append(f"no answer yet from {policy}")
+        return "; ".join(filter(None, problems))
 
 
 async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: str) -> None:
-    """Raises BadStatement where a gap in a file lacks a value and not a proof."""
+    """Raises BadStatement if a gap in a file needs a value, not a proof."""
     if theorem.place is None:
         return
     if (await environment.run((), [IS_PROOF]))[IS_PROOF].kind is OutcomeKind.ERROR:
@@ -359,7 +360,7 @@ async def _proposition(environment: LocalEnvironment, theorem: Theorem, state: s
 
 
 async def _first(*attempts: Coroutine[Any, Any, _Proof | None]) -> _Proof | None:
-    """The first proof that one of several attempts comes to; None when all have come to nothing."""
+    """The first proof of several concurrent attempts; None if none finds a proof."""
     tasks = [asyncio.ensure_future(attempt) for attempt in attempts]
     try:
         async for task in as_they_end(*tasks):

@@ -1,4 +1,4 @@
-"""Finds Lean and what it can be confined by, at once: each waits for processes."""
+"""Finds Lean and the available sandbox protections concurrently, because both wait for processes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ B = TypeVar("B")
 
 
 async def confined_toolchain(settings: LeanSettings) -> LeanToolchain:
-    """The Lean that the settings mean, with every protection that this system allows. Raises LeanProblem."""
+    """The Lean toolchain of these settings, with all protections that this system supports. Raises LeanProblem."""
     toolchain, protections = await together(asyncio.to_thread(find, settings), detect())
     protections = await that_lean_starts_with(protections, toolchain.command, toolchain.environment)
     return replace(toolchain, protections=protections)
 
 
 async def together(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Both results. Where one fails or this is cancelled, it waits until both have ended: a process whose start nobody
-    waits for keeps asyncio from ending (`common.process`)."""
-    one, other = asyncio.create_task(first), asyncio.create_task(second)
+    """Both results. If one fails or this is cancelled, waits until both have ended: asyncio cannot shut down while a
+    process is starting that no task awaits (`common.process`)."""
+    first_task, second_task = asyncio.create_task(first), asyncio.create_task(second)
     try:
-        return await one, await other
+        return await first_task, await second_task
     finally:
-        one.cancel()
-        other.cancel()
-        await asyncio.gather(one, other, return_exceptions=True)
+        first_task.cancel()
+        second_task.cancel()
+        await asyncio.gather(first_task, second_task, return_exceptions=True)

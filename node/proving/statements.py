@@ -1,12 +1,12 @@
-"""What is to be proved: a statement by itself, one in the context of a file, or a place in a file. By its look alone.
+"""Finds the target of `prove`: a statement, a statement in the context of a file, or a place in a file.
 
     STATEMENT                  `theorem t (p q : Prop) : p ∧ q → q ∧ p`
-    FILE:LINE                  the `sorry` of that line, or the theorem that stands there
-    FILE NAME                  that theorem of the file, whatever proof it has
+    FILE:LINE                  the `sorry` on that line, or the theorem at that line
+    FILE NAME                  that theorem of the file; its present proof is ignored
     --context FILE STATEMENT   the statement with all of the file in scope
 
-Commands are found by the words that they begin with, not with Lean's help. Where the look leaves two readings, Lean
-decides: `Target.readings`.
+Commands are found by their first words, without Lean. If the text allows two readings, Lean decides
+(`Target.readings`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from node.lean.text.rules import statement_problem
 from node.lean.text.statement import StatementError, parse_statement
 
 CLOSE_NAMES = 3
-"""Names that are suggested in place of one that is not there."""
+"""Most names that are suggested for an unknown name."""
 
 _FILE_LINE = re.compile(r"(?P<file>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
 _STATEMENT = re.compile(r"\s*(theorem|lemma|example)\b")
@@ -37,28 +37,28 @@ _CLOSING_ENDS = re.compile(r"(?:\s*\bend\b[^\n]*)+\s*$")
 
 
 class BadTarget(ValueError):
-    """There is nothing to prove where it was said to be; the text says why, and what is there."""
+    """There is no such target. The message has the reason, and near targets."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """Something to prove."""
+    """A statement to prove."""
 
     name: str
     readings: tuple[Theorem, ...]
-    """What it may mean, the likeliest first: the first that Lean can elaborate counts."""
+    """Possible readings, the most likely first. The first that Lean can elaborate counts."""
     negations: tuple[Theorem, ...] = ()
-    """The same of its negation; none where the text does not show it."""
+    """Possible readings of the negation; empty if the text does not show the whole statement."""
     gap: bool = False
-    """It is a `sorry` within a proof: what is wanted is what to put in its place."""
+    """True for a `sorry`: the answer has the text that replaces it."""
     where: str = ""
     """File and line."""
     file: Path | None = None
-    """The file whose text stands above it."""
+    """The file of its context."""
 
 
 def read_target(words: Sequence[str], context: Path | None = None) -> Target:
-    """What the words of a command line mean. Raises BadTarget."""
+    """The target that these words of a command line name. Raises BadTarget."""
     if context is not None:
         if len(words) != 1:
             raise BadTarget("--context takes one statement: prove --context FILE 'theorem t : ...'")
@@ -85,7 +85,7 @@ def _looks_like_a_file(text: str) -> bool:
 
 
 def statement_target(text: str, above: str | None = None, name: str = "") -> Target:
-    """A statement by itself, or with the text of a file above it. Raises BadTarget."""
+    """The target for a statement, alone or below the text of a file. Raises BadTarget."""
     try:
         theorem = parse_statement(text)
     except StatementError as error:
@@ -95,7 +95,7 @@ def statement_target(text: str, above: str | None = None, name: str = "") -> Tar
     if problem := statement_problem(theorem.binders, theorem.conclusion):
         raise BadTarget(problem)
     texts = [above if above.endswith("\n") or not above else f"{above}\n"]
-    if ends := _CLOSING_ENDS.search(above):  # as the last namespace and section leave things, too
+    if ends := _CLOSING_ENDS.search(above):  # second reading: inside the file's last namespace and section
         texts.append(f"{above[: ends.start()]}\n")
     contexts = [Context.of(each) for each in texts]
     return Target(
@@ -106,7 +106,7 @@ def statement_target(text: str, above: str | None = None, name: str = "") -> Tar
 
 
 def line_target(path: Path, line: int, column: int | None = None) -> Target:
-    """The `sorry` on a line (from 1; of several the first, or the one at `column`), or the theorem that stands there.
+    """The `sorry` on a line (from 1; of several the first, or the one nearest to `column`), or the theorem there.
 
     Raises BadTarget.
     """
@@ -116,10 +116,10 @@ def line_target(path: Path, line: int, column: int | None = None) -> Target:
     if not 1 <= line <= len(lines):
         raise BadTarget(f"{where}: the file has {len(text.code.splitlines())} lines")
     begin = sum(len(each) + 1 for each in lines[: line - 1])
-    found = [start for start in text.gaps if begin <= start < begin + len(lines[line - 1])]
+    gaps = [start for start in text.gaps if begin <= start < begin + len(lines[line - 1])]
     command = text.command_at(line)
-    if found and command is not None:
-        at = found[0] if column is None else min(found, key=lambda each: abs(each - begin - column + 1))
+    if gaps and command is not None:
+        at = gaps[0] if column is None else min(gaps, key=lambda start: abs(start - begin - column + 1))
         return replace(_gap(text, command, at, where), file=path)
     if command is None or command.keyword not in PROOFS:
         near = sorted(text.lines_to_prove(), key=lambda each: abs(each - line))[:CLOSE_NAMES]
@@ -131,18 +131,18 @@ def line_target(path: Path, line: int, column: int | None = None) -> Target:
 def name_target(path: Path, name: str) -> Target:
     """A theorem of a file by its name, with or without its namespace. Raises BadTarget."""
     text = LookedAt(read_file(path))
-    wanted = name.removeprefix("_root_.")
-    named = text.theorems()
-    exact = [each for each in named if each[0] == wanted]
-    matching = exact or [each for each in named if each[0].endswith(f".{wanted}")]
+    target = name.removeprefix("_root_.")
+    theorems = text.theorems()
+    exact = [each for each in theorems if each[0] == target]
+    matching = exact or [each for each in theorems if each[0].endswith(f".{target}")]
     if not matching:
-        known: dict[str, list[str]] = {}
-        for full, _ in named:
-            for called in {full, full.rsplit(".", 1)[-1]}:
-                known.setdefault(called, []).append(full)
-        near = difflib.get_close_matches(wanted, known, CLOSE_NAMES, 0.5)
-        close = dict.fromkeys(full for called in near for full in known[called])
-        hint = f"; did you mean {' or '.join(close)}?" if close else f"; it has {len(named)} theorems"
+        full_names: dict[str, list[str]] = {}
+        for full, _ in theorems:
+            for short in {full, full.rsplit(".", 1)[-1]}:
+                full_names.setdefault(short, []).append(full)
+        near = difflib.get_close_matches(target, full_names, CLOSE_NAMES, 0.5)
+        close = dict.fromkeys(full for short in near for full in full_names[short])
+        hint = f"; did you mean {' or '.join(close)}?" if close else f"; it has {len(theorems)} theorems"
         raise BadTarget(f"{path}: no theorem {name}{hint}")
     if len(matching) > 1:
         places = ", ".join(f"{full} (line {text.first_line(command)})" for full, command in matching)
@@ -162,7 +162,7 @@ def read_file(path: Path) -> str:
 
 
 def _gap(text: LookedAt, command: Command, at: int, where: str) -> Target:
-    """A `sorry` of a command, as a tactic and as a term."""
+    """The target for a `sorry` of a command, read as a tactic and as a term."""
     begin, stop = text.begin(command), text.stop(command)
     context = Context.of(text.original[:begin])
     before, after = text.original[begin:at], text.original[at + len("sorry") : stop] + "\n"
@@ -180,7 +180,7 @@ def _gap(text: LookedAt, command: Command, at: int, where: str) -> Target:
 
 
 def _whole(text: LookedAt, command: Command, where: str, name: str = "") -> Target:
-    """A theorem of a file, without the proof that it has."""
+    """The target for a theorem of a file, without its present proof."""
     begin = text.begin(command)
     context = Context.of(text.original[:begin])
     theorem = text.read(command)
@@ -198,5 +198,5 @@ def _negations(context: Context, theorem: Theorem | None) -> tuple[Theorem, ...]
 
 
 def _listed(items: Sequence[str] | map[str], one: str, several: str) -> str:
-    found = list(items)
-    return f"{one if len(found) == 1 else several} {', '.join(found)}"
+    texts = list(items)
+    return f"{one if len(texts) == 1 else several} {', '.join(texts)}"

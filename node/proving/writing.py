@@ -1,4 +1,4 @@
-"""Writes a finished proof as a person lays it out: the cases of an induction behind their names, not behind bullets."""
+"""Lays out a finished proof as people do: the cases of an induction follow `| name =>`, not bullets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _CASES = re.compile(r"(?P<head>(?:induction|cases) [^|]*? with)(?P<alternatives>
 
 
 async def laid_out(tree: ProofTree, environment: Runs) -> tuple[str, ...]:
-    """The proof's lines, the first in column 0: laid out, if Lean accepts them so. Raises what `proof_lines` and the
-    environment raise."""
+    """The proof's lines, the first in column 0. Uses the new layout only if Lean accepts it. Raises what `proof_lines`
+    and the environment raise."""
     plain = tuple(proof_lines(tree, ""))
     lines = tuple(proof_lines(folded(tree), ""))
     if lines == plain:

@@ -69,6 +69,6 @@ async def test_what_cannot_be_had_is_an_error_that_says_so(bus: Bus, lean_proxy:
     assert {name for name, result in found.items() if result.proof} == {"person", "list", "its file"}, found
     assert errors.keys() == {"evaluation", "training", "other file", "unknown", "own"}
     assert "tactic.request" in errors["evaluation"] and "tactic.request" in errors["training"]
-    assert "a file of its own" in errors["other file"]
+    assert "only files of its own configuration" in errors["other file"]
     assert "there is no policy `gpt`; there are `inference`" in errors["unknown"]
     assert "proofmesh up --policy own:PATH" in errors["own"]

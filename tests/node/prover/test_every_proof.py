@@ -76,9 +76,9 @@ async def test_a_source_that_ends_and_what_infrastructure_loses_are_told_beside_
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verify": True}, "goes without verify"),
-        ({"correct": 1, "then": "mcts"}, "goes without correct and then"),
-        ({"method": Method.MCTS}, "of whole-proof alone, and the attempt asks for mcts"),
+        ({"verify": True}, "cannot be combined with verify"),
+        ({"correct": 1, "then": "mcts"}, "cannot be combined with correct and then"),
+        ({"method": Method.MCTS}, "needs the method whole-proof, and the attempt has mcts"),
     ],
 )
 async def test_what_does_not_go_with_it_is_an_error_that_says_so(changes: dict[str, object], words: str) -> None:

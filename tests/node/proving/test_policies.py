@@ -174,7 +174,7 @@ def test_policies_that_a_mesh_can_be_asked_for(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("own:runs/demo", "a mesh has a network of its own.*`proofmesh up --policy own:PATH`"),
+        ("own:runs/demo", "a mesh cannot use `own:PATH`.*`proofmesh up --policy own:PATH`"),
         ("inference+tactics:list", "`tactics:list` is a file of this machine.*`proofmesh up --policy tactics:list`"),
         ("gpt", "there are `inference`"),
     ],
