@@ -188,4 +188,4 @@ def test_the_bank_gives_its_warm_start_proofs_and_holds_its_test_out(tmp_path: P
     assert len(held_out) == 828 and len(data.proofs) > 3000 and len(data.conjectures) > 2000
     assert data.manifest.sources == ("bank",)
     trained = [each.theorem for each in data.statements if each.split == "train"]
-    assert held_out.isdisjoint(map(said, [*trained, *(theorem for theorem, _ in data.proofs)]))
+    assert held_out.isdisjoint(map(stated, [*trained, *(theorem for theorem, _ in data.proofs)]))
