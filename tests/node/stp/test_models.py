@@ -164,5 +164,5 @@ def test_a_base_is_one_whose_tokenizer_keeps_lean_and_whose_context_has_room(
     tokenizer = json.loads((long / "tokenizer.json").read_text())
     tokenizer["normalizer"] = {"type": "Replace", "pattern": {"String": "\n"}, "content": " "}
     (long / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(StpError, match="does not give Lean's text back"):
+    with pytest.raises(StpError, match="does not restore Lean's text exactly"):
         check_base(parse_hub_address(str(long)), template)

@@ -43,7 +43,7 @@ def test_a_statement_is_read_under_our_name_and_what_stands_behind_it_is_cut(out
         ("theorem X : ¬ False", "nothing to be proved"),
         ("theorem X (h : sorry) : 1 = 2", "sorry"),
         ("theorem X : sorryAx Prop", "sorryAx"),
-        ("axiom X : 1 = 2", "begins with `axiom`: a conjecture is one theorem"),
+        ("axiom X : 1 = 2", "begins with `axiom`, but a conjecture is a single theorem"),
         ("notation x => y\ntheorem X : x = x", "begins with `notation`"),
         ("open Nat in theorem X : 1 = 1", "begins with `open`"),
         ("open Nat\ntheorem X : 1 = 1", "begins with `open`"),
