@@ -161,7 +161,7 @@ def test_a_source_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Captu
 
 def test_data_that_was_changed_or_is_cut_off_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(PrepareError, match="make the data with `proofmesh stp prepare"):
+    with pytest.raises(PrepareError, match="prepare the data with `proofmesh stp prepare"):
         load_prepared(out)
     assert _run(_rows(tmp_path / "mine.jsonl", *PROOFS), "--out", out) == prepare_command.DONE
     content = (out / "proofs.jsonl").read_bytes()

@@ -119,7 +119,7 @@ def test_a_name_belongs_to_one_statement(tmp_path: Path) -> None:
     (made, *_) = store.conjectures(1)
     theorem = Theorem("train_0", TRAIN[0].binders, TRAIN[0].conclusion)
     changed = type(made)("train_0", 1, Seed(*(made.seed.theorem, "simp", ADD_COMM)), "", Fate.NEW, theorem)
-    with pytest.raises(StpError, match="has the name train_0 of a conjecture"):
+    with pytest.raises(StpError, match="has the name of a conjecture, train_0"):
         store.add_conjectures([changed])
 
 
