@@ -51,7 +51,7 @@ def opened_in(text: str) -> Opened:
     """The open namespaces at the end of a text."""
     scopes = [_Scope((), [], [], set())]
     for match in _COMMAND.finditer(blanked(text)):
-        word, arguments = match["word"], match["arguments"].strip()
+        word, arguments = match["word"], match["rest"].strip()
         if word == "open":
             _open(scopes[-1], arguments)
         elif word == "end":

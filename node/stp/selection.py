@@ -1,14 +1,14 @@
-"""Which conjectures and proofs of a round are trained on, and with what weights. Pure; no result depends on an order.
+"""Selects the conjectures and proofs of a round for training, and their weights. Pure; results do not depend on order.
 
-Source: STP (arXiv 2502.00212), sections 3.2 and 3.3, algorithm 2; its code (`get_conjecture_examples`,
-`filter_by_ratio`, `format_and_deduplicate_dataset`). Where the two differ:
-- A conjecture is barely provable with a rate in (0, 1/4] in the paper, in (0, 1/4) in the code; ours is the code's.
-- The elegance cut is of all conjectures in the paper, of each lemma's in the code; ours is the code's: a lemma with one
-  conjecture loses none.
-- Conjectures whose proof does not invoke their lemma are dropped in the paper. The code learns from them as if they had
-  been asked for with the empty lemma, up to 20 for each that does invoke its lemma, and 4,096. Ours are dropped.
-- Conjectures from seeds with the empty lemma have nothing to invoke; paper, code and ours keep them.
-Otherwise than both, the length of a conjecture is that of its statement without its name, which says nothing of it.
+Source: STP (arXiv 2502.00212), sections 3.2 and 3.3, algorithm 2, and its code (`get_conjecture_examples`,
+`filter_by_ratio`, `format_and_deduplicate_dataset`). Where paper and code differ:
+- A conjecture is barely provable with a rate in (0, 1/4] in the paper, in (0, 1/4) in the code. We follow the code.
+- The elegance cut applies to all conjectures in the paper, to each lemma's conjectures in the code. We follow the code:
+  a lemma with one conjecture loses none.
+- The paper drops conjectures whose proof does not invoke their lemma. The code trains on them as if they were requested
+  with the empty lemma, up to 20 for each conjecture that invokes its lemma, and up to 4,096. We drop them.
+- Conjectures from seeds with the empty lemma have nothing to invoke. Paper, code and we use them.
+Unlike both, we measure the length of a conjecture without its name, which is irrelevant.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from node.stp.records import EMPTY_LEMMA, Attempted, Conjecture, ConjecturerExam
 from node.stp.settings import ConjecturerSettings, FinalSettings, ProverSettings
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
-"""Statements (`example BINDERS : CONCLUSION`) to a matrix with a row for each."""
+"""Maps statements (`example BINDERS : CONCLUSION`) to a matrix with one row per statement."""
 
 Tried = tuple[Theorem, Attempted, bool]
-"""A statement or conjecture, what came of it, and whether it is a conjecture."""
+"""A statement or conjecture, the results of its samples, and whether it is a conjecture."""
 
 
 def conjecturer_examples(
@@ -41,59 +41,59 @@ def conjecturer_examples(
     embed: Embed | None,
     settings: ConjecturerSettings,
 ) -> list[ConjecturerExample]:
-    """The conjectures of a round to learn from, by name, with weights of mean 1 before those of weight 0 go.
+    """The conjectures of a round to train on, sorted by name. The weights have mean 1 before weights of 0 are removed.
 
-    Barely provable; the lemma invoked; not of the lowest elegance; matched to an unproved statement. Without `embed`,
-    without unproved statements or with `reweight` off all weights are 1. Raises what `embed` raises; ValueError for
-    embeddings that are none.
+    Selected conjectures are barely provable, have a proof that invokes their lemma, are not among the least elegant,
+    and are matched to an unproved statement. Without `embed`, without unproved statements or with `reweight` off, all
+    weights are 1. Raises the errors of `embed`, and ValueError for invalid embeddings.
     """
-    wanted = [each for each in conjectures if _is_wanted(*each, settings)]
-    kept = sorted(elegant(wanted, settings.elegance_cut), key=lambda each: each[0].name)
-    weights = _weights([conjecture for conjecture, _ in kept], unproved, embed if settings.reweight else None)
+    useful = [each for each in conjectures if _is_useful(*each, settings)]
+    selected = sorted(elegant(useful, settings.elegance_cut), key=lambda each: each[0].name)
+    weights = _weights([conjecture for conjecture, _ in selected], unproved, embed if settings.reweight else None)
     return [
         ConjecturerExample(conjecture.seed, conjecture.theorem.signature, weight, conjecture.name)
-        for (conjecture, _), weight in zip(kept, weights, strict=True)
+        for (conjecture, _), weight in zip(selected, weights, strict=True)
         if weight > 0 and conjecture.theorem is not None
     ]
 
 
-def _is_wanted(conjecture: Conjecture, attempted: Attempted, settings: ConjecturerSettings) -> bool:
+def _is_useful(conjecture: Conjecture, attempted: Attempted, settings: ConjecturerSettings) -> bool:
     if conjecture.theorem is None or not attempted.proofs or not 0 < attempted.rate < settings.barely:
         return False
     return not settings.needs_lemma or invokes_its_lemma(conjecture, attempted.proofs)
 
 
 def invokes_its_lemma(conjecture: Conjecture, proofs: Sequence[Proof]) -> bool:
-    """Whether a proof invokes the lemma of the conjecture's seed. With the empty lemma every proof does."""
+    """Whether a proof invokes the lemma of the conjecture's seed. Every proof invokes the empty lemma."""
     lemma = conjecture.seed.lemma.name
     return lemma == EMPTY_LEMMA.name or any(lemma in proof.lemmas for proof in proofs)
 
 
 def elegance(theorem: Theorem, proofs: Sequence[Proof]) -> float:
-    """Characters of the shortest proof over characters of the statement (algorithm 2, line 5)."""
+    """Length of the shortest proof divided by length of the statement, in characters (algorithm 2, line 5)."""
     return min(proof.length for proof in proofs) / len(unnamed(theorem.signature))
 
 
 def elegant(conjectures: Sequence[tuple[Conjecture, Attempted]], cut: float) -> list[tuple[Conjecture, Attempted]]:
-    """Without the share `cut` of each lemma's conjectures that has the lowest elegance; equal ones stay together."""
+    """Remove the share `cut` of each lemma's conjectures with the lowest elegance. Conjectures at the limit stay."""
     groups: dict[str, list[tuple[float, tuple[Conjecture, Attempted]]]] = defaultdict(list)
     for each in conjectures:
         conjecture, attempted = each
         assert conjecture.theorem is not None
         groups[conjecture.seed.lemma.name].append((elegance(conjecture.theorem, attempted.proofs), each))
-    kept = []
+    remaining = []
     for group in groups.values():
         ratios = sorted(ratio for ratio, _ in group)
         lowest = ratios[min(int(len(ratios) * cut), len(ratios) - 1)]
-        kept += [each for ratio, each in group if ratio >= lowest]
-    return kept
+        remaining += [each for ratio, each in group if ratio >= lowest]
+    return remaining
 
 
 def _weights(conjectures: Sequence[Conjecture], unproved: Sequence[Theorem], embed: Embed | None) -> list[float]:
     if embed is None or not conjectures or not unproved:
         return [1.0] * len(conjectures)
     targets = sorted(unproved, key=lambda theorem: theorem.name)
-    # Who comes first takes the nearest conjecture before it has its cap: by lot, but always the same one.
+    # Earlier targets get their nearest conjecture before it reaches its cap, so shuffle them with a fixed seed.
     random.Random(derive_seed("targets")).shuffle(targets)
     texts = [unnamed(each.theorem.signature) for each in conjectures if each.theorem is not None]
     rows = np.asarray(embed([*texts, *(unnamed(theorem.signature) for theorem in targets)]), dtype=np.float32)
@@ -101,43 +101,43 @@ def _weights(conjectures: Sequence[Conjecture], unproved: Sequence[Theorem], emb
 
 
 def prover_examples(attempted: Sequence[Tried], settings: ProverSettings) -> list[ProverExample]:
-    """The proofs of a round to learn from, by name and text: of what is not proved too easily, each different proof
-    with the weight exp(-per_character n - per_second t) over the number of different proofs."""
-    found = []
+    """The proofs of a round to train on, sorted by name and text. Theorems with a rate above the limit are left out.
+    A proof weighs exp(-per_character n - per_second t), divided by the number of distinct proofs of its theorem."""
+    examples = []
     for theorem, each, conjectured in attempted:
         proofs = different(each.proofs)
         if proofs and each.rate <= settings.rate_limit:
-            found += [
+            examples += [
                 ProverExample(theorem, proof.script, proof_weight(proof, settings) / len(proofs), conjectured)
                 for proof in proofs
             ]
-    return _in_order(found)
+    return _in_order(examples)
 
 
 def proof_weight(proof: Proof, settings: ProverSettings) -> float:
-    """Short proofs, and those that Lean is quick with, weigh more: at most 1 (STP, section 4.1)."""
+    """The weight of a proof, at most 1. Short proofs and proofs that Lean checks fast weigh more (STP, section 4.1)."""
     return math.exp(-settings.per_character * proof.length - settings.per_second * proof.seconds)
 
 
 def final_examples(attempted: Sequence[Tried], settings: FinalSettings, seed: int = 0) -> list[ProverExample]:
-    """What the last stage trains on, by name and text, each with weight 1: of each statement as many different proofs
-    at most as the settings say, drawn by the seed; conjectures only that are not proved too easily.
+    """The proofs for the final training, sorted by name and text, with weight 1: at most `settings.proofs` distinct
+    proofs per theorem, drawn by the seed. Conjectures with a rate above the limit are left out.
 
-    One entry for each statement, with what came of it in all rounds (the caller adds them up). The paper leaves out
-    statements with a higher rate, too; so few of a small data set are left then that ours stay.
+    `attempted` has one entry per theorem, with the results of all rounds added up. The paper also leaves out statements
+    with a higher rate. Here they stay, because too few of a small data set would remain.
     """
-    found = []
+    examples = []
     for theorem, each, conjectured in attempted:
         proofs = different(each.proofs)
         if proofs and not (conjectured and each.rate > settings.rate_limit):
             rng = random.Random(derive_seed("final", seed, theorem.name))
-            kept = rng.sample(proofs, min(settings.proofs, len(proofs)))
-            found += [ProverExample(theorem, proof.script, 1.0, conjectured) for proof in kept]
-    return _in_order(found)
+            chosen = rng.sample(proofs, min(settings.proofs, len(proofs)))
+            examples += [ProverExample(theorem, proof.script, 1.0, conjectured) for proof in chosen]
+    return _in_order(examples)
 
 
 def different(proofs: Sequence[Proof]) -> list[Proof]:
-    """Each text once, by its text; of equal ones that which Lean was quickest with."""
+    """Remove duplicate proofs, sorted by text; of equal ones the one that Lean checked fastest stays."""
     quickest: dict[str, Proof] = {}
     for proof in sorted(proofs, key=lambda each: (each.script, each.seconds)):
         quickest.setdefault(proof.script, proof)

@@ -1,9 +1,9 @@
-"""A checkpoint's weights as the version that all inference nodes of a run serve: a file, an object, the state that
-names it.
+"""Publishes a checkpoint's weights as the version that all inference nodes of a run serve: writes a weights file, puts
+it into the object store, and announces it in the run's state.
 
     python -m node.stp.serving CHECKPOINT FILE VERSION
 
-writes the file, in a process of its own: whoever serves has no use for torch, and its event loop never waits for it.
+writes the file in a child process, so that the caller needs no torch and its event loop is not blocked.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 KEY = "weights"
-"""Of the run's state."""
+"""Key of the run's state."""
 
 STORED = 2
-"""Versions that the object store has to hold: the new one comes before the old one goes."""
+"""Versions that the object store must have room for: the new one is stored before the old one is deleted."""
 
 log = structlog.get_logger("stp")
 
@@ -40,31 +40,31 @@ class ServingError(RuntimeError):
 
 
 async def serve(bus: Bus, checkpoint: Path, version: int) -> None:
-    """Announce a checkpoint, or a weights file, as this version: from now on it is the latest of the run.
+    """Announce a checkpoint or weights file as this version, which becomes the run's latest.
 
-    What the nodes served before goes from the object store; those that have it in memory serve it until they have the
-    new one. Done again for the same version, as a run does that goes on after a crash, it changes nothing.
+    The earlier version is deleted from the object store; nodes serve it from memory until they have the new one.
+    Repeating the call for the same version, as after a crash of the run, changes nothing.
 
-    Raises ServingError, CheckpointError (there is none, or a damaged one), BusError, OSError.
+    Raises ServingError, CheckpointError (no checkpoint, or a damaged one), BusError, OSError.
     """
     path = await asyncio.to_thread(weights_at, checkpoint, log.warning)
-    # The file's own digest is another one each time that it is written: the checkpoint's names it.
+    # The written file's own digest differs each time, so the object is named by the checkpoint's digest.
     name = f"weights-{version:06d}-{await asyncio.to_thread(short_digest, path)}"
     before = await bus.get_state(KEY, WeightsState)
     if before is not None and (before.version, before.object_name) == (version, name):
         return
     if before is not None and before.version > version:
         raise ServingError(
-            f"run {bus.run!r} serves version {before.version} of the weights already, and versions count up: "
-            f"{checkpoint} cannot be version {version}. Is this another run's state? Begin a run of another name"
+            f"run {bus.run!r} already serves version {before.version} of the weights, so {checkpoint} cannot be "
+            f"version {version}; if this is another run's state, begin a run of another name"
         )
     with tempfile.TemporaryDirectory(prefix="proofmesh-weights-") as folder:
         file = Path(folder) / "weights.safetensors"
         await _write(path, file, version)
         digest = await asyncio.to_thread(file_digest, file)
         await _put(bus, name, file)
-    # The old one goes before the new one is announced: a crash between the two leaves nothing behind, since the next
-    # call finds the old state.
+    # Old objects are deleted before the new one is announced. After a crash between the two, the next call still finds
+    # the old state and its objects, so that none are left behind.
     for old in _objects(before) - {name}:
         await bus.delete_object(old)
     state = WeightsState(version=version, digest=digest, object_name=name)
@@ -73,7 +73,7 @@ async def serve(bus: Bus, checkpoint: Path, version: int) -> None:
 
 
 def _objects(state: WeightsState | None) -> set[str]:
-    """Objects that a state names."""
+    """The names of the objects in a state."""
     return {state.object_name, *(pin.object_name for pin in state.pinned)} - {""} if state else set()
 
 
@@ -86,8 +86,8 @@ async def _put(bus: Bus, name: str, file: Path) -> None:
             await bus.grow_objects(STORED, size)
         except NoRoom as error:
             raise ServingError(
-                f"the broker has no room for {STORED} versions of the weights, {size / 2**20:.0f} MiB each ({error}): "
-                "raise [broker] max_store_mb, if its disk allows that"
+                f"the broker has no room for {STORED} versions of the weights, {size / 2**20:.0f} MiB each ({error}); "
+                "raise [broker] max_store_mb, if its disk has room"
             ) from error
         await bus.put_object(name, file)
 
@@ -95,7 +95,7 @@ async def _put(bus: Bus, name: str, file: Path) -> None:
 
 
 async def _write(path: Path, file: Path, version: int) -> None:
-    """Raises ServingError."""
+    """Write the weights file in a child process. Raises ServingError."""
     command: list[str | Path] = [sys.executable, "-m", "node.stp.serving", path, file, str(version)]
     child = await spawn_child(command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
     try:
@@ -103,12 +103,12 @@ async def _write(path: Path, file: Path, version: int) -> None:
     finally:
         await kill_group(child, grace=0)
     if child.returncode:
-        said = errors.decode(errors="replace").strip().splitlines()
-        raise ServingError(f"the weights of {path} cannot be written: {said[-1] if said else child.returncode}")
+        lines = errors.decode(errors="replace").strip().splitlines()
+        raise ServingError(f"the weights of {path} cannot be written: {lines[-1] if lines else child.returncode}")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write a checkpoint's weights as one file, with their version; what fails is one line."""
+    """Write a checkpoint's weights and version as one file; an error is one line on standard error."""
     import torch
 
     from node.model import weights
@@ -118,8 +118,8 @@ def main(argv: Sequence[str]) -> int:
     path, file, version = argv
     torch.set_num_threads(1)
     try:
-        found = read_weights(Path(path))
-        weights.write(Path(file), found.model, found.tokenizer, found.information | {"version": version})
+        loaded = read_weights(Path(path))
+        weights.write(Path(file), loaded.model, loaded.tokenizer, loaded.information | {"version": version})
     except (weights.WeightsError, CheckpointError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Settings of self-play. Defaults are the numbers of the reference (arXiv 2502.00212 and its code, kfdong/STP)."""
+"""Settings of self-play. The defaults are STP's numbers (arXiv 2502.00212 and its code, kfdong/STP)."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Tem
 
 @dataclass
 class ConjecturerSettings:
-    """Which conjectures are asked for, and which are learned from."""
+    """Which conjectures are sampled, and which are trained on."""
 
     share: Share = 1.0
-    """Conjectures of a round at most, as a share of the unproved statements; 0: none, which is expert iteration."""
+    """Maximum conjectures per round, as a share of the unproved statements; 0: no conjectures (expert iteration)."""
     seed_rate: Share = 0.35
-    """A statement is a seed when more than this share of its samples in one round were proofs."""
+    """A statement becomes a seed if more than this share of its samples in one round were correct."""
     empty_lemma: Share = 0.5
-    """Chance that a seed is also used with the empty lemma, `theorem true : True`."""
+    """Probability that a seed is also used with the empty lemma, `theorem true : True`."""
     lemma_share: Share = 0.1
-    """No lemma is in more than this share of a round's seeds."""
+    """Maximum share of a round's seeds with the same lemma."""
     barely: Share = 0.25
-    """Conjectures that were proved, with a rate below this, are learned from."""
+    """Train on proved conjectures with a success rate below this."""
     needs_lemma: bool = True
-    """Learn only from conjectures whose proof invokes the lemma of their seed."""
+    """Train only on conjectures whose proof invokes the lemma of their seed."""
     elegance_cut: Share = 0.2
-    """This share of each lemma's conjectures, those of the lowest elegance (length of the shortest proof over length of
-    the statement), are not learned from."""
+    """Share of each lemma's conjectures that is not trained on: those with the lowest elegance (length of the shortest
+    proof divided by length of the statement)."""
     reweight: bool = True
-    """Weight conjectures by how many unproved statements are matched to them by embeddings."""
+    """Weight conjectures by the number of unproved statements that embeddings match to them."""
     temperature: Temperature = 1.0
-    """Of sampling conjectures."""
+    """Sampling temperature of conjectures."""
     most: Natural = 0
-    """Conjectures of a round at most, whatever `share` says; 0: as `share` says."""
+    """Maximum conjectures per round, which overrides `share`; 0: use `share`."""
 
 
 @dataclass
 class ProverSettings:
-    """How statements and conjectures are proved, and which proofs are learned from."""
+    """How statements and conjectures are proved, and which proofs are trained on."""
 
     first_samples: Positive = 64
     """Proofs sampled for each statement in the first round."""
     samples: Positive = 32
     """Proofs sampled for each statement and conjecture in later rounds."""
     again: Share = 0.05
-    """Chance that a statement that is solved is tried again in a round."""
+    """Probability that a solved statement is attempted again in a round."""
     temperature: Temperature = 1.0
-    """Of sampling proofs."""
+    """Sampling temperature of proofs."""
     rate_limit: Share = 0.5
-    """Proofs of statements that are proved more often than this in a round are not learned from."""
+    """Statements with a higher success rate in a round are not trained on."""
     per_character: Factor = 0.001
-    """A proof of n characters that took t seconds weighs exp(-per_character n - per_second t) over the number of
-    different proofs."""
+    """A proof of n characters that took t seconds weighs exp(-per_character n - per_second t), divided by the number of
+    distinct proofs of its statement."""
     per_second: Factor = 0.01
     """See `per_character`."""
     replay: Positive = 3
-    """Rounds whose data is trained on, the latest one included."""
+    """Number of latest rounds whose data is trained on, including the current one."""
 
 
 @dataclass
 class TrainingSettings:
-    """How much each training of a round reads. The three trainings have sections of their own."""
+    """The amount of data for each round's training. The three trainings are configured in separate sections."""
 
     epochs: Ratio = 1.0
-    """How often a training passes over its data; [initial] says its steps itself."""
+    """Epochs of a training; [initial] sets its own number of steps."""
     initial: Share = 0.0
-    """Share of the initial data's proofs and pairs, drawn anew, that joins each round's data; the reference has
+    """Share of the initial data's proofs and pairs that is added to each round's data, drawn anew each time; STP adds
     none."""
 
 
 @dataclass
 class EvaluationSettings:
-    """Measuring on statements of the test split: after the first training, after the last, and between them."""
+    """Evaluation on statements of the test split: after the first and the last training, and in between."""
 
     samples: Natural = 32
     """Proofs sampled for each statement; 0: no evaluations."""
     statements: Natural = 0
-    """Statements, the first ones of the split; 0: all."""
+    """Number of statements, from the start of the split; 0: all."""
     every: Natural = 0
-    """Also after each round whose number is divisible by this; 0: after none."""
+    """Also evaluate after every round whose number is divisible by this; 0: after none."""
 
 
 @dataclass
@@ -85,11 +85,11 @@ class FinalSettings:
     """The last stage: training from the base network on everything verified."""
 
     train: bool = True
-    """Whether a cycle ends with it."""
+    """Whether a cycle ends with this training."""
     proofs: Positive = 16
-    """Different proofs of one statement at most."""
+    """Maximum distinct proofs per statement."""
     rate_limit: Share = 0.25
-    """Conjectures that are proved more often are left out."""
+    """Conjectures with a higher success rate are left out."""
 
 
 @dataclass
@@ -97,32 +97,32 @@ class StpSettings:
     """Self-play of a conjecturer and a prover."""
 
     data: str = "bank"
-    """What `proofmesh stp prepare` has made: its folder; `bank`: it is made from the bank of this repository."""
+    """Folder written by `proofmesh stp prepare`; `bank`: prepare the bank of this repository."""
     model: str = ""
-    """A language model of other people as conjecturer and prover, in Hugging Face's format: `openai:URL#MODEL` (on
-    servers that run vLLM; `|` joins several), or `hf:ID_OR_FOLDER` (in transformers, in the inference nodes). Empty:
-    our own network. [initial], [round] and [final] are then settings of `proofmesh train hf-sft`."""
+    """A published language model in Hugging Face's format as conjecturer and prover: `openai:URL#MODEL` (on servers
+    that run vLLM; `|` joins several), or `hf:ID_OR_FOLDER` (with transformers, in the inference nodes). Empty: our own
+    network. With a model, [initial], [round] and [final] are settings of `proofmesh train hf-sft`."""
     base: str = ""
-    """What the first training of such a model begins with: a folder, or an id of the hub, with `+ADAPTER` behind it if
-    it has one. Empty: what `model` names."""
+    """The model that the first training of `model` starts from: a folder or a hub id, with `+ADAPTER` after it if it
+    has an adapter. Empty: the model in `model`."""
     template: str = "stp"
-    """How such a model is asked for proofs: a family of `proofmesh models list` with an open block of code, or a .toml
-    file. The conjecturer's text stands in the same block. Tokens of proofs and conjectures are its `max_tokens`."""
+    """Prompt template of `model`: a family from `proofmesh models list` with an open code block, or a .toml file. The
+    conjecturer's text is in the same block. Its `max_tokens` limits proofs and conjectures."""
     rounds: Positive = 24
-    """Rounds of conjecture, prove, select, train between two trainings from the base."""
+    """Rounds (conjecture, prove, select, train) between two trainings from the base."""
     cycles: Positive = 1
-    """How often rounds and a training from the base alternate."""
+    """Number of cycles; a cycle is a series of rounds, followed by a training from the base."""
     minutes: Duration = 0.0
-    """No further round begins after so much time at work, and the last stage follows; 0: no limit."""
+    """Minutes of work after which no further round begins and the last stage follows; 0: no limit."""
     until_solved: bool = False
     """End as soon as all statements are solved, without a training from the base."""
     given: Share = 1.0
-    """Share of the data's proofs that the first training reads, drawn by the seed. Statements of the others are to be
-    proved like all that have no proof."""
+    """Share of the data's proofs for the first training, drawn by the seed. Statements of the other proofs are to be
+    proved, like those without a proof."""
     statements: Natural = 0
-    """Statements of the data set that are used, drawn by the seed; 0: all."""
+    """Number of statements of the data set to use, drawn by the seed; 0: all."""
     seed: Natural = 0
-    """Of everything drawn."""
+    """Seed of all random choices."""
     conjecturer: ConjecturerSettings = field(default_factory=ConjecturerSettings)
     """Conjectures."""
     prover: ProverSettings = field(default_factory=ProverSettings)
@@ -132,4 +132,4 @@ class StpSettings:
     final: FinalSettings = field(default_factory=FinalSettings)
     """Training from the base."""
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
-    """Measuring on the test split."""
+    """Evaluation on the test split."""

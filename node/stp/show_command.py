@@ -1,9 +1,9 @@
-"""`proofmesh stp show RUN WHAT`: the whole way of a conjecture or a statement, or the conjectures of a round.
+"""`proofmesh stp show RUN WHAT`: the history of a conjecture or a statement, or the conjectures of a round.
 
 RUN is a run directory, or the name of one below `runs`. WHAT is the name of a conjecture (`conjecture_2_17`) or of a
-statement, or `round 2`. Nothing: the latest round that has conjectures.
+statement, or `round 2`. Without WHAT, the latest round with conjectures is shown.
 
-Exit code: 0 shown, 2 there is no such run, conjecture, statement or round.
+Exit codes: 0 success; 2 there is no such run, conjecture, statement or round.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class ShowSettings:
     """The name of a conjecture or of a statement; or `round` and a number."""
 
     count: Positive = 3
-    """Of a round: conjectures that are shown, those that came furthest."""
+    """Number of a round's conjectures to show; those that got furthest come first."""
 
     proofs: Positive = 3
-    """Proofs that are shown of each."""
+    """Maximum proofs to show of each."""
 
     json: bool = False
     """Print one JSON document instead of text."""
@@ -63,7 +63,7 @@ def main_show(argv: Sequence[str]) -> int:
 
 
 def _shown(store: StpStore, settings: ShowSettings) -> str:
-    """What is printed. Raises StpError."""
+    """The text to print. Raises StpError."""
     from node.stp.story import ConjectureStory, StatementStory, examples_of, story_of
     from node.stp.story_text import as_text, conjecture_paragraphs, statement_paragraphs, title_of
 
@@ -82,7 +82,7 @@ def _shown(store: StpStore, settings: ShowSettings) -> str:
 
 
 def _round(store: StpStore, what: Sequence[str]) -> int | None:
-    """The round that is asked for; None: a name is. Raises StpError."""
+    """The requested round; None if a name is requested. Raises StpError."""
     if not what:
         made = store.count_fates()
         if not made:
@@ -91,7 +91,7 @@ def _round(store: StpStore, what: Sequence[str]) -> int | None:
     if what[0] == "round" and len(what) == 2 and what[1].isdecimal():
         return int(what[1])
     if len(what) > 1:
-        raise StpError(f"`{' '.join(what)}` is no name and no round: say `round 2`, or one name")
+        raise StpError(f"`{' '.join(what)}` is neither a name nor a round; write `round 2`, or one name")
     return None
 
 
@@ -102,7 +102,7 @@ def _json(stories: Sequence[object]) -> str:
 
 
 def _harmless(text: str) -> str:
-    """What a model or Lean wrote must not steer the terminal."""
+    """Replace control characters, because the text of a model or of Lean must not control the terminal."""
     from common.words import printable
 
     return "\n".join(printable(line, "\N{REPLACEMENT CHARACTER}") for line in text.split("\n"))

@@ -1,5 +1,5 @@
-"""Where the data of self-play comes from: a bank, a trace of a project, rows of a data set. Bad rows are told, and
-passed over.
+"""Reads the sources of self-play's data: a bank, a trace of a project, or rows of a data set. Bad rows are reported and
+skipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SORRY = re.compile(r"(?<![\w.'])(?:sorry|admit)(?![\w'])")
 
 @dataclass
 class Found:
-    """What a source gives."""
+    """The data of a source."""
 
     source: str
     statements: list[Statement] = field(default_factory=list)
@@ -45,12 +45,12 @@ class Found:
     lemmas: list[Lemma] = field(default_factory=list)
     protected: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
-    """Rows that were passed over: where, and why."""
+    """Skipped rows: where, and why."""
 
 
 def read(source: str, *, test: bool = False, data: Sequence[Path] = (), most: int = 0) -> Found:
-    """Everything that a source gives. `test`: all its statements are to be measured on; `data`: folders with copies of
-    data sets; `most`: rows that are read, 0 for all. Raises SourceProblem, BankError."""
+    """Read a source. `test`: all its statements are test statements; `data`: folders with copies of data sets; `most`:
+    maximum rows to read, 0 for all. Raises SourceProblem, BankError."""
     if source == BANK:
         return _of_bank(bank.DIRECTORY, test)
     path = Path(source)
@@ -58,10 +58,10 @@ def read(source: str, *, test: bool = False, data: Sequence[Path] = (), most: in
         found = Found(source)
         found.statements, found.proofs, found.lemmas, found.problems = from_trace(path, "test" if test else "train")
         return found
-    there = find(source, data)
-    if there.is_bank:
+    located = find(source, data)
+    if located.is_bank:
         return _of_bank(path, test)
-    return _of_rows(there, test, most)
+    return _of_rows(located, test, most)
 
 
 def _of_bank(directory: Path, test: bool) -> Found:
@@ -109,7 +109,7 @@ def _add(found: Found, row: Row, source: Source, test: bool) -> None:
     format_ = format_of(row)
     raw = format_.read(row)
     if not raw.text:
-        raise BadRow("it has no text of a statement")
+        raise BadRow("the row has no statement")
     header = raw.header or format_.header or (source.data_set.header if source.data_set else "")
     theorem = statements.theorem(raw.text, header, raw.name)
     scored = test or raw.split in ("valid", "test")
@@ -119,7 +119,7 @@ def _add(found: Found, row: Row, source: Source, test: bool) -> None:
 
 
 def _given_script(row: Row) -> str:
-    """A proof that stands beside a statement (`proof`, in Lean-Workbook a list); empty where none does."""
+    """The proof in a statement's row (`proof`, in Lean-Workbook a list); empty if there is none."""
     given = row.get("proof") or row.get("formal_proof")
     text = next((each for each in given if isinstance(each, str)), "") if isinstance(given, list) else given
     if not isinstance(text, str) or not text.strip() or _SORRY.search(blanked(text)):
@@ -131,7 +131,7 @@ def _given_script(row: Row) -> str:
 
 
 def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
-    """Rows with their places; in place of a row that cannot be read, why. Raises SourceProblem."""
+    """Rows with their locations; for a row that cannot be read, the reason. Raises SourceProblem."""
     path = Path(source.origin)
     if source.local and path.is_file() and ".jsonl" in path.name:
         yield from _lines(path)
@@ -145,7 +145,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Row | str]]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
-        raise SourceProblem(f"{path}: cannot be read ({error}); is it damaged?") from error
+        raise SourceProblem(f"{path}: cannot be read ({error}); check whether the file is damaged") from error
     for number, line in enumerate(data.split(b"\n"), start=1):
         if not line.strip():
             continue

@@ -1,9 +1,9 @@
-"""`proofmesh stp status RUN`: the rounds of a run of self-play; also while it works.
+"""`proofmesh stp status RUN`: the rounds of a run of self-play, also while it is running.
 
-RUN is a run directory, or the name of one below `runs`. `elaborated`: how many of the conjectures that Lean was shown
-it takes; `barely`: proved ones with a rate below `conjecturer.barely`; `trained on`: proofs + conjectures.
+RUN is a run directory, or the name of one below `runs`. `elaborated`: conjectures that elaborate, of those sent to
+Lean; `barely`: proved conjectures with a rate below `conjecturer.barely`; `trained on`: proofs + conjectures.
 
-Exit code: 0 shown, 2 there is no such run, or it cannot be read.
+Exit codes: 0 success; 2 there is no such run, or it cannot be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 
 WIDE = 200
-"""Columns where it is no terminal: no number is cut off."""
+"""Columns if the output is not a terminal, so that no number is cut off."""
 
 
 @dataclass
@@ -41,13 +41,13 @@ class StatusSettings:
     """Print one JSON document instead of tables."""
 
     watch: bool = False
-    """Show it again whenever the run has written, until it is finished."""
+    """Show the status again whenever the run records something, until it is finished."""
 
     every: Timeout = 2.0
-    """Of `--watch`: seconds between two looks."""
+    """Seconds between checks with `--watch`."""
 
     pictures: bool = False
-    """Write stp.html and its pictures into the run directory, too."""
+    """Also write stp.html and its charts into the run directory."""
 
 
 def main_status(argv: Sequence[str]) -> int:
@@ -93,7 +93,7 @@ def _show(run: RunSummary, *, json: bool) -> None:
 
 
 def _watch(store: StpStore, settings: StatusSettings) -> None:
-    """On a terminal the tables change in place; elsewhere they are printed again."""
+    """Show the status on each change. On a terminal the tables are updated in place, elsewhere printed again."""
     from rich.console import Console
     from rich.live import Live
 
@@ -113,12 +113,12 @@ def _watch(store: StpStore, settings: StatusSettings) -> None:
 
 
 def states(store: StpStore, every: float) -> Iterator[RunSummary]:
-    """The run as it is now, and again whenever another process has written; ends with the run."""
+    """The present state of the run, and each new state after another process has written, until the run finishes."""
     from node.stp.summary import summarise
 
     seen: int | None = None
     while True:
-        changes = store.changes()  # before the reading: what is written meanwhile is seen the next time
+        changes = store.changes()  # before reading, so that writes during the reading are noticed the next time
         if changes != seen:
             seen = changes
             run = summarise(store)

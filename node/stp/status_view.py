@@ -1,4 +1,4 @@
-"""What `proofmesh stp status` prints: three tables of a run's rounds, which fit 80 columns."""
+"""The tables of `proofmesh stp status`: three tables of a run's rounds, which fit into 80 columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNITS = {
     Part.VERIFICATION: "proofs",
     Part.TRAINING: "examples",
 }
-"""What each part's throughput counts."""
+"""Units of the parts' throughput."""
 
 
 def as_json(run: RunSummary) -> str:
@@ -42,7 +42,7 @@ def as_json(run: RunSummary) -> str:
 
 
 def view(run: RunSummary) -> Group:
-    """The whole of it, for a terminal or as plain text."""
+    """All tables, for a terminal or as plain text."""
     played = [each for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
     parts: list[RenderableType] = [Text(printable(headline(run)), style="bold")]
     if played:
@@ -73,7 +73,7 @@ def headline(run: RunSummary) -> str:
 
 
 def name_of(round: RoundSummary) -> str:
-    """`round 3`, or what else it is."""
+    """The name of a round, such as `round 3` or `final (4)`."""
     return f"round {round.number}" if round.kind is RoundKind.SELF_PLAY else f"{round.kind.value} ({round.number})"
 
 
@@ -115,32 +115,32 @@ def _statements(rounds: Sequence[RoundSummary]) -> Table:
 
 
 def _evaluated(rounds: Sequence[RoundSummary]) -> list[tuple[str, str]]:
-    """Numbers of evaluations with a column of their own: pass@k for the smallest and the largest k of each. All of them
-    are in `--json`."""
-    found: dict[str, set[int]] = {}
+    """The numbers of evaluations that get columns: pass@k for the smallest and the largest k of each evaluation.
+    `--json` has all numbers."""
+    ks_by_name: dict[str, set[int]] = {}
     for each in rounds:
         for name, numbers in each.evaluations.items():
             ks = {int(number[len(_PASS) :]) for number in numbers if number.startswith(_PASS)}
-            found.setdefault(name, set()).update(ks)
-    return [(name, f"{_PASS}{k}") for name, ks in found.items() if ks for k in sorted({min(ks), max(ks)})]
+            ks_by_name.setdefault(name, set()).update(ks)
+    return [(name, f"{_PASS}{k}") for name, ks in ks_by_name.items() if ks for k in sorted({min(ks), max(ks)})]
 
 
 def by_size(numbers: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Numbers of an evaluation, pass@k by k; the others after these."""
+    """The numbers of an evaluation: pass@k sorted by k, then the other numbers."""
     passes = {name: int(name[len(_PASS) :]) for name in numbers if name.startswith(_PASS)}
     return sorted(numbers.items(), key=lambda each: (each[0] not in passes, passes.get(each[0], 0), each[0]))
 
 
 def shown(number: str, value: float) -> str:
-    """A number of an evaluation: pass@k as a share."""
+    """A number of an evaluation as text; pass@k as a percentage."""
     return f"{100 * value:.1f}%" if number.startswith(_PASS) else f"{value:g}"
 
 
 def _seconds(rounds: Sequence[RoundSummary]) -> Table:
-    told = [part for part in Part if any(part in each.seconds for each in rounds)]
-    table = _table("seconds", "round", *(_SHORT[part] for part in told), "all", "limited by")
+    parts = [part for part in Part if any(part in each.seconds for each in rounds)]
+    table = _table("seconds", "round", *(_SHORT[part] for part in parts), "all", "limited by")
     for each in rounds:
-        spent = [each.seconds.get(part) for part in told]
+        spent = [each.seconds.get(part) for part in parts]
         total = sum(each.seconds.values())
         limit = each.limited_by
         share = f"{_SHORT[Part(limit)]} {100 * each.seconds[limit] / total:.0f}%" if limit else "-"
@@ -150,11 +150,11 @@ def _seconds(rounds: Sequence[RoundSummary]) -> Table:
 
 
 def _throughput(rounds: Sequence[RoundSummary]) -> str:
-    """Of the last round that has any, in words."""
+    """The throughput of the latest round that has one, in one line."""
     for each in reversed(rounds):
         if each.per_second and each.kind is RoundKind.SELF_PLAY:
-            said = [f"{each.per_second[part]:.3g} {what}" for part, what in _UNITS.items() if part in each.per_second]
-            return f"a second of its part, in round {each.number}: {', '.join(said)}"
+            speeds = [f"{each.per_second[part]:.3g} {unit}" for part, unit in _UNITS.items() if part in each.per_second]
+            return f"a second of its part, in round {each.number}: {', '.join(speeds)}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The whole way of one conjecture or statement through a run, from its records."""
+"""Collects the history of one conjecture or statement in a run from the store."""
 
 from __future__ import annotations
 
@@ -12,41 +12,40 @@ from node.stp.records import EMPTY_LEMMA, Attempted, Conjecture, Fate, Proof
 from node.stp.store import AttemptRow, StpStore
 
 _RANKS = (Fate.PROVED, Fate.ELABORATED, Fate.NOT_ELABORATED, Fate.NEW, Fate.KNOWN, Fate.REFUSED, Fate.CUT, Fate.SURPLUS)
-"""Which conjectures are shown first."""
+"""The order in which conjectures are shown."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """What was tried at a statement or conjecture, and learned from it."""
+    """The attempts at a statement or conjecture, and the trainings on its proofs."""
 
     attempts: list[AttemptRow]
     attempted: list[tuple[int, Attempted]]
-    """What came of it after verification, for each round with an attempt."""
+    """The results after verification, for each round with an attempt."""
     proofs: list[Proof]
     refused: list[tuple[Proof, str]]
     trained: list[tuple[int, str, float]]
-    """Rounds that have trained the prover on it: round, proof, weight."""
+    """Rounds that trained the prover on it: round, proof, weight."""
     to_verify: list[Proof]
 
 
 @dataclass(frozen=True)
 class ConjectureStory:
-    """A conjecture."""
+    """The history of a conjecture."""
 
     conjecture: Conjecture
     tried: Tried
     lemma_used: bool | None
-    """Whether a proof of it invokes the lemma of its seed; None: that is the empty lemma, or there is no
-    proof."""
+    """Whether one of its proofs invokes the lemma of its seed; None for the empty lemma, or without a proof."""
     elegance: float | None
-    """None: it is not proved."""
+    """None if it is not proved."""
     trained: list[tuple[int, float]]
-    """Rounds that have trained the conjecturer on it, with its weight."""
+    """Rounds that trained the conjecturer on it, with its weight."""
 
 
 @dataclass(frozen=True)
 class StatementStory:
-    """A statement of the data set."""
+    """The history of a statement of the data set."""
 
     theorem: Theorem
     split: str
@@ -54,16 +53,16 @@ class StatementStory:
     solved_in: int | None
     """The round that first solved it."""
     seeds: list[tuple[int, int]]
-    """Rounds that have asked for conjectures with it, and with how many seeds."""
+    """Rounds that used it in seeds of conjectures, with the number of seeds."""
 
 
 def elegance(theorem: Theorem, proofs: Sequence[Proof]) -> float | None:
-    """As conjectures are selected by it; None: no proof."""
+    """The elegance that the selection of conjectures uses; None without a proof."""
     return selection.elegance(theorem, proofs) if proofs else None
 
 
 def story_of(store: StpStore, name: str) -> ConjectureStory | StatementStory:
-    """By its name. Raises StpError, with what there is, for a name that the run does not know."""
+    """The history of a conjecture or statement by its name. Raises StpError with similar names for an unknown name."""
     with store.snapshot():
         conjecture = store.conjecture(name)
         if conjecture is not None:
@@ -78,11 +77,12 @@ def story_of(store: StpStore, name: str) -> ConjectureStory | StatementStory:
 
 
 def examples_of(store: StpStore, round: int, count: int) -> list[ConjectureStory]:
-    """The conjectures of a round that came furthest, those that were learned from first. Raises StpError."""
+    """The conjectures of a round that got furthest; those that were trained on come first. Raises StpError."""
     with store.snapshot():
         if store.round(round) is None:
-            there = ", ".join(str(each.number) for each in store.rounds()) or "none is begun"
-            raise StpError(f"{store.path.parent} has no round {round}; rounds: {there}")
+            numbers = ", ".join(str(each.number) for each in store.rounds())
+            remedy = f"choose one of {numbers}" if numbers else "no round has begun yet"
+            raise StpError(f"{store.path.parent} has no round {round}; {remedy}")
         trained = {each.name for each in store.conjecturer_examples(round, round)}
         conjectures = store.conjectures(round)
         ranked = sorted(conjectures, key=lambda each: (each.name not in trained, _RANKS.index(each.fate)))
@@ -114,7 +114,7 @@ def _tried(store: StpStore, name: str) -> Tried:
 
 
 def _unknown(store: StpStore, name: str) -> str:
-    """What to say where a name is not there: with names that are like it."""
+    """The error message for an unknown name, with similar names."""
     near = store.names_like(name)
-    hint = f"; there is {', '.join(near)}" if near else ""
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"{store.path.parent} has no statement or conjecture {name}{hint}"

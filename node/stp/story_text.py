@@ -1,4 +1,4 @@
-"""Stories of conjectures and statements as text: what `proofmesh stp show` prints, and the page's examples."""
+"""Formats the histories of conjectures and statements as text, for `proofmesh stp show` and the page's examples."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from node.stp.store import AttemptRow
 from node.stp.story import ConjectureStory, StatementStory, Tried
 
 MOST_PROOFS = 3
-"""Proofs that are shown; of the others the number."""
+"""Maximum proofs shown; of the others only their number."""
 
 MOST_ATTEMPTS = 8
-"""Attempts that are shown, the latest ones."""
+"""Maximum attempts shown, the latest ones."""
 
 Paragraph = tuple[str, str]
-"""What it is, and its text of one or more lines."""
+"""A label, and a text of one or more lines."""
 
 
 def title_of(story: ConjectureStory) -> str:
-    """One line."""
+    """The title of a conjecture's history, one line."""
     return f"{story.conjecture.name} (round {story.conjecture.round}): {story.conjecture.fate}"
 
 
 def conjecture_paragraphs(story: ConjectureStory, proofs: int = MOST_PROOFS) -> Iterator[Paragraph]:
-    """A conjecture's way, from its seed to the rounds that learned from it."""
+    """A conjecture's history, from its seed to the rounds that trained on it."""
     conjecture = story.conjecture
     yield from _seed(conjecture.seed)
     yield "the model wrote", conjecture.output.strip() or "nothing"
@@ -38,31 +38,31 @@ def conjecture_paragraphs(story: ConjectureStory, proofs: int = MOST_PROOFS) -> 
     if story.lemma_used is not None:
         yield "the lemma", "a proof invokes it" if story.lemma_used else "no proof invokes it"
     if story.trained:
-        said = ", ".join(f"{number} (weight {weight:.2f})" for number, weight in story.trained)
-        yield "conjecturer", f"learned from it in round {said}"
+        rounds = ", ".join(f"{number} (weight {weight:.2f})" for number, weight in story.trained)
+        yield "conjecturer", f"learned from it in round {rounds}"
     else:
         yield "conjecturer", "has not learned from it"
     yield from _learned(story.tried)
 
 
 def statement_paragraphs(story: StatementStory, proofs: int = MOST_PROOFS) -> Iterator[Paragraph]:
-    """A statement's way through all rounds."""
+    """A statement's history in all rounds."""
     yield "statement", story.theorem.signature
     yield "split", story.split
     yield "solved", f"in round {story.solved_in}" if story.solved_in is not None else "not yet"
     yield from _tried(story.tried, proofs)
     if story.seeds:
-        said = ", ".join(f"{number} ({number_of(seeds, 'seed')})" for number, seeds in story.seeds)
-        yield "seed", f"of conjectures in round {said}"
+        rounds = ", ".join(f"{number} ({number_of(seeds, 'seed')})" for number, seeds in story.seeds)
+        yield "seed", f"of conjectures in round {rounds}"
     yield from _learned(story.tried)
 
 
 def as_text(title: str, paragraphs: Iterator[Paragraph] | Sequence[Paragraph]) -> str:
-    """A title, and below it each paragraph behind its name, further lines of it indented."""
-    found = list(paragraphs)
-    width = max((len(name) for name, _ in found), default=0) + 2
+    """A title, and below it the paragraphs with their labels; further lines of a paragraph are indented."""
+    labelled = list(paragraphs)
+    width = max((len(name) for name, _ in labelled), default=0) + 2
     lines = [title]
-    for name, text in found:
+    for name, text in labelled:
         first, *further = text.splitlines() or [""]
         lines += [f"  {name:<{width}}{first}", *(f"  {'':<{width}}{line}" for line in further)]
     return "\n".join(lines)
@@ -120,5 +120,5 @@ def _learned(tried: Tried) -> Iterator[Paragraph]:
 
 
 def indented(script: str) -> str:
-    """A block of tactics below what it is the proof of."""
+    """A tactic block, indented for display below its statement."""
     return "\n".join(f"  {line}" for line in script.splitlines())

@@ -1,4 +1,4 @@
-"""A run of self-play in numbers, for views: what each round made, proved and cost. Read while the run writes."""
+"""Summarizes a run of self-play for views: numbers of each round. The run may be writing at the same time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from node.stp.store import FILE, Part, RoundKind, RoundRow, Stage, StpStore
 
 @dataclass(frozen=True)
 class RoundSummary:
-    """One round. Counts are of what is recorded so far."""
+    """One round. The counts are those recorded so far."""
 
     number: int
     cycle: int
@@ -26,20 +26,20 @@ class RoundSummary:
     checkpoint: str | None
     seeds: int
     lemmas: int
-    """Different ones among the seeds; the empty lemma is one."""
+    """Distinct lemmas in the seeds, including the empty lemma."""
     made: int
     """Outputs of the conjecturer."""
     fates: dict[str, int]
-    """Of these, by how far they came; a proved one counts as proved alone."""
+    """Outputs by fate; a proved conjecture counts only as proved."""
     elaborated: int
-    """Conjectures that Lean takes, the proved ones included."""
+    """Conjectures that elaborate, including the proved ones."""
     proved: int
     barely: int
-    """Of the proved ones, those with a rate below `conjecturer.barely`."""
+    """Proved conjectures with a rate below `conjecturer.barely`."""
     tried: int
     """Statements of `train` with an attempt in the round."""
     newly_solved: int
-    """Of these, those that no earlier round had solved."""
+    """Statements that this round solved first."""
     solved: int
     """Statements of `train` solved so far."""
     rate: float
@@ -48,21 +48,21 @@ class RoundSummary:
     """Proofs sampled in the round, for statements of `train` and conjectures."""
     samples_for_conjectures: int
     correct: int
-    """Samples that were proofs, as the provers have reported."""
+    """Correct samples as reported by the provers."""
     proofs: int
-    """Different proofs first found in the round, verified ones."""
+    """Distinct verified proofs first found in the round."""
     refused: int
-    """Those that verification refused."""
+    """Distinct proofs first found in the round that verification refused."""
     trained_proofs: int
-    """Proofs that the round's training was on."""
+    """Proofs in the round's training data."""
     trained_conjectures: int
     seconds: dict[str, float]
-    """By part."""
+    """Time spent by part."""
     limited_by: str
-    """The part that took most of the time; empty before any is told."""
+    """The part that took the most time; empty before any time is recorded."""
     per_second: dict[str, float]
-    """Throughput by part while it was at work: outputs, conjectures elaborated, proofs sampled, proofs verified,
-    examples trained on."""
+    """Throughput of each part while it ran: outputs, conjectures elaborated, proofs sampled, proofs verified, examples
+    trained on."""
     evaluations: dict[str, dict[str, float]]
 
 
@@ -72,20 +72,20 @@ class RunSummary:
 
     directory: str
     statements: int
-    """Of `train`."""
+    """Number of statements of `train`."""
     test: int
-    """Statements that are measured on alone."""
+    """Number of statements only for evaluation."""
     solved: int
     samples: int
     rounds: list[RoundSummary] = field(default_factory=list)
     curve: list[tuple[int, int]] = field(default_factory=list)
-    """(proofs sampled, statements of `train` solved), a point for each that was solved."""
+    """(proofs sampled, statements of `train` solved), one point per solved statement."""
     finished: bool = False
-    """Whether the run is at its end."""
+    """Whether the run is finished."""
 
 
 def summarise(store: StpStore) -> RunSummary:
-    """All rounds of a run, from one state of its file. Raises StpError."""
+    """Summarize all rounds of a run from a single state of its file. Raises StpError."""
     settings = recipe_of(store.path.parent)
     with store.snapshot():
         progress = {each.round: each for each in store.progress()}
@@ -106,11 +106,11 @@ def summarise(store: StpStore) -> RunSummary:
 
 
 RECIPE = "recipe.toml"
-"""In the run directory: the settings that the run was begun with."""
+"""File in the run directory with the settings at the run's start."""
 
 
 def recipe_of(directory: Path) -> StpSettings:
-    """The settings of a run; the defaults where its directory does not tell them, or tells them otherwise than here."""
+    """The settings of a run; the defaults if its recipe is missing or cannot be read."""
     try:
         content = tomllib.loads((directory / RECIPE).read_text(encoding="utf-8"))
         return msgspec.convert(content.get("stp", {}), StpSettings)
@@ -160,7 +160,7 @@ class _Counts:
 
 
 def open_run(run: Path) -> StpStore:
-    """The records of a run for reading: its directory, or the name of one below `runs`. Raises StpError."""
+    """Open a run's store for reading. `run`: its directory, or the name of one below `runs`. Raises StpError."""
     below = Path("runs") / run
     chosen = below if not (run / FILE).is_file() and (below / FILE).is_file() else run
     return StpStore(chosen / FILE, read_only=True)

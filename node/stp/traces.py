@@ -1,9 +1,9 @@
-"""What `proofmesh trace` has found as data of self-play: lemmas, and proofs with the lemmas that they invoke, which are
-the premises that Lean tells. Pure but for reading files.
+"""Reads the output of `proofmesh trace` as data of self-play: lemmas, and proofs with the lemmas that they invoke,
+which are the premises reported by Lean. Pure except for reading files.
 
-A theorem becomes a proof to begin with where all of its proof is one block of tactics that the trace could take apart.
-Where the trace has the texts above theorems as well (`proofmesh trace --context`), theorems are statements to be
-proved, too, each at its place in its file.
+A theorem gives an initial proof if its whole proof is one tactic block that the trace could split into steps. If the
+trace also has the texts above theorems (`proofmesh trace --context`), theorems are also statements to prove, each at
+its position in its file.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Read = tuple[list[Statement], list[Given], list[Lemma], list[str]]
 
 
 def from_trace(folder: Path, split: str = "train") -> Read:
-    """Statements, proofs, lemmas, and what was passed over, of a folder that `proofmesh trace` has written. Raises
-    SourceProblem for one that cannot be read."""
+    """Read statements, proofs, lemmas and problems with skipped rows from a folder that `proofmesh trace` has written.
+    Raises SourceProblem if it cannot be read."""
     contexts = _contexts(folder / CONTEXTS)
     read: Read = ([], [], [], [])
     stated, proofs, lemmas, problems = read
@@ -83,15 +83,15 @@ def _rows(path: Path) -> Iterator[tuple[str, _Row | str]]:
 
 
 def _contexts(path: Path) -> dict[str, Context]:
-    """The texts above theorems, by digest; none where the trace has none. Raises SourceProblem."""
-    found: dict[str, Context] = {}
+    """The texts above theorems, by digest; empty if the trace has none. Raises SourceProblem."""
+    contexts: dict[str, Context] = {}
     for number, line in enumerate(_lines(path) if path.exists() else (), start=1):
         try:
             row = msgspec.json.decode(line, type=_Text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SourceProblem(f"{path}, line {number}: {error}; trace the project anew") from error
-        found |= {digest: Context.of(row.text[:end]) for digest, end in row.contexts.items()}
-    return found
+            raise SourceProblem(f"{path}, line {number}: {error}; trace the project again") from error
+        contexts |= {digest: Context.of(row.text[:end]) for digest, end in row.contexts.items()}
+    return contexts
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -103,7 +103,7 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _whole(theorem: TracedTheorem) -> TracedBlock | None:
-    """The block that is all of a theorem's proof."""
+    """The tactic block that is a theorem's whole proof; None if there is no such block."""
     lines = without_proof(theorem.statement).split("\n")
     line = theorem.start[0] + len(lines) - 1
     column = len(lines[-1]) + (theorem.start[1] if len(lines) == 1 else 0)
@@ -122,7 +122,7 @@ def _script(block: TracedBlock) -> str:
 
 
 def _tree(steps: tuple[TracedStep, ...], children: dict[int, list[int]], root: int) -> ProofTree:
-    """From the last step up: a proof may be deeper than Python's calls may nest."""
+    """Build the proof tree from the last step upwards, because recursion could exceed Python's limit."""
     trees: dict[int, ProofTree] = {}
     for number in range(len(steps) - 1, -1, -1):
         step = steps[number]
@@ -132,6 +132,6 @@ def _tree(steps: tuple[TracedStep, ...], children: dict[int, list[int]], root: i
 
 
 def _lemmas(block: TracedBlock, names: set[str], own: str) -> tuple[str, ...]:
-    """The theorems of the trace that a block's tactics name, in their order."""
-    found = (premise.full_name for tactic in block.tactics for premise in tactic.premises)
-    return tuple(dict.fromkeys(name for name in found if name in names and name != own))
+    """The theorems of the trace that a block's tactics name, in order."""
+    premises = (premise.full_name for tactic in block.tactics for premise in tactic.premises)
+    return tuple(dict.fromkeys(name for name in premises if name in names and name != own))

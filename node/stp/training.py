@@ -1,4 +1,4 @@
-"""Trains the one network of conjecturer and prover: a stage of `proofmesh train` in a child process."""
+"""Trains the single network of conjecturer and prover with `proofmesh train` in a child process."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PROOFS, CONJECTURES = "proofs.jsonl", "conjectures.jsonl"
 """Files of a training's data."""
 
 LAST_LINES = 5
-"""Of a failed training's output that its error shows."""
+"""Last lines of a failed training's output that its error shows."""
 
 
 def prover_row(example: ProverExample) -> dict[str, Any]:
-    """A row of `proofs:` for `proofmesh train`."""
+    """A row of the source `proofs:` for `proofmesh train`."""
     theorem = example.theorem
     return {
         "name": theorem.name,
@@ -40,7 +40,7 @@ def prover_row(example: ProverExample) -> dict[str, Any]:
 
 
 def conjecturer_row(example: ConjecturerExample) -> dict[str, Any]:
-    """A row of `conjectures:` for `proofmesh train`."""
+    """A row of the source `conjectures:` for `proofmesh train`."""
     seed = example.seed
     return {
         "name": example.name or f"{seed.theorem.name}:{seed.lemma.name}",
@@ -55,22 +55,22 @@ def conjecturer_row(example: ConjecturerExample) -> dict[str, Any]:
 def write_data(
     folder: Path, proofs: Iterable[ProverExample], conjectures: Iterable[ConjecturerExample]
 ) -> tuple[str, ...]:
-    """Write a training's data; returns its sources. What is empty is no source. Raises StpError."""
+    """Write a training's data; returns its sources without empty ones. Raises StpError."""
     rows = {PROOFS: [prover_row(each) for each in proofs], CONJECTURES: [conjecturer_row(each) for each in conjectures]}
     sources = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, found in rows.items():
-            write_whole(folder / name, b"".join(msgspec.json.encode(row) + b"\n" for row in found))
-            if found:
-                sources.append(f"{name.removesuffix('.jsonl')}:{folder / name}*{len(found)}")
+        for name, examples in rows.items():
+            write_whole(folder / name, b"".join(msgspec.json.encode(row) + b"\n" for row in examples))
+            if examples:
+                sources.append(f"{name.removesuffix('.jsonl')}:{folder / name}*{len(examples)}")
     except OSError as error:
         raise StpError(f"{error.filename or folder}: cannot be written ({error.strerror})") from error
     return tuple(sources)
 
 
 def steps_for(sources: Sequence[str], settings: StageSettings, epochs: float, tokens_of: Any) -> int:
-    """Steps that pass so often over all rows. `tokens_of`: texts to their tokens' number."""
+    """Number of steps for this many epochs over all rows. `tokens_of` counts the tokens of a text."""
     tokens = 0
     for source in sources:
         path = Path(source.partition(":")[2].rpartition("*")[0])
@@ -84,7 +84,8 @@ def steps_for(sources: Sequence[str], settings: StageSettings, epochs: float, to
 async def train(
     name: str, folder: Path, settings: StageSettings, *, start: Path | None, sources: Sequence[str], seed: int
 ) -> Path:
-    """The checkpoint at the end of a training, or of an earlier one of this name; a training that was stopped goes on.
+    """Train, and return the resulting checkpoint. A stopped training of this name is resumed; the result of a finished
+    one is returned at once.
 
     `folder`: gets NAME/ (a run directory of `proofmesh train`) and NAME.log. Raises StpError.
     """
@@ -107,25 +108,25 @@ async def train(
     if code:
         words = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LAST_LINES:]
         raise StpError(f"training {name} ended with exit code {code}; {log} ends with: " + " | ".join(words))
-    found, problems = newest_whole(result / "checkpoints")
-    if found is None:
-        raise StpError(f"training {name} left no whole checkpoint in {result}: {problems}")
-    return found
+    checkpoint, problems = newest_whole(result / "checkpoints")
+    if checkpoint is None:
+        raise StpError(f"training {name} left no undamaged checkpoint in {result}: {problems}; see {log}")
+    return checkpoint
 
 
 def _seen_from(folder: Path, source: str) -> str:
-    """A source with its path relative to the folder: the order of rows is drawn by the source's name, and is to be the
-    same wherever the run's folder is."""
+    """A source with its path relative to the folder. The order of rows depends on the source's name and must not depend
+    on the location of the run's folder."""
     kind, _, rest = source.partition(":")
     path, _, weight = rest.rpartition("*")
     return f"{kind}:{Path(path).relative_to(folder)}*{weight}"
 
 
 async def run_child(command: Sequence[str], folder: Path, output: Any) -> int:
-    """The exit code of a training's process; it is told to end where the caller is cancelled."""
+    """Run a training's process; returns its exit code. If the caller is cancelled, the process is terminated."""
     process = await spawn_child(command, cwd=folder, stdout=output, stderr=asyncio.subprocess.STDOUT)
     try:
         return await process.wait()
     except asyncio.CancelledError:
-        await kill_group(process, grace=20.0)  # it writes a checkpoint first
+        await kill_group(process, grace=20.0)  # time to write a checkpoint
         raise

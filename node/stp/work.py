@@ -1,4 +1,4 @@
-"""What all parts of a run of self-play work with: its recipe, records, data, mesh, and who watches."""
+"""The context that all parts of a run of self-play share: recipe, store, data, mesh and progress display."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from node.stp.settings import StpSettings
 from node.stp.store import Part, Stage, StpStore
 
 NOTED_EVERY = 5.0
-"""Seconds after which the time at work is written down, so that a kill loses little of it."""
+"""Seconds after which the time spent is recorded, so that a kill loses little of it."""
 
 
 class Watcher(Protocol):
-    """Who shows what is going on."""
+    """Displays the progress of a run."""
 
     def note(self, text: str) -> None:
-        """Something has happened."""
+        """Show a message."""
 
     def part(self, name: str, total: int) -> None:
-        """A part begins, of so many pieces; 0: their number is not known."""
+        """Begin a part with `total` items; 0: the number is unknown."""
 
     def advance(self, done: int) -> None:
-        """So many pieces of the part are done."""
+        """`done` items of the part are finished."""
 
 
 @dataclass
@@ -57,14 +57,14 @@ class Work:
         return self.plan.directory
 
     def reach(self, round: int, stage: Stage, *, weights: int | None = None, checkpoint: str | None = None) -> None:
-        """Record that all results of a stage of a round are recorded. Tests may kill the process before and after."""
+        """Mark a stage of a round as reached. Tests may kill the process before and after."""
         faults.reach(f"stp-{round}:before-{stage}")
         self.store.reach(round, stage, time.time(), weights=weights, checkpoint=checkpoint)
         faults.reach(f"stp-{round}:{stage}")
 
     @contextmanager
     def timed(self, round: int, part: Part, total: int = 0) -> Iterator[Meter]:
-        """Count the time of a block as that of a part of a round."""
+        """Add the time of the block to a part of a round."""
         meter = Meter(self, round, part)
         self.watcher.part(f"round {round}: {part}", total)
         try:
@@ -74,21 +74,21 @@ class Work:
 
 
 class Meter:
-    """Tells the watcher how far a part is, and the records how long it takes."""
+    """Reports a part's progress to the watcher, and records the time that it takes."""
 
     def __init__(self, work: Work, round: int, part: Part) -> None:
         self._work, self._round, self._part = work, round, part
         self._since = time.monotonic()
 
     def at(self, done: int) -> None:
-        """So many pieces are done."""
+        """`done` items are finished."""
         faults.reach(f"stp-{self._round}:{self._part}")
         self._work.watcher.advance(done)
         if time.monotonic() - self._since > NOTED_EVERY:
             self.spend()
 
     def spend(self) -> None:
-        """Write down the time since the last note."""
+        """Record the time since the last record."""
         now = time.monotonic()
         self._work.store.spend(self._round, self._part, now - self._since)
         self._since = now

@@ -54,7 +54,7 @@ def test_an_evaluation_is_measured_beside_its_searches(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "reason"),
     [
-        (["--policy", "own:nowhere"], "there is no checkpoint"),
+        (["--policy", "own:nowhere"], "there is no such checkpoint"),
         (["--limit", "0"], "--limit"),
         (["--bench", "x"], "no benchmark"),
     ],

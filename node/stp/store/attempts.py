@@ -1,7 +1,7 @@
-"""The records of attempts and proofs, and what follows from them: what is solved, and after how many samples.
+"""Stores attempts and proofs, and derives which statements are solved, and after how many samples.
 
-A statement is solved when a proof that one of its attempts has sampled is verified. Proofs that the initial data give
-train; they solve nothing.
+A statement is solved if a proof that one of its attempts sampled is verified. Proofs from the initial data are only
+for training and do not solve statements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from node.stp.store.rows import AttemptRow, Found, Progress, Solved
 _PROOF = "proofs.name, script, proofs.seconds, lemmas"
 
 _ORDER = "proofs.round, LENGTH(script), script"
-"""Of proofs: not the order in which the mesh happened to answer."""
+"""Order of proofs that does not depend on the order of the mesh's replies."""
 
 
 BY_ROUND = (
@@ -29,15 +29,15 @@ BY_ROUND = (
     "  JOIN proofs USING (proof_id) JOIN attempts ON attempt = attempts.number"
     "  WHERE verified = 1 GROUP BY attempts.name, attempts.round)"
 )
-"""Begins a query: samples of each name in each round, and how many of them are verified proofs."""
+"""Start of a query: the samples of each name in each round, and how many of them are verified proofs."""
 
 
 class AttemptRecords(Database):
     """Attempts and proofs of an open database."""
 
     def add_attempts(self, attempts: Iterable[AttemptRow]) -> None:
-        """Results of attempts with the proofs that were found, which are to be verified. An attempt that has its result
-        already keeps that."""
+        """Add results of attempts with their proofs, which still have to be verified. Attempts that already have a
+        result are not changed."""
         with self._transaction() as db:
             for each in attempts:
                 number = _add_attempt(db, each)
@@ -48,7 +48,7 @@ class AttemptRecords(Database):
                         db.execute("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?)", values)
 
     def attempts_of(self, round: int) -> dict[str, AttemptRow]:
-        """Attempts of a round that have a result, by their ids, in the order of the results."""
+        """The attempts of a round that have a result, by id, in the order of the results."""
         return {each.attempt_id: each for each in self._attempts("round = ?", round)}
 
     def attempts_at(self, name: str) -> list[AttemptRow]:
@@ -56,7 +56,7 @@ class AttemptRecords(Database):
         return self._attempts("name = ?", name)
 
     def _attempts(self, where: str, value: object) -> list[AttemptRow]:
-        found = defaultdict(list)
+        found: defaultdict[int, list[Found]] = defaultdict(list)
         for number, *proof in self._rows(
             "SELECT attempt, script, count, first, proofs.seconds FROM found JOIN proofs USING (proof_id)"
             f" WHERE attempt IN (SELECT number FROM attempts WHERE {where}) ORDER BY attempt, first",
@@ -74,10 +74,9 @@ class AttemptRecords(Database):
         ]
 
     def attempted(self, round: int, name: str = "") -> dict[str, Attempted]:
-        """What came of all samples of a round, by statement and conjecture (or of one alone): of several attempts at
-        one the sum.
+        """The results of all samples of a round, by statement and conjecture (or only for one), summed over attempts.
 
-        Verified proofs alone are in it, and `correct` counts their samples.
+        Only verified proofs are included, and `correct` counts their samples.
         """
         proofs: dict[str, dict[str, Proof]] = defaultdict(dict)
         correct: dict[str, int] = defaultdict(int)
@@ -98,10 +97,10 @@ class AttemptRecords(Database):
     # --- proofs -----------------------------------------------------------------------------------------------------
 
     def add_proofs(self, round: int, proofs: Iterable[tuple[Proof, str]]) -> None:
-        """Proofs with the reason why verification refused them; empty: they are verified.
+        """Record the verdicts on proofs: the reason why verification refused a proof, or empty if it is verified.
 
-        A proof that is to be verified gets its lemmas, its seconds and the verdict. One with a verdict keeps that. One
-        that is not there is added: it is of the initial data.
+        An unverified proof gets its lemmas, its seconds and the verdict. A proof with a verdict is not changed. A proof
+        that is not in the store is added; it comes from the initial data.
         """
         with self._transaction() as db:
             for proof, reason in proofs:
@@ -112,7 +111,7 @@ class AttemptRecords(Database):
                 )
 
     def unverified(self, round: int | None = None, name: str = "") -> list[Proof]:
-        """Proofs that attempts of a round (or of any) have found, and that are still to be verified."""
+        """Proofs from the attempts of a round (or of all) that are not verified yet."""
         rows = self._rows(
             f"SELECT {_PROOF} FROM proofs WHERE verified IS NULL AND (? IS NULL OR round = ?) AND ? IN ('', name)"
             " ORDER BY name, script",
@@ -121,7 +120,7 @@ class AttemptRecords(Database):
         return [_proof(*row) for row in rows]
 
     def proofs(self, name: str = "") -> list[Proof]:
-        """Verified proofs of a statement or conjecture, or all; those of earlier rounds first, then the shorter."""
+        """Verified proofs of a statement or conjecture, or all; sorted by round, then by length."""
         rows = self._rows(
             f"SELECT {_PROOF} FROM proofs WHERE verified = 1 AND ? IN ('', proofs.name) ORDER BY {_ORDER}", name
         )
@@ -134,7 +133,7 @@ class AttemptRecords(Database):
         )
         return [(_proof(*row), reason) for reason, *row in rows]
 
-    # --- what is solved ---------------------------------------------------------------------------------------------
+    # --- solved statements ------------------------------------------------------------------------------------------
 
     def solved(self, split: str = "train") -> list[Solved]:
         """Solved statements of the data set, in its order."""
@@ -166,8 +165,8 @@ class AttemptRecords(Database):
         return [Statement(Theorem(*theorem), of) for *theorem, of in rows]
 
     def curve(self) -> list[tuple[int, int]]:
-        """(proofs sampled, statements of `train` solved): a point for each attempt that solved a statement, and the
-        last one for all that was sampled. In the order of results; attempts at `test` are left out."""
+        """(proofs sampled, statements of `train` solved): a point for each attempt that solved a statement, in the
+        order of results, and a last point for all samples. Attempts at `test` are left out."""
         sampled = solved = 0
         points, seen = [(0, 0)], set()
         for name, samples, hit, data in self._rows(
@@ -184,23 +183,23 @@ class AttemptRecords(Database):
         return points if points[-1][0] == sampled else [*points, (sampled, solved)]
 
     def progress(self) -> list[Progress]:
-        """After each round that has attempts at statements of `train` or at conjectures."""
+        """The progress after each round that has attempts at statements of `train` or at conjectures."""
         first: dict[int, int] = defaultdict(int)
         for each in self.solved():
             first[each.round] += 1
         statements = self._rows("SELECT COUNT(*) FROM statements WHERE split = 'train'")[0][0]
-        found, samples, solved = [], 0, 0
+        points, samples, solved = [], 0, 0
         for round, sampled in self._rows(
             "SELECT round, SUM(samples) FROM attempts LEFT JOIN statements USING (name)"
             " WHERE COALESCE(split, 'train') = 'train' GROUP BY round ORDER BY round"
         ):
             samples, solved = samples + sampled, solved + first[round]
-            found.append(Progress(round, samples, solved, statements))
-        return found
+            points.append(Progress(round, samples, solved, statements))
+        return points
 
 
 def _add_attempt(db: sqlite3.Connection, row: AttemptRow) -> int | None:
-    """Its number; None: it has its result already."""
+    """Insert an attempt; returns its number, or None if it already has a result."""
     cursor = db.execute(
         "INSERT INTO attempts (attempt_id, round, name, samples, correct, outcome, message, seconds)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (attempt_id) DO NOTHING",
@@ -210,7 +209,7 @@ def _add_attempt(db: sqlite3.Connection, row: AttemptRow) -> int | None:
 
 
 def _proof_id(db: sqlite3.Connection, round: int, proof: Proof) -> int:
-    """The id of a proof, which is added as one to verify if it is not there."""
+    """The id of a proof; a new proof is added as unverified."""
     db.execute(
         "INSERT INTO proofs (name, script, round, reason, seconds, lemmas) VALUES (?, ?, ?, '', ?, ?)"
         " ON CONFLICT (name, script) DO NOTHING",

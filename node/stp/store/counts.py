@@ -1,4 +1,4 @@
-"""Counts by round, for views: each one query over all rounds."""
+"""Counts per round for views, each with one query over all rounds."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ class Counts(Database):
     """Counts of an open database."""
 
     def count_statements(self) -> tuple[int, int]:
-        """Statements of `train`, and others."""
+        """Number of statements of `train`, and of all other splits."""
         (counts,) = self._rows(
             "SELECT COALESCE(SUM(split = 'train'), 0), COALESCE(SUM(split <> 'train'), 0) FROM statements"
         )
         return counts[0], counts[1]
 
     def count_seeds(self) -> dict[int, tuple[int, int]]:
-        """By round: seeds, and different lemmas among them."""
+        """By round: seeds, and distinct lemmas among them."""
         rows = self._rows(
             "SELECT round, COUNT(*), COUNT(DISTINCT lemma) FROM round_seeds JOIN seeds USING (seed_id) GROUP BY round"
         )
         return {round: (seeds, lemmas) for round, seeds, lemmas in rows}
 
     def count_fates(self) -> defaultdict[int, dict[Fate, int]]:
-        """By round: conjectures by how far they came; every fate has its number."""
-        found: defaultdict[int, dict[Fate, int]] = defaultdict(lambda: dict.fromkeys(Fate, 0))
+        """By round: number of conjectures with each fate."""
+        counts: defaultdict[int, dict[Fate, int]] = defaultdict(lambda: dict.fromkeys(Fate, 0))
         for round, fate, number in self._rows("SELECT round, fate, COUNT(*) FROM conjectures GROUP BY round, fate"):
-            found[round][Fate(fate)] = number
-        return found
+            counts[round][Fate(fate)] = number
+        return counts
 
     def count_barely(self, below: float) -> dict[int, int]:
         """By round: proved conjectures with a rate below this."""
@@ -44,7 +44,7 @@ class Counts(Database):
         return dict(rows)
 
     def count_attempts(self) -> dict[int, tuple[int, int, int, int]]:
-        """By round: statements of `train` that were tried, samples for these and conjectures, samples for conjectures,
+        """By round: attempted statements of `train`, samples for these and conjectures, samples for conjectures only,
         and samples that were reported as proofs."""
         rows = self._rows(
             "SELECT round, COUNT(DISTINCT CASE WHEN split IS NOT NULL THEN name END), SUM(samples),"
@@ -54,8 +54,8 @@ class Counts(Database):
         return {round: tuple(counts) for round, *counts in rows}
 
     def count_proofs(self) -> dict[int, tuple[int, int]]:
-        """By round that first sampled them: proofs that are verified, and those that were refused; of statements of
-        `train` and of conjectures."""
+        """By the round that first sampled them: verified and refused proofs of statements of `train` and of
+        conjectures."""
         rows = self._rows(
             "SELECT first, SUM(verified = 1), SUM(verified = 0) FROM proofs JOIN ("
             "  SELECT proof_id, MIN(round) AS first FROM found JOIN attempts ON attempt = number GROUP BY proof_id"
@@ -65,7 +65,7 @@ class Counts(Database):
         return {round: (verified, refused) for round, verified, refused in rows}
 
     def count_examples(self) -> dict[int, tuple[int, int]]:
-        """By round: proofs and conjectures that its training was on."""
+        """By round: proofs and conjectures in its training data."""
         rows = self._rows(
             "SELECT round, SUM(of = 'proof'), SUM(of = 'conjecture') FROM ("
             " SELECT round, 'proof' AS of FROM prover_examples"
@@ -74,5 +74,5 @@ class Counts(Database):
         return {round: (proofs, conjectures) for round, proofs, conjectures in rows}
 
     def changes(self) -> int:
-        """Another number whenever another process has written."""
+        """A number that changes whenever another process has written."""
         return int(self._rows("PRAGMA data_version")[0][0])

@@ -1,4 +1,4 @@
-"""One open stp.sqlite: its connection, transactions, and what its errors mean."""
+"""The connection to stp.sqlite: transactions and error messages."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ ADVICE = database.Advice(
     denied="make it readable and writable for this user, or use another run directory",
     newer="another run directory",
     failing="the disk may be full or failing: look at it and start again",
-    passed=(sqlite3.IntegrityError,),  # a round or a statement that is not there: no matter of the disk
+    passed=(sqlite3.IntegrityError,),  # a missing round or statement is not a problem of the disk
 )
-"""How errors about the files of a run are told."""
+"""Messages for errors about the files of a run."""
 
 BUSY_SECONDS = 30.0
-"""To wait for another process's transaction, each of which takes some milliseconds."""
+"""Seconds to wait for another process's transaction, each of which takes some milliseconds."""
 
 
 class Database(database.Database):
-    """One open database.
+    """An open database.
 
-    read_only: for views, beside a process that writes; the file must be there.
-    Raises StpError where it cannot be written or read.
+    read_only: for views, while another process writes; the file must exist. Raises StpError if it cannot be written or
+    read.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         if read_only and not path.is_file():
-            raise StpError(f"{path.parent} holds no run of self-play ({path.name} is not there)")
+            raise StpError(f"{path.parent} holds no run of self-play ({path.name} does not exist); check the path")
         super().__init__(path, MIGRATIONS, ADVICE, read_only=read_only, busy_seconds=BUSY_SECONDS)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that is read in this block is one state of the file, whatever others write meanwhile."""
+        """Read a single state of the file within the block, even if other processes write."""
         with self._explained():
             self._db.execute("BEGIN")
             try:
@@ -52,19 +52,19 @@ class Database(database.Database):
                     self._db.execute("ROLLBACK")
 
     def _keep_theorem(self, db: sqlite3.Connection, theorem: Theorem) -> None:
-        """Within a transaction: a theorem by its name. Raises StpError where the name is another theorem's."""
+        """Store a theorem within a transaction. Raises StpError if another theorem has its name."""
         if theorem.place is not None:
-            raise StpError(f"{theorem.name} stands in a Lean file; self-play takes statements that stand by themselves")
-        said = (theorem.binders, theorem.conclusion, theorem.header)
-        known = db.execute(
+            raise StpError(f"{theorem.name} is inside a Lean file; self-play needs statements without a file context")
+        statement = (theorem.binders, theorem.conclusion, theorem.header)
+        stored = db.execute(
             "SELECT binders, conclusion, header FROM theorems WHERE name = ?", (theorem.name,)
         ).fetchone()
-        if known is None:
-            db.execute("INSERT INTO theorems VALUES (?, ?, ?, ?)", (theorem.name, *said))
-        elif tuple(known) != said:
+        if stored is None:
+            db.execute("INSERT INTO theorems VALUES (?, ?, ?, ?)", (theorem.name, *statement))
+        elif tuple(stored) != statement:
             raise StpError(
-                f"{self.path} knows {theorem.name} as another statement; give each statement a name of its own, "
-                "or use another run directory"
+                f"{self.path} has another statement with the name {theorem.name}; give each statement a different "
+                "name, or use another run directory"
             )
 
 

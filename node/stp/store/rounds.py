@@ -1,4 +1,4 @@
-"""The records of rounds: how far each is, what it has cost, what it was trained on, how it was evaluated."""
+"""Stores rounds: their stage, time spent, training examples and evaluations."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class RoundRecords(TheoremRecords):
     def begin_round(
         self, number: int, cycle: int, now: float, kind: RoundKind = RoundKind.SELF_PLAY, stage: Stage = Stage.BEGUN
     ) -> RoundRow:
-        """The round with this number, which is begun if there is none. Numbers count up over all kinds and cycles."""
+        """Begin the round with this number, or return it if it exists. Numbers count up over all kinds and cycles."""
         with self._transaction() as db:
             db.execute(
                 "INSERT OR IGNORE INTO rounds (number, cycle, kind, stage, begun, changed) VALUES (?, ?, ?, ?, ?, ?)",
                 (number, cycle, kind, stage, now, now),
             )
-        found = self.round(number)
-        assert found is not None
-        return found
+        row = self.round(number)
+        assert row is not None
+        return row
 
     def reach(
         self,
@@ -41,12 +41,12 @@ class RoundRecords(TheoremRecords):
         weights: int | None = None,
         checkpoint: str | None = None,
     ) -> None:
-        """All results of this stage are recorded. `seconds`: by part, that were spent on the way and not told by
-        `spend`. A stage that is reached already changes nothing. Raises StpError for a round that is not begun."""
+        """Mark a stage as reached: all its results are recorded. `seconds`: time spent by part that `spend` has not
+        recorded. If the stage was reached before, nothing changes. Raises StpError for a round that has not begun."""
         with self._transaction() as db:
             row = db.execute("SELECT stage FROM rounds WHERE number = ?", (round,)).fetchone()
             if row is None:
-                raise StpError(f"{self.path} has no round {round}: it cannot reach `{stage}`")
+                raise StpError(f"{self.path} has no round {round}, so it cannot reach `{stage}`")
             if STAGES.index(Stage(row[0])) >= STAGES.index(stage):
                 return
             db.execute(
@@ -57,16 +57,16 @@ class RoundRecords(TheoremRecords):
             db.executemany(_ADD_SECONDS, [(round, part, spent) for part, spent in (seconds or {}).items()])
 
     def spend(self, round: int, part: Part, seconds: float) -> None:
-        """Seconds at work on a part of a round, within a stage: a process that is killed has told what it spent."""
+        """Add time spent on a part of a round. Called within a stage, so that a kill loses little of the time."""
         with self._transaction() as db:
             db.execute(_ADD_SECONDS, (round, part, seconds))
 
     def round(self, number: int) -> RoundRow | None:
-        """A round, if it is begun."""
+        """The round with a number; None if it has not begun."""
         return next((each for each in self.rounds() if each.number == number), None)
 
     def rounds(self) -> list[RoundRow]:
-        """All rounds, in their order."""
+        """All rounds, in order."""
         seconds: dict[int, dict[Part, float]] = {}
         for number, part, spent in self._rows("SELECT round, part, seconds FROM seconds"):
             seconds.setdefault(number, {})[Part(part)] = spent
@@ -89,8 +89,8 @@ class RoundRecords(TheoremRecords):
         conjecturer: Iterable[ConjecturerExample] = (),
         source: int | None = None,
     ) -> None:
-        """What the training of a round is on, replayed examples included. `source`: the round whose results these
-        examples are from; None: this one. An example that the round has already stays as it is."""
+        """Add training examples of a round, including replayed ones. `source`: the round that the examples come from;
+        None: this round. Examples that the round already has are not changed."""
         source = round if source is None else source
         with self._transaction() as db:
             for proof in prover:
@@ -108,7 +108,7 @@ class RoundRecords(TheoremRecords):
                 )
 
     def prover_examples(self, round: int, source: int | None = None) -> list[ProverExample]:
-        """What the training of a round was on; of one source, or of all."""
+        """The prover's training examples of a round, from one source round or from all."""
         rows = self._rows(
             "SELECT name, binders, conclusion, header, proof, weight, conjectured FROM prover_examples"
             " JOIN theorems USING (name) WHERE round = ? AND (? IS NULL OR source = ?) ORDER BY number",
@@ -120,7 +120,7 @@ class RoundRecords(TheoremRecords):
         ]
 
     def conjecturer_examples(self, round: int, source: int | None = None) -> list[ConjecturerExample]:
-        """What the training of a round was on; of one source, or of all."""
+        """The conjecturer's training examples of a round, from one source round or from all."""
         rows = self._rows(
             "SELECT t.name, binders, conclusion, header, proof, lemma, lemma_statement, conjecture, weight, e.name"
             " FROM conjecturer_examples e JOIN seeds USING (seed_id) JOIN theorems t ON t.name = statement"
@@ -133,25 +133,25 @@ class RoundRecords(TheoremRecords):
         ]
 
     def conjecture_trained(self, name: str) -> list[tuple[int, float]]:
-        """The rounds that have trained the conjecturer on this conjecture, with its weight."""
+        """The rounds that trained the conjecturer on this conjecture, each with its weight."""
         return self._rows("SELECT round, weight FROM conjecturer_examples WHERE name = ? ORDER BY round", name)
 
     def proofs_trained(self, name: str) -> list[tuple[int, str, float]]:
-        """The rounds that have trained the prover on proofs of this statement or conjecture: round, script, weight."""
+        """The rounds that trained the prover on proofs of this statement or conjecture: round, script, weight."""
         query = "SELECT round, proof, weight FROM prover_examples WHERE name = ? ORDER BY round, number"
         return self._rows(query, name)
 
     # --- evaluations and notes --------------------------------------------------------------------------------------
 
     def add_evaluation(self, round: int, name: str, numbers: Mapping[str, float]) -> None:
-        """Numbers of an evaluation of a round's network, e.g. `test`: {`pass@1`: 0.2}. Known ones stay as they are."""
+        """Add numbers of an evaluation of a round's network, e.g. `test`: {`pass@1`: 0.2}. Existing numbers stay."""
         with self._transaction() as db:
             values = [(round, name, number, value) for number, value in numbers.items()]
             db.executemany("INSERT OR IGNORE INTO evaluations VALUES (?, ?, ?, ?)", values)
 
     def evaluations(self) -> dict[int, dict[str, dict[str, float]]]:
-        """By round and name of the evaluation."""
-        found: dict[int, dict[str, dict[str, float]]] = {}
+        """The numbers of all evaluations, by round and name of the evaluation."""
+        by_round: dict[int, dict[str, dict[str, float]]] = {}
         for round, name, number, value in self._rows("SELECT * FROM evaluations ORDER BY round, name, number"):
-            found.setdefault(round, {}).setdefault(name, {})[number] = value
-        return found
+            by_round.setdefault(round, {}).setdefault(name, {})[number] = value
+        return by_round

@@ -1,4 +1,4 @@
-"""The small types that go in and out of the records of self-play."""
+"""Small data types of self-play's store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from node.stp.records import Proof
 
 
 class RoundKind(enum.StrEnum):
-    """What a row of the rounds is. All of them train; only `round` makes conjectures and attempts."""
+    """The kind of a round. All kinds train; only `round` makes conjectures and attempts."""
 
     INITIAL = "initialisation"
     """Supervised training on the initial data."""
@@ -22,21 +22,21 @@ class RoundKind(enum.StrEnum):
 
 
 class Stage(enum.StrEnum):
-    """How far a round is. In this order; each is reached when all of its results are recorded."""
+    """Stages of a round, in order. A stage is reached when all of its results are recorded."""
 
     BEGUN = "begun"
     SEEDED = "seeded"
     """The seeds are drawn."""
     CONJECTURED = "conjectured"
-    """The model has answered all prompts, and its outputs are sifted."""
+    """The model has answered all prompts, and its outputs have their fates."""
     ELABORATED = "elaborated"
-    """Lean has seen every new conjecture."""
+    """Lean has elaborated or rejected every new conjecture."""
     ATTEMPTED = "attempted"
     """Every attempt of the round has its result."""
     VERIFIED = "verified"
     """Every proof is verified or refused."""
     SELECTED = "selected"
-    """The examples are chosen and weighed."""
+    """The training examples are chosen and weighted."""
     TRAINED = "trained"
     """The checkpoint is written."""
     DONE = "done"
@@ -47,7 +47,7 @@ STAGES = tuple(Stage)
 
 
 class Part(enum.StrEnum):
-    """What a round spends its time on."""
+    """The parts of a round whose time is measured."""
 
     GENERATION = "generation"
     ELABORATION = "elaboration"
@@ -60,37 +60,37 @@ class Part(enum.StrEnum):
 
 @dataclass(frozen=True)
 class RoundRow:
-    """A round and how far it is."""
+    """A round and its stage."""
 
     number: int
     cycle: int
     kind: RoundKind
     stage: Stage
     weights: int | None
-    """Version that its training has published."""
+    """Weights version that its training published."""
     checkpoint: str | None
-    """That its training has written."""
+    """Checkpoint that its training wrote."""
     begun: float
     """Unix time."""
     changed: float
     """Unix time at which its stage was reached."""
     seconds: Mapping[Part, float] = field(default_factory=dict)
-    """By part; a part that has none is not in it."""
+    """Time spent by part; parts without any are missing."""
 
     def reached(self, stage: Stage) -> bool:
-        """Whether it has this stage behind it."""
+        """Whether the round has reached this stage."""
         return STAGES.index(self.stage) >= STAGES.index(stage)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One of the different proofs that an attempt has sampled."""
+    """One of the distinct proofs that an attempt sampled."""
 
     script: str
     count: int = 1
-    """Samples that were this proof."""
+    """Number of samples that were this proof."""
     first: int = 0
-    """The first of these samples, from 0."""
+    """Index of the first of these samples, from 0."""
     seconds: float = 0.0
 
 
@@ -101,11 +101,11 @@ class AttemptRow:
     attempt_id: str
     round: int
     name: str
-    """Of the statement or conjecture."""
+    """Name of the statement or conjecture."""
     samples: int
     correct: int
-    """Samples that were proofs, as the prover has reported. What verification refuses later does not count in
-    `attempted`."""
+    """Number of correct samples as reported by the prover. `attempted` does not count proofs that verification refuses.
+    """
     outcome: str
     message: str = ""
     seconds: float = 0.0
@@ -114,25 +114,25 @@ class AttemptRow:
 
 @dataclass(frozen=True)
 class Solved:
-    """A statement of which a proof that was sampled is verified."""
+    """A statement with a verified proof that an attempt sampled."""
 
     theorem: Theorem
     rate: float
-    """The best share of proofs among the samples of one round."""
+    """The best success rate in a round."""
     round: int
-    """In which it was first solved."""
+    """The round that first solved it."""
     proofs: tuple[Proof, ...]
-    """Verified ones, those found in earlier rounds first, then the shorter ones; those of the initial data included."""
+    """Verified proofs, including those of the initial data, sorted by round, then by length."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the run was when a round's results were in."""
+    """The progress of the run after a round."""
 
     round: int
     samples: int
     """Proofs sampled so far, for statements of `train` and conjectures."""
     solved: int
-    """Statements of `train` that are solved so far."""
+    """Statements of `train` solved so far."""
     statements: int
     """All statements of `train`."""

@@ -1,6 +1,6 @@
-"""The tables of stp.sqlite, as migrations: each takes the file from one schema version to the next.
+"""The tables of stp.sqlite as migrations, each from one schema version to the next.
 
-Only ever append a migration: a run directory may be years old. `PRAGMA user_version` holds the version.
+Only append migrations, because run directories may be years old. `PRAGMA user_version` is the version of a file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records of statements, seeds and conjectures."""
+"""Stores statements, seeds and conjectures."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class TheoremRecords(Database):
     """Statements, seeds and conjectures of an open database."""
 
     def add_statements(self, statements: Iterable[Statement]) -> None:
-        """Statements of the data set; those that are known stay as they are.
+        """Add statements of the data set; existing ones are not changed.
 
-        Raises StpError where a name is another statement's already.
+        Raises StpError if another statement has the same name.
         """
         with self._transaction() as db:
             for each in statements:
@@ -30,7 +30,7 @@ class TheoremRecords(Database):
                 db.execute("INSERT OR IGNORE INTO statements (name, split) VALUES (?, ?)", values)
 
     def statements(self, split: str = "") -> list[Statement]:
-        """Of a split, or all; in the order in which they were added."""
+        """The statements of a split, or all, in the order in which they were added."""
         rows = self._rows(
             "SELECT name, binders, conclusion, header, split FROM statements JOIN theorems USING (name)"
             " WHERE ? IN ('', split) ORDER BY number",
@@ -39,9 +39,9 @@ class TheoremRecords(Database):
         return [Statement(Theorem(*theorem), of) for *theorem, of in rows]
 
     def known(self, key: Callable[[Theorem], str], before: int | None = None) -> set[str]:
-        """The keys of all statements and of all conjectures, those of rounds from `before` on left out.
+        """The keys of all statements, and of all conjectures of rounds before `before`.
 
-        A conjecture that was dropped because there were enough already is not known: it may come again.
+        Surplus conjectures are not included, so they may be proposed again.
         """
         rows = self._rows(
             "SELECT name, binders, conclusion, header FROM theorems WHERE name IN (SELECT name FROM statements)"
@@ -56,12 +56,12 @@ class TheoremRecords(Database):
         return Theorem(*rows[0]) if rows else None
 
     def split_of(self, name: str) -> str | None:
-        """Of a statement of the data set."""
+        """The split of a statement of the data set; None if the data set has no such statement."""
         rows = self._rows("SELECT split FROM statements WHERE name = ?", name)
         return str(rows[0][0]) if rows else None
 
     def names_like(self, part: str, limit: int = 5) -> list[str]:
-        """Names of statements and conjectures that have this in them, whatever the case."""
+        """Names of statements and conjectures that contain this text, ignoring case."""
         rows = self._rows(
             "SELECT name FROM (SELECT name FROM statements UNION SELECT name FROM conjectures)"
             " WHERE INSTR(LOWER(name), LOWER(?)) ORDER BY LENGTH(name), name LIMIT ?",
@@ -72,7 +72,7 @@ class TheoremRecords(Database):
     # --- seeds ------------------------------------------------------------------------------------------------------
 
     def add_seeds(self, round: int, seeds: Sequence[Seed]) -> None:
-        """What a round asks for conjectures with. A round that has seeds already keeps those."""
+        """Add the seeds of a round. If the round already has seeds, nothing changes."""
         with self._transaction() as db:
             if db.execute("SELECT 1 FROM round_seeds WHERE round = ?", (round,)).fetchone():
                 return
@@ -80,7 +80,7 @@ class TheoremRecords(Database):
                 db.execute("INSERT INTO round_seeds VALUES (?, ?, ?)", (round, number, self._keep_seed(db, seed)))
 
     def seeds_of(self, round: int) -> list[Seed]:
-        """As they were added."""
+        """The seeds of a round, in the order in which they were added."""
         rows = self._rows(
             f"SELECT {_SEED} FROM round_seeds {_SEEDS} WHERE round = ? ORDER BY round_seeds.number",
             round,
@@ -88,26 +88,26 @@ class TheoremRecords(Database):
         return [_seed(*row) for row in rows]
 
     def seeds_with(self, statement: str) -> list[tuple[int, int]]:
-        """Rounds that have asked for conjectures with this statement, and with how many seeds."""
+        """Rounds that used this statement in seeds, with the number of seeds."""
         query = "SELECT round, COUNT(*) FROM round_seeds JOIN seeds USING (seed_id) WHERE statement = ? GROUP BY round"
         return self._rows(query, statement)
 
     def _keep_seed(self, db: sqlite3.Connection, seed: Seed) -> int:
-        """Within a transaction: the id of a seed."""
+        """Store a seed within a transaction; returns its id."""
         self._keep_theorem(db, seed.theorem)
         values = (seed.theorem.name, seed.lemma.name, seed.lemma.statement, seed.proof)
         db.execute("INSERT OR IGNORE INTO seeds (statement, lemma, lemma_statement, proof) VALUES (?, ?, ?, ?)", values)
-        (found,) = db.execute(
+        (seed_id,) = db.execute(
             "SELECT seed_id FROM seeds WHERE statement = ? AND lemma = ? AND lemma_statement = ? AND proof = ?", values
         ).fetchone()
-        return int(found)
+        return int(seed_id)
 
     # --- conjectures ------------------------------------------------------------------------------------------------
 
     def add_conjectures(self, conjectures: Iterable[Conjecture]) -> None:
-        """Outputs of the conjecturer, in this order; those that are known stay as they are.
+        """Add outputs of the conjecturer in this order; existing ones are not changed.
 
-        Raises StpError where a conjecture has the name of another statement.
+        Raises StpError if a conjecture has the name of another statement.
         """
         with self._transaction() as db:
             for each in conjectures:
@@ -126,27 +126,28 @@ class TheoremRecords(Database):
 
     def _check_name(self, db: sqlite3.Connection, conjecture: Conjecture) -> None:
         if conjecture.theorem is not None and conjecture.theorem.name != conjecture.name:
-            raise StpError(f"conjecture {conjecture.name} states a theorem of another name, {conjecture.theorem.name}")
+            raise StpError(f"conjecture {conjecture.name} has a theorem with another name, {conjecture.theorem.name}")
         if db.execute("SELECT 1 FROM statements WHERE name = ?", (conjecture.name,)).fetchone():
-            raise StpError(f"a statement of the data set has the name {conjecture.name} of a conjecture: rename it")
+            raise StpError(f"a statement of the data set has the name of a conjecture, {conjecture.name}; rename it")
 
     def set_fates(self, fates: Iterable[tuple[str, Fate, str]]) -> None:
-        """What became of conjectures: name, fate and, where it came no further, why."""
+        """Set the fates of conjectures: name, fate and reason (may be empty)."""
         with self._transaction() as db:
             values = [(fate, reason, name) for name, fate, reason in fates]
             db.executemany("UPDATE conjectures SET fate = ?, reason = ? WHERE name = ?", values)
 
     def conjectures(self, round: int | None = None, *fates: Fate) -> list[Conjecture]:
-        """Of a round, or of all; with one of these fates, or with any. In the order in which they were added."""
+        """The conjectures of a round, or of all, with one of these fates, or with any, in the order in which they were
+        added."""
         return self._conjectures(
             "(? IS NULL OR c.round = ?)" + (f" AND fate IN ({', '.join('?' * len(fates))})" if fates else ""),
             *(round, round, *fates),
         )
 
     def conjecture(self, name: str) -> Conjecture | None:
-        """By its name."""
-        found = self._conjectures("c.name = ?", name)
-        return found[0] if found else None
+        """The conjecture with a name, if there is one."""
+        matches = self._conjectures("c.name = ?", name)
+        return matches[0] if matches else None
 
     def _conjectures(self, where: str, *values: object) -> list[Conjecture]:
         rows = self._rows(

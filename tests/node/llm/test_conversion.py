@@ -70,9 +70,7 @@ def test_what_cannot_be_exported_is_one_line(tmp_path, capsys):
     )
     assert "there is no such checkpoint, weights file" in refused(["export", f"own:{tmp_path}/none", out], capsys)
     assert "not a complete safetensors file" in refused(["export", f"own:{tmp_path}/torn.safetensors", out], capsys)
-    assert "is not one of proofmesh's own networks; write own:PATH" in refused(
-        ["export", "openai:http://x#y", out], capsys
-    )
+    assert "is not one of proofmesh's own networks" in refused(["export", "openai:http://x#y", out], capsys)
     assert not out.exists()
     write(tmp_path / "net.safetensors", tiny_model(), tiny_tokenizer())
     line = refused(["export", f"own:{tmp_path}/net.safetensors", tmp_path / "net.safetensors/out"], capsys)
@@ -84,9 +82,7 @@ def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
     assert main(["export", f"own:{run_folder}", str(out)]) == 0
     target = run_folder / "checkpoints/step-000003"
     assert f"{target} exists already" in refused(["import", out, target], capsys)
-    assert "holds no complete model in Hugging Face's format" in refused(
-        ["import", run_folder, tmp_path / "new"], capsys
-    )
+    assert "holds no complete model" in refused(["import", run_folder, tmp_path / "new"], capsys)
     assert "no model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
     half = shutil.copytree(out, tmp_path / "half")
     (half / "model.safetensors").unlink()

@@ -140,9 +140,7 @@ async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_fo
     check(f"own:{writer}", whole, "mcts")
     check(f"own:{writer}+tactics", whole, "mcts")
     check(f"own:{writer}", "mcts")
-    with pytest.raises(
-        BadPolicy, match=r"cannot write whole proofs: .* no marks of roles.*; train one with `proofmesh"
-    ):
+    with pytest.raises(BadPolicy, match=r"cannot write whole proofs: .* no marks of roles.*; train one with"):
         check(f"own:{run_folder}", whole)
     with pytest.raises(BadPolicy, match="a network of ours corrects nothing; leave --correct out"):
         check(f"own:{writer}", whole, correct=1)

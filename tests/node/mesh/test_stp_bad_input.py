@@ -47,7 +47,7 @@ def test_data_that_is_not_there_ends_a_run_before_its_mesh_starts_and_may_be_nam
     plan = tiny_plan(tmp_path)
     code, _, errors = stp("run", "tiny.toml", "--stp.data", "nowhere")
     assert code == FAILED
-    assert "no prepared.json: make the data with `proofmesh stp prepare" in errors.splitlines()[-1]
+    assert "no prepared.json; prepare the data with `proofmesh stp prepare" in errors.splitlines()[-1]
     assert "Traceback" not in errors and not (plan.directory / "mesh.toml").exists()
     keep_recipe(plan, "again")  # nothing was recorded, so the recipe may change
 

@@ -71,7 +71,7 @@ async def test_conjectures_come_from_an_inference_node(
         (
             TacticReply(tactics=(SampledTactic("simp", -1.0),), value=-1.0, weights=1),
             ConjecturingError,
-            "an inference node of an older version answered with tactics .*: update it",
+            "an inference node of an older version answered a request for conjectures with tactics; update the node",
         ),
         (Failure(reason="it was trained on none", kind=FailureKind.MALFORMED), ConjecturingError, "trained on none"),
         (Failure(reason="broken", kind=FailureKind.ERROR), RemoteFailure, "broken"),

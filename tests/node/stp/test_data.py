@@ -47,7 +47,7 @@ def test_around_one_statement_the_others_are_known_and_not_proved(tmp_path: Path
 
 
 def test_data_that_is_not_there_or_gives_nothing_to_do_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=r"nowhere: no prepared\.json: make the data with `proofmesh stp prepare"):
+    with pytest.raises(StpError, match=r"nowhere: no prepared\.json; prepare the data with `proofmesh stp prepare"):
         data_of(tiny_plan(tmp_path, data=str(tmp_path / "nowhere")))
     plan, folder = tiny_plan(tmp_path), tmp_path / "data"
     rows = (folder / PROOFS).read_bytes()
@@ -57,10 +57,10 @@ def test_data_that_is_not_there_or_gives_nothing_to_do_is_told(tmp_path: Path) -
     _rewrite(folder, PROOFS, rows)
     given = [Statement(each) for each in GIVEN]
     _rewrite(folder, STATEMENTS, b"".join(msgspec.json.encode(each) + b"\n" for each in given))
-    with pytest.raises(StpError, match="all its statements have proofs already"):
+    with pytest.raises(StpError, match="all statements have proofs already"):
         data_of(plan)
     (folder / STATEMENTS).write_text("changed\n")
-    with pytest.raises(StpError, match=r"its files are not those that prepared\.json tells of"):
+    with pytest.raises(StpError, match=r"the files do not match prepared\.json"):
         data_of(plan)
 
 

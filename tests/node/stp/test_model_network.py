@@ -91,10 +91,10 @@ async def test_whole_weights_are_on_all_servers_before_the_run_goes_on(
             assert await announce(bus, address, parse_hub_address(str(folder)), version) == "openai:prover"
             for administration, _ in (one, two):
                 assert (administration.weights, administration.version) == (str(folder), f"{bus.run}-{version}")
-        with pytest.raises(ServingError, match="versions count up"):
+        with pytest.raises(ServingError, match="cannot be version"):
             await announce(bus, address, parse_hub_address(str(tmp_path / "round-1")), 1)
         two[0].refuses = "/collective_rpc"
-        with pytest.raises(ServingError, match=r"version 3 is not on the servers: .*CUDA out of memory"):
+        with pytest.raises(ServingError, match=r"version 3 could not be loaded into the servers: .*CUDA out of memory"):
             await announce(bus, address, parse_hub_address(str(weights(tmp_path, "round-3"))), 3)
         assert await bus.get_state(KEY, ModelState) == ModelState(version=2, model="openai:prover")
 

@@ -102,10 +102,10 @@ def test_servers_may_move_while_a_run_stands_still_and_the_model_may_not_change(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('[stp]\nbase = "x/y"\n', r"\[stp\] base: name the model that is sampled"),
+        ('[stp]\nbase = "x/y"\n', r"\[stp\] base: also name the model that is sampled"),
         ('[stp]\nmodel = "hf:x/y"\n[round]\nseed = 1\n', r"\[round\] seed: the run chooses it"),
         ('[stp]\nmodel = "hf:x/y"\n[round]\nrate = 1\n', r"\[round\].*rate"),
-        ('[stp]\nmodel = "hf:x/y"\n[round]\nlora.on = true\n', r"lora\.on is not the same"),
+        ('[stp]\nmodel = "hf:x/y"\n[round]\nlora.on = true\n', r"lora\.on differs"),
         ('[stp]\nmodel = "hf:x/y"\n[final]\noptimizer.rate = -1.0\n', r"\[final\].*rate"),
     ],
 )
@@ -159,10 +159,12 @@ def test_a_base_is_one_whose_tokenizer_keeps_lean_and_whose_context_has_room(
     short = msgspec.structs.replace(template, statement=msgspec.structs.replace(template.statement, header=""))
     long = changed(llama_folder, tmp_path / "long", max_position_embeddings=2048)
     check_base(parse_hub_address(str(long)), template)
-    with pytest.raises(StpError, match=r"reads 256 tokens, 128 of them for an answer, and the conjecturer's prompt"):
+    with pytest.raises(
+        StpError, match=r"has a context of 256 tokens, 128 of them for a completion, but the conjecturer's prompt"
+    ):
         check_base(parse_hub_address(str(llama_folder)), short)
     tokenizer = json.loads((long / "tokenizer.json").read_text())
     tokenizer["normalizer"] = {"type": "Replace", "pattern": {"String": "\n"}, "content": " "}
     (long / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(StpError, match="does not give Lean's text back"):
+    with pytest.raises(StpError, match="does not restore Lean's text exactly"):
         check_base(parse_hub_address(str(long)), template)

@@ -37,13 +37,13 @@ def test_a_statement_is_read_under_our_name_and_what_stands_behind_it_is_cut(out
         ("theorem", "begins|name"),
         ("theorem X", "colon"),
         ("theorem X :", "no conclusion"),
-        ("theorem X : False", "nothing is assumed"),
-        ("theorem X : ¬ (True)", "nothing is assumed"),
-        ("theorem X (n : Nat) : True", "nothing to be proved"),
-        ("theorem X : ¬ False", "nothing to be proved"),
+        ("theorem X : False", "without assumptions"),
+        ("theorem X : ¬ (True)", "without assumptions"),
+        ("theorem X (n : Nat) : True", "nothing to prove"),
+        ("theorem X : ¬ False", "nothing to prove"),
         ("theorem X (h : sorry) : 1 = 2", "sorry"),
         ("theorem X : sorryAx Prop", "sorryAx"),
-        ("axiom X : 1 = 2", "begins with `axiom`: a conjecture is one theorem"),
+        ("axiom X : 1 = 2", "begins with `axiom`, but a conjecture is a single theorem"),
         ("notation x => y\ntheorem X : x = x", "begins with `notation`"),
         ("open Nat in theorem X : 1 = 1", "begins with `open`"),
         ("open Nat\ntheorem X : 1 = 1", "begins with `open`"),
@@ -55,7 +55,7 @@ def test_a_statement_is_read_under_our_name_and_what_stands_behind_it_is_cut(out
         ("theorem X (h : 1 = 1 : 2 = 2", "never closed"),
         ("theorem X) : 2 = 2", "unbalanced|closes what"),
         ("theorem X.{u} (α : Type u) : 2 = 2", "universes"),
-        ("theorem X : 2 = 2 -- easy", "comments"),
+        ("theorem X : 2 = 2 -- easy", "a comment"),
         ("<lemma>\ntheorem X : 1 = 1", "prompt"),
         ("theorem X : 1 = 1\n<easy theorem>", "prompt"),
         ("the sum : 1 = 1", "begins with 'the sum"),
@@ -87,7 +87,7 @@ def test_every_output_gets_a_fate() -> None:
     assert [each.fate for each in found] == fates
     assert [each.name for each in found] == [f"conjecture_4_{number}" for number in range(7)]
     assert all(bool(each.reason) == (each.fate != Fate.NEW) for each in found)
-    assert "own seed" in found[4].reason and "does not end" in found[1].reason
+    assert "own seed" in found[4].reason and "cut off" in found[1].reason
     assert [each.output for each in found] == [written.text for _, written in outputs]
     # Named like its seed, but stating something else, it is a conjecture like any other, under our name.
     assert found[5].theorem == Theorem("conjecture_4_5", "(x y : Nat)", "x + y = y + (x + 0)")

@@ -50,7 +50,7 @@ def test_flags_change_the_recipe_and_data_may_be_named_from_anywhere(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[learner]\nahead = 2.0\n", r"\[learner\]: self-play has no learner; its trainings are initial, round, final"),
+        ("[learner]\nahead = 2.0\n", r"\[learner\]: self-play has no learner; use the sections initial, round, final"),
         ("[rounds]\n", r"\[rounds\]: unknown section"),
         ("stp = 3\n", r"stp: expected a section \[stp\], got a value"),
         ("[stp]\nround = 3\n", r"\[stp\].*round"),

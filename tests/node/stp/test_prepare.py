@@ -140,7 +140,7 @@ def test_bad_rows_are_told_with_file_and_line_and_passed_over(
     ("rows", "told"),
     [
         ([_stated("s", "(n : Nat) : n = n")], "no proofs to start from in "),
-        ([GENERATED], "no statements to be proved in "),
+        ([GENERATED], "no statements to prove in "),
         (["{broken"], "1 rows could not be read; the first: "),
     ],
 )
@@ -161,12 +161,14 @@ def test_a_source_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Captu
 
 def test_data_that_was_changed_or_is_cut_off_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(PrepareError, match="make the data with `proofmesh stp prepare"):
+    with pytest.raises(PrepareError, match="prepare the data with `proofmesh stp prepare"):
         load_prepared(out)
     assert _run(_rows(tmp_path / "mine.jsonl", *PROOFS), "--out", out) == prepare_command.DONE
     content = (out / "proofs.jsonl").read_bytes()
     (out / "proofs.jsonl").write_bytes(content[:-20])
-    with pytest.raises(PrepareError, match=r"not those that prepared\.json tells of: make it anew with `proofmesh stp"):
+    with pytest.raises(
+        PrepareError, match=r"the files do not match prepared\.json; prepare it again with `proofmesh stp"
+    ):
         load_prepared(out)
     (out / "proofs.jsonl").unlink()
     with pytest.raises(PrepareError, match="cannot be read"):

@@ -135,12 +135,12 @@ async def test_results_of_others_and_of_older_provers_are_told_apart(bus: Bus) -
         await bus.publish_durable(subjects.RESULT, old, message_id=f"old {number}")
     found = await played(bus, [task(SWAP, 4)])
     assert [each.outcome for each in found] == [AttemptOutcome.ERROR]
-    assert "prover old is of an older version" in found[0].message
+    assert "prover old has an older version" in found[0].message
     assert not (await bus.backlog())["results"] and not (await bus.leased())["results"]
 
 
 async def test_a_mesh_with_a_learner_and_tasks_of_one_id_are_refused(bus: Bus) -> None:
-    with pytest.raises(ValueError, match="two attempts with one id"):
+    with pytest.raises(ValueError, match="two attempts have the same id"):
         await played(bus, [task(SWAP, 4), task(SWAP, 8)])
     await bus.register(info("learner"))
     with pytest.raises(BusError, match=r"has a learner, which takes the results .* a mesh without one"):

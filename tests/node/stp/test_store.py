@@ -114,12 +114,12 @@ def test_what_is_known_leaves_out_what_was_too_much_and_later_rounds(tmp_path: P
 
 def test_a_name_belongs_to_one_statement(tmp_path: Path) -> None:
     store = filled(tmp_path, rounds=1)
-    with pytest.raises(StpError, match="knows train_0 as another statement"):
+    with pytest.raises(StpError, match="has another statement with the name train_0"):
         store.add_statements([Statement(TRAIN[1]), Statement(Theorem("train_0", "", "1 = 1"))])
     (made, *_) = store.conjectures(1)
     theorem = Theorem("train_0", TRAIN[0].binders, TRAIN[0].conclusion)
     changed = type(made)("train_0", 1, Seed(*(made.seed.theorem, "simp", ADD_COMM)), "", Fate.NEW, theorem)
-    with pytest.raises(StpError, match="has the name train_0 of a conjecture"):
+    with pytest.raises(StpError, match="has the name of a conjecture, train_0"):
         store.add_conjectures([changed])
 
 

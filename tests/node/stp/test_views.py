@@ -72,7 +72,8 @@ def test_status_of_a_run_below_runs_and_of_none(
     assert "runs/first: 0 of 8 statements solved" in capsys.readouterr().out
     assert main_status(["second"]) == 2
     assert (
-        capsys.readouterr().err == "proofmesh stp status: second holds no run of self-play (stp.sqlite is not there)\n"
+        capsys.readouterr().err
+        == "proofmesh stp status: second holds no run of self-play (stp.sqlite does not exist); check the path\n"
     )
 
 
@@ -155,9 +156,9 @@ def test_show_of_a_round_has_three_examples_the_learned_ones_first(
     ("what", "said"),
     [
         (["nothing"], "has no statement or conjecture nothing"),
-        (["TRAIN_7"], "has no statement or conjecture TRAIN_7; there is train_7"),
-        (["round", "9"], "has no round 9; rounds: 0, 1, 2"),
-        (["a", "b"], "`a b` is no name and no round: say `round 2`, or one name"),
+        (["TRAIN_7"], "has no statement or conjecture TRAIN_7; did you mean train_7?"),
+        (["round", "9"], "has no round 9; choose one of 0, 1, 2"),
+        (["a", "b"], "`a b` is neither a name nor a round; write `round 2`, or one name"),
     ],
 )
 def test_show_of_what_is_not_there_is_one_line(

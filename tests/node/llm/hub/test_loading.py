@@ -72,7 +72,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tokenizer": (without_tokenizer, "no tokenizer: the folder has no tokenizer.json and no tokenizer_config.json"),
     "broken tokenizer": (lambda at: (at / "tokenizer.json").write_text("{}"), "no tokenizer: "),
     "unknown type": (lambda at: edit(at / "config.json", model_type="lama"), "does not know: `lama`"),
-    "a type that is no text": (lambda at: edit(at / "config.json", model_type=["llama"]), "model_type .* must be text"),
+    "a type that is no text": (
+        lambda at: edit(at / "config.json", model_type=["llama"]),
+        "model_type .* must be text",
+    ),
     "classes that are no list": (
         lambda at: edit(at / "config.json", architectures=5),
         "architectures .* must be a list",

@@ -193,7 +193,7 @@ async def test_a_prompt_that_leaves_no_room_is_told_apart(llama_folder: Path) ->
     async with opened(llama_folder) as sampler:
         long = Prompt("x7" * 200)
         with pytest.raises(
-            ContextExceeded, match=r"prompt has \d+ tokens, and the model's context of 256 leaves it 244"
+            ContextExceeded, match=r"prompt has \d+ tokens, but at most 244 of the model's context of 256"
         ):
             await sampler.sample(long, 1, 1, SHORT)
         # A wish for more than the context leaves half of it to the prompt.
@@ -251,7 +251,7 @@ async def test_a_batch_that_is_too_large_for_the_memory_is_halved(
     settings = ModelSettings(hf=HubSettings(device="cpu"))
     async with open_hub(HubAddress(str(llama_folder)), settings, note=notes.append) as sampler:
         assert texts(await sampler.sample(PROMPT, 7, 7, SHORT)) == expected
-    assert notes and "out of memory: 1 samples side by side" in notes[-1]
+    assert notes and "out of memory: the batch size is 1 samples" in notes[-1]
 
     def none(self: Group, *arguments: object) -> None:
         raise torch.OutOfMemoryError
