@@ -80,7 +80,7 @@ def test_what_cannot_be_cloned_is_told_in_one_line_and_leaves_nothing(tmp_path):
         Remote(f"file://{tmp_path}/nowhere", "main"): "cannot be reached",
         Remote(str(origin), COMMIT): f"has no commit {COMMIT}",
         Remote(str(origin), "v9"): "no branch or tag `v9`",
-        Remote(str(origin), commit(origin)[:10]): "all of its 40 characters",
+        Remote(str(origin), commit(origin)[:10]): "all 40 characters",
     }
     for remote, reason in refused.items():
         with pytest.raises(NoSource, match=reason) as error:
