@@ -1,4 +1,4 @@
-"""One file to one compiled module: what fails is left out, told, and the rest is compiled."""
+"""Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
 from collections.abc import Iterator
 from pathlib import Path

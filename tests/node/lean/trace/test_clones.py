@@ -1,4 +1,4 @@
-"""`URL@COMMIT`: what it means, and cloning it with genuine git from repositories on this disk."""
+"""Parsing `URL@COMMIT`, and cloning it with real git from local repositories."""
 
 import subprocess
 from pathlib import Path
