@@ -118,10 +118,10 @@ class Traces:
 
     def files(self) -> Iterator[TracedFile]:
         """Each file that was traced, one in memory at a time."""
-        from node.lean.trace.session import kept
+        from node.lean.trace.session import stored_result
 
         for work in self.works:
-            if (traced := kept(work)) is not None:
+            if (traced := stored_result(work)) is not None:
                 yield traced
 
     def theorems(self) -> Iterator[TracedTheorem]:
