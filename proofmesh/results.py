@@ -1,4 +1,4 @@
-"""Results of calls."""
+"""What calls return."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ __all__ = ["Answer", "FilledFile", "FilledGap", "Fills", "ProofVerdict", "Traces
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of `verify`: a verdict for each theorem, and for each file that could not be read."""
+    """What `verify` says: a verdict for each theorem, and for each file that could not be read."""
 
     theorems: tuple[Verdict, ...]
-    """The verdicts with reason, axioms and line, in the order of the files."""
+    """In the order of the files: verdict, reason, axioms, line."""
     notes: tuple[str, ...] = ()
-    """Further notes, such as files without a theorem, and files that run code when they are loaded."""
+    """What else there is to know: files without a theorem, files that run code of their own."""
 
     @property
     def accepted(self) -> bool:
-        """True when there is at least one theorem, and all are accepted."""
+        """Whether there is a theorem, and each is accepted."""
         return bool(self.theorems) and all(each.verdict is ProofVerdict.ACCEPTED for each in self.theorems)
 
     @property
     def rejected(self) -> tuple[Verdict, ...]:
-        """Verdicts of theorems that are not proved, and of files that cannot be read."""
+        """Theorems that are not proved, and files that cannot be read."""
         return tuple(each for each in self.theorems if each.verdict is not ProofVerdict.ACCEPTED)
 
 
 @dataclass(frozen=True)
 class FilledGap:
-    """The result of one `sorry`."""
+    """What became of a `sorry`."""
 
     file: str
     line: int
@@ -48,76 +48,76 @@ class FilledGap:
     column: int
     """From 0, in characters."""
     theorem: str
-    """The declaration that contains it."""
+    """The declaration that it is in."""
     goal: str
     state: str
     """`filled`, `open`, `refused`, `left alone` or `not tried`: `node.proving.fill.GapState`."""
     proof: str = ""
-    """Lines of tactics, the first in column 0; empty without a proof."""
+    """Lines of tactics, the first in column 0; empty where nothing was found."""
     reason: str = ""
-    """Why there is no proof."""
+    """Why there is none."""
     by: str = ""
     axioms: tuple[str, ...] = ()
     seconds: float = 0.0
-    """Seconds of search."""
+    """Of the search."""
 
     @property
     def filled(self) -> bool:
-        """Whether Lean accepts the file with this proof."""
+        """Whether Lean accepts the file with this proof in it."""
         return self.state == "filled"
 
 
 @dataclass(frozen=True)
 class FilledFile:
-    """The result of a file with gaps."""
+    """What became of a file with gaps."""
 
     file: str
     gaps: tuple[FilledGap, ...] = ()
     diff: str = ""
-    """A unified diff with the proofs that Lean accepts; empty without proofs."""
+    """A unified diff with the proofs that Lean accepts; empty where there are none."""
     written: bool = False
     problem: str = ""
-    """Why the file could not be read, compiled or written; empty if all succeeded."""
+    """Why the file could not be read, compiled or written; empty when it could."""
 
 
 @dataclass(frozen=True)
 class Fills:
-    """The result of `fill`."""
+    """What `fill` did."""
 
     files: tuple[FilledFile, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def gaps(self) -> tuple[FilledGap, ...]:
-        """The gaps of all files."""
+        """Those of all files."""
         return tuple(gap for file in self.files for gap in file.gaps)
 
     @property
     def complete(self) -> bool:
-        """True when every file could be read and no gap remains."""
+        """Whether every file could be read and no gap is left."""
         return all(gap.filled for gap in self.gaps) and not any(file.problem for file in self.files)
 
     @property
     def diff(self) -> str:
-        """The diffs of all files, for `patch -p0`."""
+        """Of all files; `patch -p0` takes it."""
         return "".join(file.diff for file in self.files)
 
 
 @dataclass(frozen=True)
 class Traces:
-    """The result of `trace`: files on disk, and iterators over their contents."""
+    """What `trace` found: files on disk, and iterators over them."""
 
     out: Path
     written: tuple[Path, ...]
-    """The written files, in the requested formats."""
+    """The files that were written, in the formats that were asked for."""
     problems: dict[str, str] = field(default_factory=dict)
-    """For each file that could not be traced: its name and the reason."""
+    """By name of a file, why it could not be traced."""
     notes: tuple[str, ...] = ()
-    """Further notes, such as files that differ from the commit that the results name."""
+    """What else there is to know: files that are not as in the commit that the results name."""
     works: tuple[Work, ...] = field(default=(), repr=False)
 
     def files(self) -> Iterator[TracedFile]:
-        """All traced files, with one in memory at a time."""
+        """Each file that was traced, one in memory at a time."""
         from node.lean.trace.session import stored_result
 
         for work in self.works:
@@ -125,6 +125,6 @@ class Traces:
                 yield traced
 
     def theorems(self) -> Iterator[TracedTheorem]:
-        """The theorems of all files. The field `error` says why a theorem cannot be used."""
+        """The theorems of all files; `error` says why nothing of one counts."""
         for file in self.files():
             yield from file.theorems

@@ -234,6 +234,7 @@ class Comparison:
                 continue
             seen.add(pair)
             first, second = (self.terms.shape(term) for term in pair)
+            # Only in values: a statement with `sorry` must not match every other statement.
             if in_value and self._head(pair[0]) == "sorryAx":
                 continue
             if first[0] != second[0] or len(first) != len(second):

@@ -130,8 +130,10 @@ class Compiler:
             compiled.problem = _header_problem(messages, compiled.commands, finished, limit)
             if compiled.problem:
                 return compiled
+            # If a pass marks no further command as failed, another pass would end in the same way.
             before = dict(compiled.failed)
             self._mark_failed(compiled, messages, passed)
+            # If Lean was stopped, it may not have finished the last command that it reported.
             passed.update(command.start for command in (reported[:-1] if limit else reported))
             if limit and not suspects.settle(compiled, reported[-1] if reported else None, limit):
                 break
@@ -200,6 +202,7 @@ class _Suspects:
             return False
         spared = next((each for each in candidates if self._spared and each.start == self._spared.start), None)
         if spared is not None and self._blamed is not None:
+            # Lean was stopped at the spared command, so the command removed before was not the cause.
             del compiled.failed[self._blamed]
         self._blamed = spared or candidates[0]
         self._spared = next((each for each in candidates if spared is None and each is not self._blamed), None)

@@ -92,16 +92,16 @@ def _files(path: Path) -> list[Path]:
 
 def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
     """Files below the root that these files import, directly or not, and that the user did not name."""
-    known = {source.module for source in sources}
+    collected = {source.module for source in sources}
     waiting = [name for source in sources for name in source.imports]
     imported = []
     while waiting:
         name = waiting.pop()
         parts = name.split(".")
         file = root.joinpath(*parts).with_suffix(".lean")
-        if name in known or not all(parts) or "/" in name or not file.is_file():
+        if name in collected or not all(parts) or "/" in name or not file.is_file():
             continue
-        known.add(name)
+        collected.add(name)
         source = _read(file, root)
         imported.append(
             SourceFile(

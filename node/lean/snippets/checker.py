@@ -231,7 +231,7 @@ class SnippetChecker:
     def _refused(self, refusal: Refusal, snippet: Snippet, seconds: float, diagnostics: Diagnostics) -> SnippetResult:
         """The result when the REPL refuses the snippet instead of answering."""
         ended = _ENDED.fullmatch(refusal.message)
-        if ended is None:
+        if ended is None:  # the REPL refused the request, and its process is still usable
             verdict = Verdict(False, reason=refusal.message)
             return SnippetResult(seconds, verdict, "", {"message": refusal.message}, diagnostics)
         self.restarts += 1

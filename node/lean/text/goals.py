@@ -108,6 +108,7 @@ def _joined(goals: Sequence[str]) -> set[int]:
     own = [frozenset() if (tag := goal_tag(goal)) is None else frozenset({_SHADOW.sub("", tag)}) for goal in goals]
     tags = frozenset[str]().union(*own)
     mentions = [_mentions(goal, tags) for goal in goals]
+    # An elided term may hide a metavariable, so goals with elided terms count as joined if there is any metavariable.
     if any(metavariables(goal) for goal in goals):
         mentions = [names | {ELIDED} if ELIDED in goal else names for goal, names in zip(goals, mentions, strict=True)]
 

@@ -217,9 +217,11 @@ def ambiguity(bare: str) -> str:
     A string is plain if no character before its quote changes its kind, and it has no escape, brace or quote.
     """
     # Remove plain strings first, from the left as Lean reads them, so that every remaining quote is a doubtful one.
-    rest = _PLAIN_STRING.sub(lambda match: " " * len(match.group()) if _clear(match.group()) else match.group(), bare)
+    doubtful = _PLAIN_STRING.sub(
+        lambda match: " " * len(match.group()) if _clear(match.group()) else match.group(), bare
+    )
     for pattern, meaning in _UNCLEAR:
-        if match := pattern.search(rest):
+        if match := pattern.search(doubtful):
             line = bare.count("\n", 0, match.start()) + 1
             return f"{match.group()[:20]!r} in line {line} {meaning}"
     return ""

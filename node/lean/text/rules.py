@@ -145,7 +145,7 @@ def header_problem(header: str) -> str:
         return f"the header: {problem or lexed.problem}"
     for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
         if switches_checks_off(match.group(1)):
-            return f"the header: the option `{match.group(1)}` is not allowed: it would switch off a check"
+            return f"the header: the option `{match.group(1)}` is not allowed: it would switch a check off"
     for text in (lexed.code, _folded(lexed.code)):
         for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
             if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):

@@ -160,6 +160,7 @@ class Splitter:
             after = info.after if final and keyword != "rwa" else rule.after
             item = PlayedStep(tactic, rule.span, rule.before, after, premises(info, self.names, rule.span))
             opened = step(item, refreshed(opened, rule))
+        # `rwa` tries `assumption` after its rules: a separate step.
         if keyword == "rwa" and opened:
             opened = step(PlayedStep("assumption", info.span, rules[-1].after, info.after), opened)
         return opened

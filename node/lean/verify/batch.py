@@ -74,9 +74,9 @@ class Round:
     """The result of a batch. Proofs are given as indices into it."""
 
     verdicts: dict[int, Verdict] = field(default_factory=dict)
-    again: list[list[int]] = field(default_factory=list)
+    retries: list[list[int]] = field(default_factory=list)
     """Smaller batches to check. A group of one proof is checked alone."""
-    known: set[int] = field(default_factory=set)
+    statements_accepted: set[int] = field(default_factory=set)
     """Proofs whose statements Lean accepts."""
 
 
@@ -193,19 +193,20 @@ class _Batch:
             reports.append(read_report(file, messages(finished)))
             faults.append(_fault(finished, reports[-1]))
         if fault := _worst(faults):
-            known = {number for number, part in enumerate(reports[0].parts) if part.complete and not part.errors}
-            rejected = self._rejected(proofs, reports[1], known)
+            accepted = {number for number, part in enumerate(reports[0].parts) if part.complete and not part.errors}
+            rejected = self._rejected(proofs, reports[1], accepted)
             groups = split_batch(len(self._proofs), fault.to_blame, cut_at=fault.cut_at)
             undecided = [[each for each in group if each not in rejected] for group in groups]
-            return Round(rejected, [group for group in undecided if group], known)
+            return Round(rejected, [group for group in undecided if group], accepted)
         # Only the compiled file is passed on to the check: code in a proof may have written other files next to it.
         (proof / f"{PROOF}.olean").rename(check / f"{PROOF}.olean")
         return await self._judge(check, (statement, check))
 
-    def _rejected(self, file: PartedFile, report: FileReport, known: set[int]) -> dict[int, Verdict]:
-        """Verdicts on proofs with an error that they would also have if checked alone."""
+    def _rejected(self, file: PartedFile, report: FileReport, accepted: set[int]) -> dict[int, Verdict]:
+        """Verdicts on proofs with an error that they would also have if checked alone. `accepted`: proofs with accepted
+        statements."""
         rejected = {}
-        for number in known:
+        for number in accepted:
             part, theorem = report.parts[number], self._proofs[number][0]
             reason = reported_rejection(part.messages, file.marks[number], theorem)
             if part.complete and reason and not _DEPENDS_ON_BATCH.search(reason):
@@ -235,9 +236,9 @@ class _Batch:
             raise recheck_problem
         report = read_report(file, messages(checked))
         if recheck_problem or report.stray_errors:
-            return Round(again=split_batch(len(self._proofs), set()))
+            return Round(retries=split_batch(len(self._proofs), set()))
         if checked.cut or checked.code < 0:
-            return Round(again=split_batch(len(self._proofs), set(), cut_at=report.reached))
+            return Round(retries=split_batch(len(self._proofs), set(), cut_at=report.reached))
         try:
             refused = await asyncio.to_thread(dependent_proofs, folder / f"{PROOF}.olean", self._keys)
         except UnreadableModule as error:

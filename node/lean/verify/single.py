@@ -56,18 +56,18 @@ class SingleCheck:
         self._folder = folder
         self._statements = _CompiledStatements(folder)
 
-    async def check(self, theorem: Theorem, script: str, *, known: bool = False) -> Verdict:
+    async def check(self, theorem: Theorem, script: str, *, statement_accepted: bool = False) -> Verdict:
         """Compile statement and proof, and check the proof against the statement. Raises VerificationFailed.
 
-        `script`: the proof without comments. `known`: Lean accepted the statement before, so it is compiled only if
-        Lean accepts the proof.
+        `script`: the proof without comments. `statement_accepted`: Lean accepted the statement before, so it is
+        compiled only if Lean accepts the proof.
         """
         root = Path(tempfile.mkdtemp(prefix="proof-", dir=self._folder))
         try:
             folder = make_folder(root / "proof")
             header = self._lean.toolchain.header(theorem.header)
             (folder / f"{PROOF}.lean").write_text(proof_text(header, theorem, script))
-            if known:
+            if statement_accepted:
                 statement, proof = None, await self._lean.compile(folder, PROOF)
             else:
                 statement, proof = await self._both(theorem, folder)

@@ -39,7 +39,7 @@ class Verdict:
     """The verdict on a proof."""
 
     reason: str
-    """Why it is rejected; empty when it is accepted."""
+    """Why it is rejected; empty if it is accepted."""
     axioms: tuple[str, ...] = ()
     rechecked: bool = False
     """True if the kernel checked the compiled proof a second time."""

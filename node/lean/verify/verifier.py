@@ -64,7 +64,7 @@ class _Waiting:
     script: str
     """The proof without comments."""
     reply: asyncio.Future[LeanVerifyReply] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    known: bool = False
+    statement_accepted: bool = False
     """True if Lean accepted its statement in a batch."""
     seconds: float = 0.0
     """Time of its checks so far; of a batch, its share."""
@@ -234,16 +234,19 @@ class Verifier:
         for number, verdict in result.verdicts.items():
             if not group[number].reply.done():
                 group[number].reply.set_result(self._reply(verdict, group[number].seconds))
-        for number in result.known:
-            group[number].known = True
-        self._put_back([[group[number] for number in numbers] for numbers in result.again])
+        for number in result.statements_accepted:
+            group[number].statement_accepted = True
+        self._put_back([[group[number] for number in numbers] for numbers in result.retries])
         self.on_checked(len(group), len(result.verdicts), seconds)
 
     async def _round(self, group: Sequence[_Waiting]) -> Round:
         """One check. Raises VerificationFailed."""
         if len(group) == 1:
             (waiting,) = group
-            return Round({0: await self.single.check(waiting.theorem, waiting.script, known=waiting.known)})
+            verdict = await self.single.check(
+                waiting.theorem, waiting.script, statement_accepted=waiting.statement_accepted
+            )
+            return Round({0: verdict})
         return await self.batches.check([(waiting.theorem, waiting.script) for waiting in group])
 
     def _put_back(self, groups: list[list[_Waiting]]) -> None:

@@ -18,11 +18,11 @@ from node.lean.trace.formats.own import printed
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import Declared, Premise, TracedFile, TracedTactic, TracedTheorem
 
-Known = Mapping[str, tuple[str, Declared]]
+Declarations = Mapping[str, tuple[str, Declared]]
 """The file and the declaration of every name that the run has traced."""
 
 
-def theorem(file: TracedFile, traced: TracedTheorem, known: Known) -> dict[str, Any]:
+def theorem(file: TracedFile, traced: TracedTheorem, declarations: Declarations) -> dict[str, Any]:
     """One entry of the list of theorems."""
     return {
         "url": file.url,
@@ -32,7 +32,7 @@ def theorem(file: TracedFile, traced: TracedTheorem, known: Known) -> dict[str, 
         "theorem_statement": traced.statement,
         "start": _place(traced.start),
         "end": _place(traced.end),
-        "traced_tactics": [_tactic(tactic, known) for block in traced.blocks for tactic in block.tactics],
+        "traced_tactics": [_tactic(tactic, declarations) for block in traced.blocks for tactic in block.tactics],
     }
 
 
@@ -83,27 +83,27 @@ def ordered(files: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
         return list(files.values())
 
 
-def _tactic(tactic: TracedTactic, known: Known) -> dict[str, Any]:
+def _tactic(tactic: TracedTactic, declarations: Declarations) -> dict[str, Any]:
     return {
         "tactic": tactic.tactic,
-        "annotated_tactic": annotated(tactic, known),
+        "annotated_tactic": annotated(tactic, declarations),
         "state_before": printed(tactic.before),
         "state_after": printed(tactic.after),
     }
 
 
-def annotated(tactic: TracedTactic, known: Known) -> list[Any]:
+def annotated(tactic: TracedTactic, declarations: Declarations) -> list[Any]:
     """The text with `<a>...</a>` around each premise, and the declarations of these premises."""
     lines = tactic.tactic.split("\n")
     provenances: list[dict[str, Any]] = []
-    named = [premise for premise in tactic.premises if premise.full_name in known]
+    named = [premise for premise in tactic.premises if premise.full_name in declarations]
     for premise in sorted(named, key=lambda premise: premise.start, reverse=True):
         row = premise.start[0] - tactic.start[0]
         begin = premise.start[1] - tactic.start[1]  # the text is dedented by the first line's column
         end = begin + premise.end[1] - premise.start[1]
         if premise.end[0] == premise.start[0] and row < len(lines) and _is_name(lines[row][begin:end], premise):
             lines[row] = f"{lines[row][:begin]}<a>{lines[row][begin:end]}</a>{lines[row][end:]}"
-            provenances.insert(0, _provenance(premise, known))
+            provenances.insert(0, _provenance(premise, declarations))
     return ["\n".join(lines), provenances]
 
 
@@ -112,8 +112,8 @@ def _is_name(text: str, premise: Premise) -> bool:
     return bool(text) and text.lstrip("@").split(".")[-1] == premise.full_name.split(".")[-1]
 
 
-def _provenance(premise: Premise, known: Known) -> dict[str, Any]:
-    path, declared = known[premise.full_name]
+def _provenance(premise: Premise, declarations: Declarations) -> dict[str, Any]:
+    path, declared = declarations[premise.full_name]
     return {
         "full_name": premise.full_name,
         "def_path": path,

@@ -62,12 +62,12 @@ def _contexts(works: Sequence[Work], out: Path) -> list[Path]:
 
 
 def _leandojo(works: Sequence[Work], out: Path) -> list[Path]:
-    known = {each.full_name: (file.path, each) for _, file in _results(works) for each in file.declared}
+    declarations = {each.full_name: (file.path, each) for _, file in _results(works) for each in file.declared}
     theorems, files, origins = [], {}, {}
     for _, file in _results(works):
         origins[file.url, file.commit] = file.lean_version
         good = [theorem for theorem in file.theorems if not theorem.error and theorem.name]
-        theorems += [leandojo.theorem(file, theorem, known) for theorem in good]
+        theorems += [leandojo.theorem(file, theorem, declarations) for theorem in good]
         files[file.path] = leandojo.corpus(file)
     folder = out / "leandojo"
     metadata = {

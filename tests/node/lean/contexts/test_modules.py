@@ -1,4 +1,4 @@
-"""Texts above gaps, compiled once: what stands behind the import means what it meant behind the text."""
+"""Texts above gaps, compiled once: commands mean the same behind the import as behind the text."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""What a module does not keep, collected from the look of a text."""
+"""Collecting the commands of a text that an import does not restore."""
 
 import pytest
 

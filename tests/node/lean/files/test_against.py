@@ -25,7 +25,7 @@ AT_ONCE = 2
 
 
 async def plain(toolchain: LeanToolchain, files: Sequence[SourceFile], folder: Path) -> str:
-    """What plain Lean has against a submission: its errors, and its warnings of `sorry`."""
+    """Plain Lean's errors and `sorry` warnings on a submission."""
     folder.mkdir(parents=True)
     environment = toolchain.with_modules([folder])
     for source, problem in in_order(files):
@@ -46,7 +46,7 @@ async def plain(toolchain: LeanToolchain, files: Sequence[SourceFile], folder: P
 
 
 async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[Submission, bool, str]]:
-    """Of each submission against a reference, whether it is accepted, and why not."""
+    """For each submission against a reference: whether it is accepted, and the reason if it is not."""
     found = []
     compared = verifier.compare_many([each.files for each in reference.submissions], reference.files)
     async for problems, verdicts, _ in compared:
@@ -59,7 +59,7 @@ async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[S
 
 FAMILIES = read()
 SHARE = 4
-"""Of the submissions, the default tests take one in so many; the slow ones take all."""
+"""The default tests check one submission in this many; the slow tests check all."""
 
 
 def test_there_are_enough_cheats_and_each_has_its_twin():
@@ -106,7 +106,7 @@ async def with_library(folder: Path, **modules: str) -> LeanToolchain:
 
 
 async def compared(toolchain: LeanToolchain, submission: dict[str, str], reference: str) -> str:
-    """Why a submission does not prove a reference; empty when it does."""
+    """Why a submission does not prove a reference; empty if it does."""
     verifier = FileVerifier(toolchain, at_once=AT_ONCE, seconds=60, memory_mb=2048)
     try:
         files = [from_text(text, name, name) for name, text in submission.items()]

@@ -1,11 +1,11 @@
-"""The commands of a file, told from their text and from what Lean reports of them."""
+"""Finding the commands of a file, from its text and from Lean's reports."""
 
 from node.lean.files.commands import UNREAD, Command, Text
 from node.lean.files.report import FileMessage
 
 
 def commands_of(text: Text) -> list[Command]:
-    """The commands by their look, as if Lean had reported none."""
+    """The commands recognized by their text, without Lean's reports."""
     found: list[Command] = []
     while (following := text.after(found[-1] if found else None)) is not None:
         found.append(following)

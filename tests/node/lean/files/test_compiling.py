@@ -1,4 +1,4 @@
-"""One file to one compiled module: what fails is left out, told, and the rest is compiled."""
+"""Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +61,7 @@ async def test_text_between_commands_is_told_and_the_theorem_before_it_stands(ve
 async def test_what_uses_a_theorem_that_fails_is_told_apart_from_what_fails_by_itself(verifier: FileVerifier) -> None:
     text = "theorem a : 1 = 2 := rfl\ntheorem b : 1 = 2 := a\ntheorem c : 2 = 1 := b.symm\ntheorem d : 2 = 3 := rfl\n"
     found = named(await verifier.verify_text(text))
-    assert [each.reason.startswith("it uses what is not accepted") for each in found.values()] == [
+    assert [each.reason.startswith("it uses a declaration that is not accepted") for each in found.values()] == [
         False,
         True,
         True,
@@ -155,5 +155,5 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: File
     (group,) = collect([tmp_path])
     problems = {Path(each.report.file).stem: each.report.problem async for each in verifier.verify(group)}
     assert [name for name, problem in problems.items() if not problem] == ["C", "E"]
-    assert "circle" in problems["A"] + problems["B"]
+    assert "circular imports" in problems["A"] + problems["B"]
     assert "unknown module prefix 'Missing'" in problems["D"]

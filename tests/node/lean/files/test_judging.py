@@ -1,4 +1,4 @@
-"""Names as verdicts show them, and what a compiled file's declarations depend on."""
+"""Names in verdicts, and the dependencies of a compiled file's declarations."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A thousand lines of Lean as people write them are accepted whole, and traced whole."""
+"""A thousand lines of ordinary Lean are accepted and traced completely."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Proofs at their places in files, verified in fresh processes; other gaps of the same command stay open."""
+"""Verifying a proof for one gap of a file, while other gaps of the same command stay open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of any proof: by itself, behind a header that declares something, at its place in a file."""
+"""Verifying proofs of standalone statements, behind a header with declarations, and at a place in a file."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which files are meant, and in which order they are compiled."""
+"""Collecting files from paths, and ordering them by their imports."""
 
 from pathlib import Path
 

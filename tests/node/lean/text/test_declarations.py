@@ -1,4 +1,4 @@
-"""Declarations of a file by the look of its text."""
+"""Finding the declarations of a file by patterns."""
 
 from node.lean.text.declarations import declarations
 

@@ -1,4 +1,4 @@
-"""Where a text ends, as Lean's lexer sees it."""
+"""Scanning text for comments, strings and brackets, as Lean's lexer reads them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where `sorry` stands in a text."""
+"""Finding every `sorry` in a text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The proof in a text that holds more than it."""
+"""Extracting the proof from a larger text."""
 
 from __future__ import annotations
 

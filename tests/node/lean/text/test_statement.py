@@ -1,4 +1,4 @@
-"""Statements as people write them, and what is wrong with those that are none."""
+"""Parsing statements, and the errors for texts that are not statements."""
 
 from __future__ import annotations
 

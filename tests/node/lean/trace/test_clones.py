@@ -1,4 +1,4 @@
-"""`URL@COMMIT`: what it means, and cloning it with genuine git from repositories on this disk."""
+"""Parsing `URL@COMMIT`, and cloning it with real git from local repositories."""
 
 import subprocess
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_an_address_is_parted_at_its_last_at_sign(text, url, name):
 
 @pytest.mark.parametrize("text", ["https://host.org/a/b", "https://me@host.org/a/b", "git@host.org:a/b", "file:///a@"])
 def test_an_address_without_a_commit_is_refused(text):
-    with pytest.raises(NoSource, match=r"name (the|a) commit"):
+    with pytest.raises(NoSource, match="no commit"):
         remote_of(text)
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_cloned_is_told_in_one_line_and_leaves_nothing(tmp_path):
         Remote(f"file://{tmp_path}/nowhere", "main"): "cannot be reached",
         Remote(str(origin), COMMIT): f"has no commit {COMMIT}",
         Remote(str(origin), "v9"): "no branch or tag `v9`",
-        Remote(str(origin), commit(origin)[:10]): "all of its 40 characters",
+        Remote(str(origin), commit(origin)[:10]): "all 40 characters",
     }
     for remote, reason in refused.items():
         with pytest.raises(NoSource, match=reason) as error:

@@ -1,4 +1,4 @@
-"""What is traced can be done again: traced proofs of the bank's train set replay step by step to "proved".
+"""Traces can be replayed: traced proofs of the bank's train set replay step by step to "proved".
 
 The proofs are written into .lean files as they are, traced, and every step is played through the lean-proxy's own code:
 the same state as recorded, the same branches, the same number of remaining steps, and nothing left at the end.
@@ -47,7 +47,7 @@ def transitions(traced: TracedTheorem) -> list[BankTransition]:
 
 
 async def replayed(theorems: list[tuple[Theorem, list[BankTransition]]]) -> list[str]:
-    """What went wrong, of all of them."""
+    """The problems of all these proofs."""
     pool = Pool(LeanToolchain.pocket(), WorkerOptions(), workers=1, queue=100_000)
     pool.start()
     requests = Requests(pool, OutcomeCache(10_000), longest=30)
@@ -57,7 +57,7 @@ async def replayed(theorems: list[tuple[Theorem, list[BankTransition]]]) -> list
 
 
 async def round_trip(part: list[tuple[Theorem, str]], folder: Path) -> list[str]:
-    """What went wrong with these proofs, traced in one file."""
+    """The problems of these proofs when traced in one file."""
     text = "\n\n".join(f"{theorem.signature} := by\n{proof}" for theorem, proof in part)
     traced = (await Tracer(LeanToolchain.pocket(), folder).trace(text, "bank.lean")).theorems
     if [each.name for each in traced] != [theorem.name for theorem, _ in part]:
@@ -69,7 +69,7 @@ async def round_trip(part: list[tuple[Theorem, str]], folder: Path) -> list[str]
 
 
 async def round_trips(chosen: list[tuple[Theorem, str]], folder: Path) -> list[str]:
-    """What went wrong with all of these, two files at a time."""
+    """The problems of all these proofs, traced two files at a time."""
     gate = asyncio.Semaphore(2)
 
     async def one(number: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tracing a file with genuine Lean: what is recorded of every construct, and how it is split."""
+"""Tracing a file with real Lean: the records of each construct, and how it is split."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The bank's own proofs, and such proofs broken."""
+"""The bank's own proofs, and broken variants of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Proof = tuple[Theorem, str]
 
 
 def honest(number: int) -> list[Proof]:
-    """Theorems of the train set with proofs of the file that was written when the bank was made."""
+    """Theorems of the train set with the proofs that the bank's generator wrote."""
     theorems = {bank.theorem.name: bank.theorem for bank in load_statements("train")}
     with gzip.open(DIRECTORY / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -24,7 +24,7 @@ def honest(number: int) -> list[Proof]:
 
 
 def broken(rng: random.Random, proof: Proof, other: Proof) -> Proof:
-    """A proof with something wrong in it, most often: a line left out, another one's proof, a statement changed, ..."""
+    """A variant of a proof, mostly a wrong one: a line removed, another theorem's proof, a changed statement, ..."""
     theorem, script = proof
     lines = script.split("\n")
     return rng.choice(

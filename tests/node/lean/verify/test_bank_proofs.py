@@ -1,4 +1,4 @@
-"""The bank's own steps through the lean-proxy: what was printed when the bank was made is what a search sees."""
+"""The bank's own steps through the lean-proxy: a search sees the same states as the bank's generator."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Proofs checked together: the same verdicts as alone, whatever stands beside them."""
+"""Batches of proofs: each proof gets the same verdict as alone, whatever the other proofs are."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ BOMB = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide
 
 
 class Rounds:
-    """What a verifier checked, as (proofs, verdicts) of each check."""
+    """Records the checks of a verifier as pairs (number of proofs, number of verdicts)."""
 
     def __init__(self, verifier: Verifier) -> None:
         self.seen: list[tuple[int, int]] = []
@@ -48,7 +48,7 @@ async def verifier():
 
 
 def told(outcome: object) -> tuple[object, ...]:
-    """What a verdict says: accepted, reason, axioms; or that there is none, and why."""
+    """The verdict as a tuple: accepted, reason, axioms; or that there is none, with the reason."""
     if isinstance(outcome, LeanVerifyReply):
         return outcome.accepted, outcome.reason, outcome.axioms
     return "no verdict", str(outcome)

@@ -1,4 +1,4 @@
-"""The bank's own proofs are accepted: rules and checks that keep cheats out must let honest proofs in."""
+"""The bank's own proofs are accepted: rules and checks against cheats must not reject honest proofs."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ NUMBER = 320
 
 
 def three_files_in_one(number: int, theorem: Theorem, script: str) -> str:
-    """What a verification compiles in three files, with names of its own."""
+    """The text that a verification compiles in three files, under unique names."""
     theorem = replace(theorem, name=f"t{number}")
     check = check_text(theorem).split("\n", 2)[2].replace("ProofmeshCheck", f"Check{number}")
     text = statement_text("", theorem) + proof_text("", theorem, lex(script).bare) + check

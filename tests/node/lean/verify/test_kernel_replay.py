@@ -1,4 +1,4 @@
-"""The kernel by itself, on compiled files as they are and on forged ones: what is forged is refused or rejected."""
+"""The kernel check alone, on genuine and forged compiled files: forged ones are refused or rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def olean(tmp_path_factory):
 
 
 async def rejected(olean: Path, folder: Path) -> dict[str, str]:
-    """What the kernel rejects of a compiled file. Raises BadOlean."""
+    """The declarations of a compiled file that the kernel rejects. Raises BadOlean."""
     toolchain = LeanToolchain.pocket()
     terms = Terms()
     module = Module(olean, terms)

@@ -1,4 +1,4 @@
-"""Files of many parts: whose each message is, and what a batch falls apart into."""
+"""Files of many parts: messages are sorted by part, and batches are split."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A toolchain with a `leanchecker`: what that refuses is no proof."""
+"""A toolchain with a `leanchecker`: proofs that it rejects are not accepted."""
 
 import shlex
 
@@ -14,7 +14,7 @@ TRUE = Theorem("t", "", "True")
 
 
 def toolchain(prefix, checker: str) -> LeanToolchain:
-    """Pocket Lean behind a `lean` that says where it is installed, with this script as its `leanchecker`."""
+    """Pocket Lean behind a `lean` that prints an installation folder, with this script as its `leanchecker`."""
     pocket = LeanToolchain.pocket()
     (prefix / "bin").mkdir()
     lean, leanchecker = prefix / "bin" / "lean", prefix / "bin" / "leanchecker"

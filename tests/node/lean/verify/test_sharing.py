@@ -1,4 +1,4 @@
-"""Reading a compiled file for what leans on what."""
+"""Finding proofs in a compiled file that depend on declarations of other proofs."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What counts as a proof, and what does not: fresh processes, the statement apart, axioms, text rules."""
+"""Verification of single proofs: fresh processes, the statement compiled separately, axioms, text rules."""
 
 import asyncio
 
