@@ -117,7 +117,7 @@ class Learning:
         """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
         started = time.monotonic()
         window = self._run.replay.refs()
-        self._usage.told(await self._run.store.call(Store.steps_found, self._usage.asks(window)), window)
+        self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
             await self._gatekeeper.before_training(self._publisher.latest_step)
