@@ -24,8 +24,8 @@ TODO_BYTES = 256 * MIB
 learner's outbox."""
 
 RESULTS_BYTES = 1024 * MIB
-"""A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the stream is full, provers keep their
-results and wait."""
+"""A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the stream is full, provers keep
+their results and wait."""
 
 DUPLICATE_WINDOW = 600.0
 """Seconds in which the broker drops a second copy of an attempt or result (published again after an outage) by its id.

@@ -107,7 +107,7 @@ class MeshState:
         return new
 
     def see_point(self, point: Point) -> bool:
-        """Add a point. Returns True if it is new: it may come from the run's file, the broker's history and telemetry."""
+        """Add a point. Returns True if it is new: the run's file, the broker's history and telemetry may repeat it."""
         key = (point.time, point.step)
         new = key not in self._known_points
         if new:

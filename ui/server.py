@@ -1,4 +1,4 @@
-"""Serves the page and its event stream (server-sent events) with aiohttp. The page loads no content from other machines.
+"""Serves the page and its event stream (server-sent events) with aiohttp. The page loads nothing from other machines.
 
 Each open page has a bounded queue. A page that does not keep up (a sleeping laptop) is disconnected, reconnects
 automatically and gets the history again, so it never slows the monitor down.

@@ -19,7 +19,7 @@ class Tracked:
     def __init__(self, project: str, run: Path, settings: dict[str, Any]) -> None:
         """Raises InputError without the package."""
         if importlib.util.find_spec("trackio") is None:
-            raise InputError("--trackio wants the package `trackio`: `pip install 'proofmesh[trackio]'`, or trackio")
+            raise InputError("--trackio needs the package `trackio`: `pip install 'proofmesh[trackio]'`, or trackio")
         import trackio
 
         self._run = trackio.init(project=project, name=run.name, config=settings, resume="allow", embed=False)
