@@ -1,7 +1,7 @@
-"""Curves to trackio as well (https://github.com/gradio-app/trackio), for those who look at all their runs there.
+"""Sends the curves to trackio, too (https://github.com/gradio-app/trackio).
 
-An optional package, imported only where it is asked for. It writes to a local database and reaches no network; what it
-is configured to do beyond that (its own environment variables) is its user's choice.
+trackio is an optional package, imported only on request. It writes to a local database and does not use the network,
+unless its own environment variables configure it otherwise.
 """
 
 from __future__ import annotations
