@@ -1,1 +1,1 @@
-"""The broker: nats-server, found or installed, configured, launched; the streams of a run."""
+"""The broker: finds, configures and runs nats-server, and creates the streams of a run."""

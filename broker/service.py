@@ -1,4 +1,4 @@
-"""The broker as a node: runs nats-server, and creates the streams of its run."""
+"""Starts the broker as a node: runs nats-server, and creates the streams of its run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from common.waiting import wait_first
 
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
-    """Run a nats-server until told to stop; returns the exit code. Other runs may create their streams on it, too."""
+    """Run a nats-server until it is stopped; returns the exit code. Other runs may create their streams on it, too."""
     from broker.errors import BrokerError
     from broker.launcher import Server
 

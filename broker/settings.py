@@ -9,7 +9,7 @@ from common.limits import Port, Positive
 
 @dataclass
 class BrokerSettings:
-    """A nats-server with JetStream in a store of its own. User and password are those of [bus]."""
+    """A nats-server with JetStream in its own store. [bus] holds the user and the password."""
 
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback needs [bus] user and password."""
@@ -21,12 +21,10 @@ class BrokerSettings:
     """Port of nats-server's own monitoring pages, always on loopback; 0 takes a free one and logs it."""
 
     store: str = "runs/.broker"
-    """Folder that keeps the streams; made private to this user. A broker that starts again on it continues where it
-    was."""
+    """Folder of the streams; it is made private to this user. A restarted broker continues with its streams."""
 
     binary: str = ""
-    """Path of a nats-server to use; empty looks at NATS_SERVER, PATH, and the cache, and downloads it into the
-    cache."""
+    """Path of a nats-server to use. Empty: the first of NATS_SERVER, PATH, the cache, or a download into the cache."""
 
     allow_old: bool = False
     """Use a nats-server older than 2.12.3, which may lose messages when it is killed."""
@@ -35,4 +33,4 @@ class BrokerSettings:
     """Most disk that streams may take, in MiB."""
 
     max_memory_mb: Positive = 64
-    """Most memory that streams may take, in MiB: all of them are on disk, and only their readers take some."""
+    """Most memory that streams may take, in MiB. All streams are on disk; only their readers need memory."""

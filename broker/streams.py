@@ -1,4 +1,4 @@
-"""What a run keeps on the broker, and how large it may grow. The limits are chosen here, on purpose, in one place."""
+"""The streams, consumers and buckets of a run on the broker, with all their size limits."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from common.subjects import PURPOSES, RESULT, telemetry, todo
 MIB = 1024 * 1024
 
 TODO_BYTES = 256 * MIB
-"""An attempt has about 1 KiB: a quarter of a million may be outstanding. When it is full, the learner's outbox
-waits."""
+"""An attempt has about 1 KiB, so a quarter of a million may be outstanding. If the stream is full, attempts wait in the
+learner's outbox."""
 
 RESULTS_BYTES = 1024 * MIB
-"""A result has 10 to 500 KiB: thousands wait while the learner is away. When it is full, provers hold theirs and
-wait."""
+"""A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the stream is full, provers keep
+their results and wait."""
 
 DUPLICATE_WINDOW = 600.0
-"""Seconds in which an attempt or result that is published again (after an outage) is dropped by its id. Later copies
-are harmless, only wasteful: the learner counts an attempt id once."""
+"""Seconds in which the broker drops a second copy of an attempt or result (published again after an outage) by its id.
+Later copies waste time but do no harm: the learner counts an attempt id once."""
 
 WEIGHTS_BYTES = 256 * MIB
-"""Versions of the weights, to begin with: those of a small network. The learner knows how large its own are, lets the
-store grow to hold the versions that it keeps, and deletes the others. [broker] max_store_mb bounds all of it."""
+"""Initial size of the store of weight versions, enough for a small network. The learner lets it grow to the versions
+that it keeps, and deletes the others. [broker] max_store_mb bounds it."""
 
 HISTORY_MESSAGES = 20_000
 HISTORY_BYTES = 64 * MIB
 """Points of the curves and proofs, kept for monitors that start late: days of points, the latest proofs."""
 
 MAX_ACK_PENDING = 20_000
-"""Leases held at once over a whole mesh, for each consumer. The server's default of 1,000 would cap a mesh of some
-hundred provers silently."""
+"""Most leases at a time in the whole mesh, for each consumer. The server's default of 1,000 would silently slow down a
+mesh of some hundred provers."""
 
 MAX_WAITING = 4_096
-"""Pulls that wait at once, one for each prover and purpose; the server's default is 512."""
+"""Most waiting pull requests, one for each prover and purpose; the server's default is 512."""
 
 HEADROOM = 4_096
 """Bytes that headers (the message id) add to the largest message."""
@@ -70,7 +70,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         buckets=(
             # A few keys (weights, pause), each far below a message.
             BucketSpec(names.state_bucket(run), max_bytes=8 * MIB, max_value_bytes=largest),
-            # Some 500 bytes for each node; entries of nodes that are gone expire.
+            # Some 500 bytes for each node; entries of nodes that have left expire.
             BucketSpec(names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl),
         ),
         objects=(ObjectStoreSpec(names.weights_bucket(run), WEIGHTS_BYTES),),
@@ -78,7 +78,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
 
 
 def _announced(run: str) -> tuple[str, ...]:
-    """Subjects that a monitor wants to see from the start of the run."""
+    """Subjects that a monitor needs from the start of the run."""
     return tuple(f"{run}.{telemetry('*', '*', kind)}" for kind in ("point", "proof"))
 
 
@@ -87,13 +87,13 @@ def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> Consumer
 
 
 async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> None:
-    """Create what the bus's run needs, or bring it to these limits; harmless when repeated.
+    """Create the streams and buckets of the bus's run, or update them to these limits. It may be repeated.
 
-    Raises StreamConflict (exists, and cannot be changed), Unanswered.
+    Raises StreamConflict if one exists with settings that cannot be changed, and Unanswered.
     """
     await bus.ensure(run_spec(bus.run, ack_wait=ack_wait, node_ttl=node_ttl))
 
 
 async def remove(bus: Bus) -> None:
-    """Delete everything that the bus's run keeps on the broker."""
+    """Delete the streams and buckets of the bus's run."""
     await bus.remove(run_spec(bus.run))

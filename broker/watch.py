@@ -1,4 +1,4 @@
-"""Watches the limits that could cap a mesh silently: leases held, backlog, slow consumers."""
+"""Watches limits that could silently slow down a mesh: leases, backlog, slow consumers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from common.node import NodeContext
 
 EVERY_SECONDS = 5.0
 ALARM_SHARE = 0.8
-"""Share of the leases that a consumer may have out from which on the log warns: soon provers would wait for nothing."""
+"""Warn when this share of a consumer's possible leases is in use: beyond the limit, provers wait in vain."""
 
 _backlog = gauge("backlog", "Messages that nobody has taken yet", ["consumer"])
 _leased = gauge("leased", "Messages taken and not yet acknowledged", ["consumer"])
@@ -24,8 +24,8 @@ _connections = gauge("server_connections", "Connections to nats-server")
 
 
 async def watch(ctx: NodeContext, monitor_url: str, log_file: Path) -> None:
-    """Read the queues and the server's own numbers every few seconds, for metrics, heartbeat and log; keep the server's
-    log small."""
+    """Every few seconds, read the queues and the server's statistics into metrics, heartbeat and log, and truncate the
+    server's log if it is large."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""What calls return."""
+"""Results of calls."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ __all__ = ["Answer", "FilledFile", "FilledGap", "Fills", "ProofVerdict", "Traces
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` says: a verdict for each theorem, and for each file that could not be read."""
+    """The result of `verify`: a verdict for each theorem, and for each file that could not be read."""
 
     theorems: tuple[Verdict, ...]
-    """In the order of the files: verdict, reason, axioms, line."""
+    """The verdicts with reason, axioms and line, in the order of the files."""
     notes: tuple[str, ...] = ()
-    """What else there is to know: files without a theorem, files that run code of their own."""
+    """Further notes, such as files without a theorem, and files that run code when they are loaded."""
 
     @property
     def accepted(self) -> bool:
-        """Whether there is a theorem, and each is accepted."""
+        """True when there is at least one theorem, and all are accepted."""
         return bool(self.theorems) and all(each.verdict is ProofVerdict.ACCEPTED for each in self.theorems)
 
     @property
     def rejected(self) -> tuple[Verdict, ...]:
-        """Theorems that are not proved, and files that cannot be read."""
+        """Verdicts of theorems that are not proved, and of files that cannot be read."""
         return tuple(each for each in self.theorems if each.verdict is not ProofVerdict.ACCEPTED)
 
 
 @dataclass(frozen=True)
 class FilledGap:
-    """What became of a `sorry`."""
+    """The result of one `sorry`."""
 
     file: str
     line: int
@@ -48,76 +48,76 @@ class FilledGap:
     column: int
     """From 0, in characters."""
     theorem: str
-    """The declaration that it is in."""
+    """The declaration that contains it."""
     goal: str
     state: str
     """`filled`, `open`, `refused`, `left alone` or `not tried`: `node.proving.fill.GapState`."""
     proof: str = ""
-    """Lines of tactics, the first in column 0; empty where nothing was found."""
+    """Lines of tactics, the first in column 0; empty without a proof."""
     reason: str = ""
-    """Why there is none."""
+    """Why there is no proof."""
     by: str = ""
     axioms: tuple[str, ...] = ()
     seconds: float = 0.0
-    """Of the search."""
+    """Seconds of search."""
 
     @property
     def filled(self) -> bool:
-        """Whether Lean accepts the file with this proof in it."""
+        """Whether Lean accepts the file with this proof."""
         return self.state == "filled"
 
 
 @dataclass(frozen=True)
 class FilledFile:
-    """What became of a file with gaps."""
+    """The result of a file with gaps."""
 
     file: str
     gaps: tuple[FilledGap, ...] = ()
     diff: str = ""
-    """A unified diff with the proofs that Lean accepts; empty where there are none."""
+    """A unified diff with the proofs that Lean accepts; empty without proofs."""
     written: bool = False
     problem: str = ""
-    """Why the file could not be read, compiled or written; empty when it could."""
+    """Why the file could not be read, compiled or written; empty if all succeeded."""
 
 
 @dataclass(frozen=True)
 class Fills:
-    """What `fill` did."""
+    """The result of `fill`."""
 
     files: tuple[FilledFile, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def gaps(self) -> tuple[FilledGap, ...]:
-        """Those of all files."""
+        """The gaps of all files."""
         return tuple(gap for file in self.files for gap in file.gaps)
 
     @property
     def complete(self) -> bool:
-        """Whether every file could be read and no gap is left."""
+        """True when every file could be read and no gap remains."""
         return all(gap.filled for gap in self.gaps) and not any(file.problem for file in self.files)
 
     @property
     def diff(self) -> str:
-        """Of all files; `patch -p0` takes it."""
+        """The diffs of all files, for `patch -p0`."""
         return "".join(file.diff for file in self.files)
 
 
 @dataclass(frozen=True)
 class Traces:
-    """What `trace` found: files on disk, and iterators over them."""
+    """The result of `trace`: files on disk, and iterators over their contents."""
 
     out: Path
     written: tuple[Path, ...]
-    """The files that were written, in the formats that were asked for."""
+    """The written files, in the requested formats."""
     problems: dict[str, str] = field(default_factory=dict)
-    """By name of a file, why it could not be traced."""
+    """For each file that could not be traced: its name and the reason."""
     notes: tuple[str, ...] = ()
-    """What else there is to know: files that are not as in the commit that the results name."""
+    """Further notes, such as files that differ from the commit that the results name."""
     works: tuple[Work, ...] = field(default=(), repr=False)
 
     def files(self) -> Iterator[TracedFile]:
-        """Each file that was traced, one in memory at a time."""
+        """All traced files, with one in memory at a time."""
         from node.lean.trace.session import stored_result
 
         for work in self.works:
@@ -125,6 +125,6 @@ class Traces:
                 yield traced
 
     def theorems(self) -> Iterator[TracedTheorem]:
-        """The theorems of all files; `error` says why nothing of one counts."""
+        """The theorems of all files. The field `error` says why a theorem cannot be used."""
         for file in self.files():
             yield from file.theorems

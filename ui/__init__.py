@@ -1,1 +1,1 @@
-"""The web monitor: reads telemetry, serves one page, takes no part in the work; nothing is lost when it is down."""
+"""The web monitor: reads telemetry and serves one page. The mesh does not depend on it."""

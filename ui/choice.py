@@ -1,4 +1,4 @@
-"""Where the monitor takes a run from: its broker, or its files."""
+"""Chooses the source of a run for the monitor: its broker or its files."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NAMES_LISTED = 20
 
 
 class NoSuchRun(Exception):
-    """Neither a broker nor a folder has the run; the message says where was looked, and which runs there are."""
+    """Neither a broker nor a folder has the run. The message names both places and lists the existing runs."""
 
 
 async def choose(settings: UiSettings, node: NodeSettings) -> RunFiles | None:
-    """The run's files, or None for its broker; without either, None where only training runs are to be shown.
+    """The run's files, or None for its broker. Without a mesh, None means that only training runs are shown.
 
     Raises NoSuchRun.
     """
@@ -37,7 +37,7 @@ async def choose(settings: UiSettings, node: NodeSettings) -> RunFiles | None:
 
 
 async def _ask(node: NodeSettings, patience: float) -> tuple[bool, bool]:
-    """Whether the broker answers, and whether it knows nodes of the run."""
+    """(whether the broker answers, whether it has nodes of the run)."""
     from common.bus import Bus, BusError
 
     try:
@@ -46,7 +46,7 @@ async def _ask(node: NodeSettings, patience: float) -> tuple[bool, bool]:
         return False, False
     try:
         return True, any(info.role != "ui" for info in await bus.nodes())
-    except BusError:  # it has nothing of this run
+    except BusError:  # the broker has no buckets of this run
         return True, False
     finally:
         await bus.close()

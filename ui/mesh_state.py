@@ -1,7 +1,7 @@
-"""What the monitor knows about the mesh: a pure fold of telemetry messages, with bounded memory.
+"""The monitor's state of the mesh: a pure fold of telemetry messages, with bounded memory.
 
-Counters in heartbeats are totals of one process. A node that leaves takes its counters with it; they are added to what
-has departed: the totals of the mesh never go down when a prover is killed.
+Counters in heartbeats are totals of one process. When a node leaves, its last counters are added to a sum over all
+departed nodes, so the totals of the mesh never fall when a prover is killed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from common.lean import outcome_values
 from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 
 OUTCOMES = tuple(outcome_values({}))
-"""Values that count what Lean said of tactics, by kind."""
+"""Values that count the outcomes of tactics in Lean, by kind."""
 
 COUNTERS = {
     "prover": ("attempts", "roots_solved", "simulations", "expansions", *OUTCOMES),
@@ -28,20 +28,20 @@ COUNTERS = {
 """Heartbeat values that only grow, by role; everything else is a gauge."""
 
 RATES = ("prover.expansions", "lean-proxy.candidates", "inference.states")
-"""Totals whose speed is drawn."""
+"""Totals whose rate is drawn."""
 
 RATE_WINDOW = 10.0
-"""Seconds over which a speed is taken: long enough that a pause for a training step does not read as a stop."""
+"""Seconds over which a rate is averaged: long enough that a pause for a training step does not look like a stop."""
 
 GONE_AFTER = 60.0
-"""Seconds for which a node that left is still listed, so that a person sees that it was there."""
+"""Seconds for which a node that has left stays in the list."""
 
 KNOWN_POINTS = 40_000
-"""Points by which repeated ones are known: twice what the broker's history holds, which may bring them all again."""
+"""Points remembered to recognise repeated ones: twice the size of the broker's history, which may send all again."""
 
 
 EVALUATIONS = 2000
-"""Evaluations of a run that are shown: more than a chart has pixels across."""
+"""Most evaluations shown of a run: more than a chart has pixels across."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class NodeView:
 
 
 class MeshState:
-    """Fold of everything the monitor has heard. Times are Unix seconds and come from the caller."""
+    """The fold of all messages that the monitor got. Times are Unix seconds and come from the caller."""
 
     def __init__(self, *, logs: int = 400, proofs: int = 100, points: int = 4000, speeds: int = 3600) -> None:
         self.nodes: dict[str, NodeView] = {}
@@ -67,14 +67,15 @@ class MeshState:
         self.speeds: deque[dict[str, float]] = deque(maxlen=speeds)
         self._known_points: OrderedDict[tuple[float, int], None] = OrderedDict()
         self.evaluations: OrderedDict[tuple[float, int], dict[str, Any]] = OrderedDict()
-        """By time and training step. Kept apart from the points, of which a long run has too many to keep all."""
+        """By time and training step. Stored separately from the points, because a long run has too many points to keep
+        all."""
         self._departed: Counter[str] = Counter()
         self._recent: deque[tuple[float, dict[str, float]]] = deque()
 
     # --- what arrives -----------------------------------------------------------------------------------------------
 
     def see_registry(self, infos: list[NodeInfo], now: float) -> None:
-        """Take over the registry: new nodes appear, missing ones are marked as gone and later dropped."""
+        """Update the nodes from the registry: add new ones, mark missing ones as gone, and drop them later."""
         present = {info.node_id: info for info in infos}
         for node_id, info in present.items():
             node = self.nodes.setdefault(node_id, NodeView(info, state=info.state))
@@ -88,7 +89,8 @@ class MeshState:
                 self._drop(node_id)
 
     def see_heartbeat(self, heartbeat: Heartbeat) -> None:
-        """Heartbeats of nodes that the registry has not shown yet are ignored; they come again in a second."""
+        """Update a node from its heartbeat. Heartbeats of nodes that are not in the registry yet are ignored; the next
+        one comes in a second."""
         node = self.nodes.get(heartbeat.node_id)
         if node is None or node.gone_since is not None:
             return
@@ -98,18 +100,18 @@ class MeshState:
         self.logs.append(record)
 
     def see_proof(self, proof: ProofFound) -> bool:
-        """True if the proof is new: it is shown once, also when a restarted learner announces it again."""
-        new = all(proof.attempt_id != known.attempt_id for known in self.proofs)
+        """Add a proof. Returns True if it is new: a restarted learner may announce a proof again."""
+        new = all(proof.attempt_id != earlier.attempt_id for earlier in self.proofs)
         if new:
             self.proofs.append(proof)
         return new
 
     def see_point(self, point: Point) -> bool:
-        """True if the point is new: the run's file, the broker's history and telemetry may all bring it."""
-        known = (point.time, point.step)
-        new = known not in self._known_points
+        """Add a point. Returns True if it is new: the run's file, the broker's history and telemetry may repeat it."""
+        key = (point.time, point.step)
+        new = key not in self._known_points
         if new:
-            self._known_points[known] = None
+            self._known_points[key] = None
             self.points.append(point)
             if (evaluation := evaluation_of(point)) is not None:
                 self.see_evaluation(evaluation)
@@ -118,17 +120,17 @@ class MeshState:
         return new
 
     def see_evaluation(self, evaluation: dict[str, Any]) -> bool:
-        """True if the evaluation is new: the run's files and its points may both bring it."""
-        known = (evaluation["time"], evaluation["step"])
-        new = known not in self.evaluations
+        """Add an evaluation. Returns True if it is new: it may come from the run's files and from its points."""
+        key = (evaluation["time"], evaluation["step"])
+        new = key not in self.evaluations
         if new:
-            self.evaluations[known] = evaluation
+            self.evaluations[key] = evaluation
             if len(self.evaluations) > EVALUATIONS:
                 self.evaluations.popitem(last=False)
         return new
 
     def tick(self, now: float) -> None:
-        """Once a second: note the totals, so that speeds can be taken."""
+        """Record the totals for the rates; call it once a second."""
         totals = self.totals()
         self._recent.append((now, totals))
         while len(self._recent) > 2 and now - self._recent[0][0] > RATE_WINDOW:
@@ -145,7 +147,7 @@ class MeshState:
         return dict(totals)
 
     def rates(self) -> dict[str, float]:
-        """Speeds per second over the last RATE_WINDOW seconds."""
+        """Rates per second over the last RATE_WINDOW seconds."""
         if len(self._recent) < 2:
             return dict.fromkeys(RATES, 0.0)
         (start, before), (end, after) = self._recent[0], self._recent[-1]
@@ -153,7 +155,7 @@ class MeshState:
         return {name: max(0.0, after.get(name, 0.0) - before.get(name, 0.0)) / seconds for name in RATES}
 
     def overview(self, now: float) -> dict[str, Any]:
-        """What changes every second: nodes, totals, speeds."""
+        """The page's data that changes every second: nodes, totals, rates."""
         order = sorted(self.nodes.values(), key=lambda node: (node.info.role, node.info.started))
         return {
             "time": now,
@@ -163,7 +165,7 @@ class MeshState:
         }
 
     def history(self) -> dict[str, Any]:
-        """What a page needs once, when it opens."""
+        """The data that a page needs when it opens."""
         return {
             "logs": msgspec.to_builtins(list(self.logs)),
             "proofs": msgspec.to_builtins(list(self.proofs)),
@@ -177,7 +179,7 @@ class MeshState:
 
 
 def evaluation_of(point: Point) -> dict[str, Any] | None:
-    """The evaluation that a point tells of, as the page gets it. One of an older learner has its solve rate alone."""
+    """The evaluation of a point, as the page gets it; None for other points. Older learners sent only a solve rate."""
     values = point.values
     if "eval_solve_rate" not in values:
         return None
@@ -190,10 +192,10 @@ def evaluation_of(point: Point) -> dict[str, Any] | None:
     )
 
 
-def evaluation_shown(found: Evaluated) -> dict[str, Any]:
-    """The same of a line of a run's evaluations, which has a label."""
+def evaluation_shown(evaluation: Evaluated) -> dict[str, Any]:
+    """An evaluation from the run's file, as the page gets it; unlike that of a point, it has a label."""
     names = ("time", "step", "label", "beside", "statements", "solved", "undecided", "simulations")
-    return {name: getattr(found, name) for name in names} | {"rate": found.solve_rate}
+    return {name: getattr(evaluation, name) for name in names} | {"rate": evaluation.solve_rate}
 
 
 def _counters(node: NodeView) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A run as its directory tells it, for a monitor without a broker: curves, evaluations, summary, proofs, log."""
+"""Reads a run from its directory, for a monitor without a broker: curves, evaluations, summary, proofs, logs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from common.messages import LogRecord, Point, ProofFound
 
 SUMMARY = "summary.json"
 PROOFS = 60
-"""As many as the page shows."""
+"""Number of latest proofs that the page shows."""
 
 LOG_LINES = 60
-"""Last lines that are shown of each log."""
+"""Number of last lines shown of each log."""
 
 LOG_BYTES = 64 * 1024
-"""Read from the end of each log: more than these lines have."""
+"""Bytes read from the end of each log: enough for these lines."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LOG_LINE = re.compile(r"(\d\d):(\d\d):(\d\d) \[(\w+) *\] (.*)")
@@ -32,7 +32,7 @@ _LOG_LINE = re.compile(r"(\d\d):(\d\d):(\d\d) \[(\w+) *\] (.*)")
 
 @dataclass
 class Change:
-    """What a look at a run's files has brought."""
+    """The new content of a run's files."""
 
     points: list[Point] = field(default_factory=list)
     evaluations: list[Evaluated] = field(default_factory=list)
@@ -41,24 +41,24 @@ class Change:
 
 
 class RunFiles:
-    """One run directory. `look` reads, and may run in a thread."""
+    """One run directory. `look` reads files and may run in a thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problem = ""
-        """What cannot be read, for the page; empty: all can be."""
+        """An error about an unreadable file, for the page; empty: none."""
         self.summary: dict[str, Any] | None = None
         self._tail = Tail(folder / METRICS)
         self._labels: set[str] = set()
         self._proof = 0
 
     def look(self) -> Change:
-        """What is new since the last look."""
+        """The content that is new since the last call."""
         self.problem = ""
         return Change(self._tail.read().points, self._evaluations(), self._proofs(), self._summary())
 
     def shown(self) -> dict[str, Any]:
-        """What the page's header says of it."""
+        """The data of the page's header."""
         return {"finished": self.summary is not None, "folder": str(self.folder), "problem": self.problem}
 
     def _evaluations(self) -> list[Evaluated]:
@@ -81,7 +81,7 @@ class RunFiles:
         return [proof for _, proof in found]
 
     def _summary(self) -> dict[str, Any] | None:
-        """The summary if it is new or another one than before."""
+        """The summary, if it is new or has changed."""
         try:
             found = msgspec.json.decode((self.folder / SUMMARY).read_bytes(), type=dict[str, Any])
         except FileNotFoundError:
@@ -99,7 +99,8 @@ class RunFiles:
 
 
 def last_lines(file: Path) -> list[LogRecord]:
-    """The last lines of a node's log that begin with a time. A log has times of day: the day is taken from the file."""
+    """The last lines of a node's log that begin with a time. The log has times of day; the day comes from the file's
+    modification time."""
     try:
         changed = datetime.fromtimestamp(file.stat().st_mtime)
         with file.open("rb") as content:
@@ -121,7 +122,7 @@ def _record(role: str, found: re.Match[str], changed: datetime) -> LogRecord:
 
 
 def run_folders(directory: Path) -> Iterator[str]:
-    """Names of the runs of a mesh that a folder holds."""
+    """Names of the learner's runs in a folder."""
     try:
         folders = sorted(directory.iterdir())
     except OSError:
@@ -130,5 +131,5 @@ def run_folders(directory: Path) -> Iterator[str]:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder is a run directory of a learner, and no training run's."""
+    """True if a folder is the run directory of a learner, not of a training run."""
     return (folder / run_proofs.DATABASE).is_file()

@@ -1,7 +1,7 @@
-"""The page and its event stream (server-sent events), served by aiohttp. Nothing is fetched from outside this machine.
+"""Serves the page and its event stream (server-sent events) with aiohttp. The page loads nothing from other machines.
 
-Each open page has a bounded queue: a page that does not keep up (a laptop asleep) is disconnected, reconnects
-by itself and gets the history again; it never slows the monitor.
+Each open page has a bounded queue. A page that does not keep up (a sleeping laptop) is disconnected, reconnects
+automatically and gets the history again, so it never slows the monitor down.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from ui.training_runs import Change, TrainingRuns
 
 STATIC = Path(__file__).parent / "static"
 QUEUE_LIMIT = 2000
-"""Events that may wait for one page: some minutes of a busy mesh."""
+"""Most events that wait for one page: some minutes of a busy mesh."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
 }
-"""Everything from this server only; plotly writes inline styles."""
+"""The page may load content from this server only; plotly needs inline styles."""
 
 
 class Monitor:
-    """Serves `state` to any number of pages; `publish` hands them an event."""
+    """Serves `state` to any number of pages; `publish` sends them an event."""
 
     def __init__(
         self,
@@ -48,15 +48,14 @@ class Monitor:
         mesh: bool = True,
         files: RunFiles | None = None,
     ) -> None:
-        """`mesh`: whether a mesh is watched; without, the page shows what `files` tell of the run, and training
-        runs."""
+        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs."""
         self.state = state
         self.run = run
         self.training = training
         self.mesh = mesh
         self.files = files
         self.connected = False
-        """Whether the broker is there, where a mesh is watched."""
+        """Whether the broker is connected, if a mesh is watched."""
         self._pages: set[asyncio.Queue[str | None]] = set()
 
     def publish(self, kind: str, data: Any) -> None:
@@ -70,16 +69,16 @@ class Monitor:
                 _close(page)
 
     def train(self, changes: Sequence[Change]) -> None:
-        """Take over what a look at the training runs has brought, and tell the pages."""
+        """Add changes of the training runs, and send them to the pages."""
         if self.training is not None:
             self.training.take(changes)
         for change in changes:
             self.publish("training", change.shown())
 
     def take(self, change: RunChange) -> None:
-        """Take over what a look at the run's files has brought, and tell the pages."""
-        for found in change.evaluations:  # before the points, which do not know their labels
-            self.evaluated(evaluation_shown(found))
+        """Add new content of the run's files, and send it to the pages."""
+        for evaluation in change.evaluations:  # before the points, which have no labels
+            self.evaluated(evaluation_shown(evaluation))
         for point in change.points:
             self.point(point)
         for proof in change.proofs:
@@ -89,29 +88,29 @@ class Monitor:
             self.publish("summary", change.summary)
 
     def point(self, point: Point) -> None:
-        """Take over a point of a curve, and tell the pages if it is new."""
+        """Add a point of a curve, and send it to the pages if it is new."""
         evaluation = evaluation_of(point)
-        known = len(self.state.evaluations)
+        count = len(self.state.evaluations)
         if self.state.see_point(point):
             self.publish("point", msgspec.to_builtins(point))
-            if evaluation is not None and len(self.state.evaluations) != known:
+            if evaluation is not None and len(self.state.evaluations) != count:
                 self.publish("evaluation", evaluation)
 
     def evaluated(self, evaluation: dict[str, Any]) -> None:
-        """The same for an evaluation."""
+        """Add an evaluation, and send it to the pages if it is new."""
         if self.state.see_evaluation(evaluation):
             self.publish("evaluation", evaluation)
 
     def overview(self, now: float) -> dict[str, Any]:
-        """What changes every second."""
+        """The page's data that changes every second."""
         more = {"broker": self.connected} if self.mesh else {}
         return self.state.overview(now) | more | ({} if self.files is None else {"files": self.files.shown()})
 
     def history(self) -> dict[str, Any]:
-        """What a page needs once, when it opens."""
+        """The data that a page needs when it opens."""
         training = [] if self.training is None else self.training.shown()
-        found = {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
-        return found if self.files is None else found | {"files": self.files.shown(), "summary": self.files.summary}
+        data = {"run": self.run, "mesh": self.mesh, "training": training, **self.state.history()}
+        return data if self.files is None else data | {"files": self.files.shown(), "summary": self.files.summary}
 
     def close(self) -> None:
         """End every page's stream, so that the server can stop."""
@@ -135,7 +134,7 @@ class Monitor:
         return web.FileResponse(plotly_script(), headers={"Cache-Control": "max-age=86400"})
 
     async def _state(self, _: web.Request) -> web.StreamResponse:
-        """The same facts for programs: GET /api/state."""
+        """The data of the page as JSON, for programs: GET /api/state."""
         return web.json_response({**self.overview(time.time()), **self.history()})
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
@@ -177,7 +176,7 @@ def _event(kind: str, data: Any) -> str:
 
 
 def _close(page: asyncio.Queue[str | None]) -> None:
-    """Make room for the end mark and put it in."""
+    """Put the end mark into the queue, in place of an event if the queue is full."""
     with contextlib.suppress(asyncio.QueueEmpty):
         if page.full():
             page.get_nowait()

@@ -1,7 +1,8 @@
-"""The monitor as a node: telemetry in, one live page out. The page is there before the broker, and says so.
+"""Starts the monitor as a node: reads telemetry and serves one live page. The page works before the broker is up, and
+says so.
 
-A run whose broker is gone is shown from its files (`ui.choice`, `alone`). Training runs need no broker: their files are
-followed, also where a mesh is watched.
+A run whose broker is down is shown from its files (`ui.choice`, `alone`). Training runs need no broker: their files are
+read in any case.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     """Run the monitor until it is stopped; returns the exit code: 2 for a run that does not exist."""
     from common import logging
 
-    logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")  # `run_node` tells a wrong one
+    # `run_node` reports a wrong log level.
+    logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")
     try:
         files = asyncio.run(choose(settings, node))
     except NoSuchRun as error:
@@ -63,7 +65,7 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
 
 
 def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched: bool) -> Monitor:
-    """A monitor that knows what files tell so far."""
+    """A monitor with the present content of the files."""
     from ui.server import Monitor
 
     state = MeshState()
@@ -83,11 +85,11 @@ def _evaluations(path: Path) -> list[Evaluated]:
     try:
         return evaluations.read(path)
     except OSError:
-        return []  # the points tell of them, too
+        return []  # the points contain the evaluations, too
 
 
 async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> int:
-    """The page of files alone, without a broker, until SIGTERM or SIGINT; returns the exit code."""
+    """Serve the page from files only, without a broker, until SIGTERM or SIGINT; returns the exit code."""
     ctx = NodeContext("ui", node)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ctx.stopping.set)
@@ -103,7 +105,7 @@ async def alone(settings: UiSettings, node: NodeSettings, monitor: Monitor) -> i
 
 
 async def follow(monitor: Monitor) -> None:
-    """Once a second: read what the run and the training runs have written, tell the pages."""
+    """Once a second, read new content of the run's and the training runs' files, and send it to the pages."""
     while True:
         if monitor.training is not None:
             monitor.train(await asyncio.to_thread(monitor.training.look))
@@ -128,7 +130,7 @@ async def _beside(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> AsyncIterator[str]:
-    """Serve the page; gives its address. Raises NodeFailure when the port is taken."""
+    """Serve the page; yields its address. Raises NodeFailure if the port is in use."""
     from aiohttp import web
 
     runner = web.AppRunner(monitor.application(), access_log=None)
@@ -151,7 +153,7 @@ async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> A
 
 
 async def listen(ctx: NodeContext, monitor: Monitor) -> None:
-    """Subscribe to telemetry; every message folds into the state and goes to the open pages."""
+    """Subscribe to telemetry: add every message to the state and send it to the open pages."""
     state = monitor.state
 
     def hear(_: str, message: Message) -> None:
@@ -167,12 +169,12 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
             monitor.point(message)
 
     await ctx.bus.subscribe("telemetry.>", (Heartbeat, LogRecord, ProofFound, Point), hear)
-    for message in await _history(ctx):  # after the subscription, so that nothing falls between
+    for message in await _history(ctx):  # after the subscription, so that no message is missed
         hear("", message)
 
 
 async def _history(ctx: NodeContext) -> list[Message]:
-    """What the run announced so far. A monitor may be up before the broker has made the run's streams: it waits."""
+    """The run's points and proofs so far. Waits if the broker has not created the run's streams yet."""
     from common.bus import BusError
 
     while True:
@@ -184,12 +186,12 @@ async def _history(ctx: NodeContext) -> list[Message]:
 
 
 async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
-    """Once a second: read the registry, tell the pages."""
+    """Once a second, read the registry and send an overview to the pages."""
     from common.bus import BusError
 
     while True:
         now = time.time()
-        bus = getattr(ctx, "bus", None)  # not there before the first connection
+        bus = getattr(ctx, "bus", None)  # missing before the first connection
         connected = bus is not None and bus.connected
         if connected:
             try:
@@ -204,5 +206,5 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
 
 
 def read_history(path: str) -> list[Point]:
-    """Points of a metrics.jsonl file; lines that are not points (a torn last line after a kill) are passed over."""
+    """Points of a metrics.jsonl file. Lines that are not points (such as an incomplete last line) are skipped."""
     return Tail(Path(path)).read().points if path else []

@@ -10,7 +10,7 @@ import tyro
 from common.limits import Duration, Port
 
 TRAINING = "training"
-"""In place of a run's name: training runs alone."""
+"""Name in place of a run's: show training runs only."""
 
 
 @dataclass
@@ -24,15 +24,15 @@ class UiSettings:
     """Port to listen on; 0 takes a free one and prints it."""
 
     history: str = ""
-    """A run's metrics.jsonl, read at start so that the curves begin where the run did. Empty: begin now."""
+    """A run's metrics.jsonl, read at start so that the curves begin with the run. Empty: they begin now."""
 
     runs: Annotated[str, tyro.conf.arg(aliases=["--directory"])] = "runs"
-    """Folder of run directories: a run without a broker is shown from its files there, and the curves of what
-    `proofmesh train` trains there are drawn as they grow. Empty: none."""
+    """Folder of run directories. A run without a broker is shown from its files there, and so are the curves of
+    training runs (`proofmesh train`). Empty: none."""
 
     mesh: bool = True
-    """Ask the run's broker. Without (`--no-mesh`), the run is shown from its files, and training runs beside it."""
+    """Connect to the run's broker. With `--no-mesh`, the run is shown from its files, together with training runs."""
 
     patience: Duration | None = 3.0
-    """Seconds in which the broker must answer and know nodes of the run. If it does not, the run is shown from its
-    files; none: wait for it."""
+    """Seconds in which the broker must answer and have nodes of the run; otherwise the run is shown from its files.
+    None: wait for the broker."""

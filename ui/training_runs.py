@@ -1,6 +1,6 @@
-"""Training runs as the monitor shows them: the folders that hold one, and their curves as they grow.
+"""Finds training runs for the monitor and follows their curves.
 
-`look` reads files and may run in a thread; `take` changes what is shown and belongs to the event loop.
+`look` reads files and may run in a thread. `take` changes the shown data and must run on the event loop.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from common.curves import ABOUT, METRICS, About, Tail, read_about
 from common.messages import Point
 
 RUNS = 12
-"""Runs that are shown: the latest ones."""
+"""Number of latest runs that are shown."""
 
 POINTS = 2000
-"""Points kept of a run: more than a chart has pixels across."""
+"""Most points kept of a run: more than a chart has pixels across."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What is new of a run."""
+    """New data of a run."""
 
     name: str
     about: About
     points: list[Point]
     whole: bool
-    """These points are all that the run has, and not only what came to it."""
+    """True if `points` are all points of the run, False if only new ones."""
 
     def shown(self) -> dict[str, Any]:
         """As the page gets it."""
@@ -54,12 +54,12 @@ class TrainingRuns:
     _shown: dict[str, Change] = field(default_factory=dict, init=False)
 
     def look(self) -> list[Change]:
-        """What has changed since the last look; reads files, changes nothing that is shown."""
-        changes, known = [], self._watched
+        """The changes since the last call. Reads files, and does not change the shown data."""
+        changes, earlier = [], self._watched
         self._watched = {}
         for name in self._latest():
             folder = self.directory / name
-            watched = self._watched[name] = known.get(name) or _Watched(Tail(folder / METRICS))
+            watched = self._watched[name] = earlier.get(name) or _Watched(Tail(folder / METRICS))
             about = read_about(folder)
             if about is None:
                 continue
@@ -71,7 +71,7 @@ class TrainingRuns:
         return changes
 
     def take(self, changes: Sequence[Change]) -> None:
-        """Show what a look has brought."""
+        """Add changes from `look` to the shown data."""
         for change in changes:
             before = self._shown.get(change.name)
             points = change.points if change.whole or before is None else before.points + change.points
@@ -88,17 +88,17 @@ class TrainingRuns:
 
     def _latest(self) -> list[str]:
         """Folders with training runs, the latest ones."""
-        found = []
+        folders = []
         for file in self.directory.glob(f"*/{ABOUT}"):
             try:
-                found.append((file.stat().st_mtime, file.parent.name))
+                folders.append((file.stat().st_mtime, file.parent.name))
             except OSError:
-                continue  # a run that was just deleted
-        return [name for _, name in sorted(found)[-RUNS:]]
+                continue  # the run was just deleted
+        return [name for _, name in sorted(folders)[-RUNS:]]
 
 
 def thinned(points: list[Point]) -> list[Point]:
-    """At most POINTS of them: every second one is left out until it is so, those of evaluations last."""
+    """At most POINTS points: every second one is dropped until they are few enough, points of evaluations last."""
     while len(points) > POINTS:
         steps = [point for point in points if not _evaluation(point)]
         few = len(steps) < len(points) // 2

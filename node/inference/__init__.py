@@ -1,1 +1,1 @@
-"""Inference: the generation engine (continuous batching, samples of a state share its prefix) and its service."""
+"""Inference: the generation engine (continuous batching; samples of a state share its prompt) and its service."""

@@ -1,4 +1,4 @@
-"""Keys and values of the running states, and which of them each completion sees."""
+"""The KV cache of the running states, with a mask of the keys that each completion sees."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class CacheShape:
     dtype: torch.dtype
     device: torch.device
     places: bool
-    """Keep the place of each key in its sequence: only a sliding window asks for it."""
+    """Store the position of each key in its sequence: only a sliding window needs it."""
 
 
 class Cache:
     """Keys and values (layer, slot, key, k|v, kv head, head size) and the mask (slot, cell, key): 0 visible, -inf
-    hidden. There is one slot more than can run: rows that only fill up a bucket write there."""
+    hidden. One extra slot is never read: padding rows write there."""
 
     def __init__(self, shape: CacheShape, capacity: int) -> None:
         self.shape, self.capacity = shape, capacity
@@ -38,7 +38,7 @@ class Cache:
 
     @property
     def scratch(self) -> int:
-        """Flattened (slot, key) that nobody reads."""
+        """Flattened (slot, key) that is never read."""
         return self.shape.slots * self.capacity
 
     def grown(self, capacity: int) -> Cache:
@@ -62,11 +62,11 @@ class Cache:
         return self.entries[:, slot, :prompt].clone()
 
     def write(self, slot: int, entries: Tensor) -> None:
-        """Put back what `read` gave."""
+        """Write keys and values that `read` returned."""
         self.entries[:, slot, : entries.shape[1]] = entries
 
     def copy_rows(self, source: Tensor, target: Tensor) -> None:
-        """Let the completions at flattened (slot, cell) `target` see what those at `source` see."""
+        """Copy the visible keys of the completions at flattened (slot, cell) `source` to those at `target`."""
         flat = self.mask.view(-1, self.capacity)
         flat.index_copy_(0, target, flat.index_select(0, source))
 

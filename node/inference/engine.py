@@ -1,10 +1,10 @@
 """The generation engine: one network that samples tactics, whole proofs and conjectures, without I/O, clocks or
 asyncio.
 
-Tactics run in a lane of their own, as short completions of many states. Whole proofs are longer and fewer, and run in a
-second lane, which is made when the first of them is asked for: without them it costs nothing, and they change nothing
-for tactics. Conjectures, with long prompts and short completions, have a third one in the same way. A step is one
-forward pass of each lane that has work. One thread owns an engine.
+Tactics run in their own lane, as short completions of many states. Whole proofs are longer and fewer, and run in a
+second lane. Conjectures, with long prompts and short completions, run in a third one. The second and the third lane are
+created at the first request for them, so that they cost nothing otherwise. A step is one forward pass of each lane that
+has work. An engine may be used by one thread only.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class Engine:
         self.prefixes = Prefixes(settings.remember * MEGABYTE)
         self.tactics = self._lane(settings.slots, settings.new_tokens, self._state)
         self.proofs: Lane | None = None
-        """None: no whole proof has been asked for."""
+        """None before the first request for a whole proof."""
         self.conjectures: Lane | None = None
-        """None: no conjecture has been asked for."""
+        """None before the first request for a conjecture."""
         self._refused: list[FinishedJob] = []
 
     def _lane(self, slots: int, new_tokens: int, read: Read) -> Lane:
-        """Prompts have what `new_tokens` leave of the context."""
+        """A lane whose prompts may use the context that `new_tokens` leaves."""
         return Lane(
             self.network,
             self.tokenizer,
@@ -75,7 +75,7 @@ class Engine:
         return (names, tokens) if tokens is not None else None
 
     def _seed(self, job: Job, limit: int) -> tuple[Names, list[int]] | None:
-        # A conjecture's names are its own, and stay canonical.
+        # A conjecture has no names from the state to restore: they stay canonical.
         tokens = conjecture_prompt_tokens(self.tokenizer, job.state, limit)
         return (StatementNames(""), tokens) if tokens is not None else None
 
@@ -105,7 +105,7 @@ class Engine:
         return bool(self._refused) or any(lane.busy for lane in self._lanes)
 
     def submit(self, job: Job) -> None:
-        """Queue a job. Raises ValueError for one that can never run."""
+        """Queue a job. Raises ValueError if it can never run."""
         if problem := job.problem(self.settings.cells):
             raise ValueError(problem)
         if not job.whole:
@@ -117,18 +117,18 @@ class Engine:
 
     @torch.inference_mode()
     def step(self) -> list[FinishedJob]:
-        """One forward pass of each lane; the jobs that it finished. Does nothing when there is nothing to do."""
+        """One forward pass of each lane with work. Returns the jobs that it finished."""
         refused, self._refused = self._refused, []
         return [*refused, *(finished for lane in self._lanes for finished in lane.step())]
 
     def _why_no_proofs(self) -> str:
-        """Why this network writes no whole proofs; empty: it does."""
+        """Why this network writes no whole proofs; empty if it does."""
         if not self.tokenizer.has_roles:
             return NO_ROLES
         return "" if self.weights.information.get(PROOFS_KEY) else NO_PROOFS
 
     def _why_no_conjectures(self) -> str:
-        """Why this network writes no conjectures; empty: it does."""
+        """Why this network writes no conjectures; empty if it does."""
         if not self.tokenizer.has_roles:
             return NO_CONJECTURE_ROLES
         return "" if self.weights.information.get(CONJECTURES_KEY) else NO_CONJECTURES
@@ -145,5 +145,5 @@ class Engine:
         return self.conjectures
 
     def _most(self, tokens: int) -> int:
-        """Of a completion, which has half of the context at most."""
+        """Longest completion in tokens: at most half of the context."""
         return min(tokens, self.weights.model.config.context // 2)

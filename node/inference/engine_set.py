@@ -1,7 +1,7 @@
-"""Engines by weight version, and the queue in front of them: no threads, no clocks, no messages.
+"""The engines of all weight versions, and one queue in front of them: no threads, no clocks, no messages.
 
-A job is bound to an engine only when that engine has room. So when new weights come, what waits goes to them, what
-runs is finished by the old ones, and nothing is lost.
+A job is bound to an engine only when that engine has room. So when new weights arrive, waiting jobs run with them,
+running jobs finish with the old ones, and no job is lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from node.inference.shelf import WeightsId
 
 @dataclass(frozen=True)
 class JobAnswer:
-    """A job's end: what was sampled and by which version. `finished` is None when that version has been put away."""
+    """The end of a job: its samples and their weight version. `finished` is None if that version is not served."""
 
     job: Job
     finished: FinishedJob | None
@@ -35,13 +35,13 @@ class EngineSet:
     _past: Counters = field(default_factory=Counters)
 
     def install(self, version: WeightsId, engine: Engine) -> None:
-        """Serve a version. Set `latest` to make it the one for jobs that ask for none in particular."""
-        if version not in self.engines:  # put away and wanted again while it still runs: keep its running jobs
+        """Serve a version. Set `latest` to use it for jobs that request no particular version."""
+        if version not in self.engines:  # a retired version may still have running jobs: keep its engine
             self.engines[version] = engine
         self._kept.add(version)
 
     def keep(self, versions: set[WeightsId]) -> None:
-        """Put away all other versions: each goes when its running jobs are finished."""
+        """Retire all other versions: each is removed when its running jobs are finished."""
         self._kept = versions | ({self.latest} if self.latest is not None else set())
 
     def submit(self, job: Job, version: WeightsId | None) -> None:
@@ -61,7 +61,7 @@ class EngineSet:
         return bool(self.running) or (bool(self._waiting) and self.latest is not None)
 
     def step(self) -> list[JobAnswer]:
-        """Start what has room, run one pass of every engine that has work, and return what ended."""
+        """Start jobs for which there is room, run one pass of every engine with work, and return the ended jobs."""
         answers = self._feed()
         for version, engine in list(self.engines.items()):
             if engine.busy:
@@ -72,28 +72,29 @@ class EngineSet:
         return answers
 
     def counters(self) -> Counters:
-        """Sums over all engines, those that were put away included."""
+        """Sums over all engines, including removed ones."""
         total = Counters()
         for part in (self._past, *(engine.counters for engine in self.engines.values())):
             total.add(part)
         return total
 
     def _feed(self) -> list[JobAnswer]:
-        """Hand waiting jobs to engines with room, in order for each version; refuse those whose version is gone."""
+        """Submit waiting jobs to engines with room, in order for each version. Refuse jobs whose version is not
+        served."""
         refused: list[JobAnswer] = []
         left: deque[tuple[Job, WeightsId | None]] = deque()
         while self._waiting:
-            job, wanted = self._waiting.popleft()
-            version = self.latest if wanted is None else wanted
+            job, requested = self._waiting.popleft()
+            version = self.latest if requested is None else requested
             if version is None:
-                left.append((job, wanted))
-            elif version not in self.engines or (wanted is not None and wanted not in self._kept):
+                left.append((job, requested))
+            elif version not in self.engines or (requested is not None and requested not in self._kept):
                 refused.append(JobAnswer(job, None, version))
             elif self.engines[version].room(job):
                 self.engines[version].submit(job)
                 self._jobs[version, job.key] = job
             else:
-                left.append((job, wanted))
+                left.append((job, requested))
         self._waiting = left
         return refused
 

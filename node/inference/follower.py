@@ -1,5 +1,5 @@
-"""Follows the weights that the learner announces: fetches them, loads them beside the running copy, swaps, and keeps
-pinned versions."""
+"""Follows the learner's weights: fetches announced versions, loads them beside the running one, switches to them, and
+keeps pinned versions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from node.model.weights import WeightsError
 from node.model.weights_path import weights_at
 
 LOAD_RETRY = 1.0
-"""Seconds until weights that could not be fetched are tried again (the broker is away, or the object is not there
-yet)."""
+"""Seconds until the next attempt to fetch weights (the broker is unreachable, or the object is not uploaded yet)."""
 
 
 class WeightsFollower:
@@ -38,8 +37,8 @@ class WeightsFollower:
         serving: Callable[[int], None],
         health: Callable[[str | None], None],
     ) -> None:
-        """`serving(version)` hears of every swap, `health(problem)` of weights that cannot be loaded (None: they
-        can)."""
+        """`serving(version)` is called after every switch, `health(problem)` if weights cannot be loaded (None: the
+        problem is over)."""
         self._bus, self._worker, self._store = bus, worker, store
         self._serving, self._health = serving, health
         self._shelf = Shelf(models)
@@ -54,7 +53,7 @@ class WeightsFollower:
         return self._shelf.serving is not None
 
     async def serve_local(self, path: Path) -> str:
-        """Serve a local file or checkpoint and nothing else; the short digest of its weights. Raises WeightsError,
+        """Serve a local file or checkpoint only. Returns the short digest of its weights. Raises WeightsError,
         CheckpointError."""
         path = await asyncio.to_thread(weights_at, path, self._log.warning)
         engine = await self._store.read(path)
@@ -69,13 +68,14 @@ class WeightsFollower:
         return await asyncio.to_thread(short_digest, path)
 
     def announced(self, state: WeightsState | None) -> None:
-        """The learner's announcement, as the state of the run has it. None (nothing announced) changes nothing."""
+        """Take the learner's announcement from the run's state. None (nothing announced) is ignored."""
         if state is not None:
             self._shelf.announce(state)
             self._announced.set()
 
     async def follow(self) -> None:
-        """Load what is announced as latest, for ever; what fails is tried again until something newer is announced."""
+        """Load each version that is announced as latest, until cancelled. After a failure, retry until a newer version
+        is announced."""
         while True:
             await self._announced.wait()
             self._announced.clear()
@@ -92,10 +92,10 @@ class WeightsFollower:
                 self._health(None)
 
     async def pinned(self, version: int) -> WeightsId | Busy | Failure:
-        """The weights of a version, loaded; or the answer for a request that cannot have them."""
+        """Load the weights of a version. Returns their id, or the answer to the request if they are not available."""
         weights = self._shelf.find(version)
         if weights is None and not self._local:
-            # The request may have been faster than the announcement: look once before saying no.
+            # The request may have overtaken the announcement: read the state before refusing.
             self.announced(await self._bus.get_state("weights", WeightsState))
             weights = self._shelf.find(version)
         if weights is None:
@@ -110,14 +110,14 @@ class WeightsFollower:
         return weights
 
     def unknown(self, version: int) -> Failure:
-        """The answer for a version that nobody pinned."""
+        """The answer to a request for a version that is not announced."""
         known = sorted(weights.version for weights in self._shelf.objects)
         return Failure(
             reason=f"weights {version} are not served here; announced: {known}", kind=FailureKind.UNKNOWN_WEIGHTS
         )
 
     async def _have(self, weights: WeightsId) -> None:
-        """Have announced weights in memory; requests that need the same ones wait for one load."""
+        """Load announced weights into memory. Concurrent requests for the same weights share one load."""
         if weights in self._shelf.loaded:
             self._settle()
             return
@@ -133,7 +133,7 @@ class WeightsFollower:
         self._log.info("weights loaded", version=weights.version, seconds=round(time.perf_counter() - start, 3))
 
     async def _install(self, weights: WeightsId, engine: Engine) -> None:
-        """Hand an engine to the worker; done when requests can be given to them."""
+        """Give an engine to the worker. Returns when jobs can be submitted to it."""
         loop, installed = asyncio.get_running_loop(), asyncio.Event()
         self._worker.install(weights, engine, done=lambda: loop.call_soon_threadsafe(installed.set))
         await installed.wait()
@@ -141,7 +141,7 @@ class WeightsFollower:
         self._settle()
 
     def _settle(self) -> None:
-        """Serve the latest if it is loaded, and put away what nobody may ask for any more."""
+        """Switch to the latest version if it is loaded, and remove versions that are not announced."""
         if self._shelf.serve_latest():
             assert self._shelf.serving is not None
             self._worker.promote(self._shelf.serving)

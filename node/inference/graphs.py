@@ -1,5 +1,5 @@
-"""CUDA graphs of passes over running completions (no prompts): on a GPU the time of such a pass is that of starting its
-few hundred kernels, and a graph starts them all at once.
+"""CUDA graphs of passes over running completions (no prompts). On a GPU, such a pass spends its time on launching a few
+hundred kernels; a graph launches them all at once.
 
 A graph has a fixed size. Sizes are rounded up to powers of two, so a few dozen graphs serve every batch. They read
 their input from fixed places, and keys, values and mask must stay where they are: the cache must not grow under them.
@@ -20,7 +20,7 @@ WARM_UP = 2
 """Runs before a capture: the first ones choose algorithms and take memory, which a capture must not see."""
 
 SMALLEST_KEYS = 64
-"""Fewest keys of a program; less saves nothing."""
+"""Fewest keys of a program; smaller sizes are not faster."""
 
 
 class Program:
@@ -46,7 +46,7 @@ class Program:
             self._output = self._function(self.inputs)
 
     def __call__(self, values: dict[str, Tensor]) -> Tensor:
-        """Copy the values to their places and run; what is returned is overwritten by the next call."""
+        """Copy the values to the fixed inputs and run. The next call overwrites the returned tensor."""
         for name, value in values.items():
             self.inputs[name].copy_(value)
         if self._graph is None or self._output is None:
@@ -57,7 +57,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Size:
-    """What a program is made for."""
+    """The fixed sizes of a program."""
 
     rows: int
     slots: int
@@ -76,7 +76,7 @@ class PassGraphs:
     def __init__(self, network: Network, cache: Cache) -> None:
         self._network, self._cache = network, cache
         self.programs: dict[Size, Program] = {}
-        # Captured graphs write there for good, also when another lane of the network has taken more since.
+        # Captured graphs always write to this buffer, even after another lane has reserved a larger one: keep it alive.
         self._buffer = network.reserve(cache.shape.slots * cache.shape.cells)
 
     def run(self, work: Pass) -> Tensor:
@@ -93,7 +93,7 @@ class PassGraphs:
         values = {
             "tokens": self._filled(work.tokens, size),
             "positions": self._filled(work.positions, size),
-            # Rows beyond the last are row 0 once more, except that what they would store is stored aside.
+            # Padding rows repeat row 0, but store their keys in the scratch slot.
             "keys_at": torch.nn.functional.pad(work.keys_at, (0, size.rows - rows), value=self._cache.scratch),
             "at": self._filled(slot * size.cells + grid.at % grid.cells, size),
         }

@@ -1,4 +1,4 @@
-"""What the generation engine is asked for, and what it answers."""
+"""Jobs of the generation engine, their results, and its counters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.messages import SampledTactic
 from common.sampling import PLAIN, Sampling
 
 STOPS = MOST_STOPS + 1
-"""Places for stop tokens of a job, one being the end-of-tactic token's."""
+"""Most stop tokens of a job, including the end-of-tactic token."""
 
 
 @dataclass(frozen=True)
@@ -18,14 +18,14 @@ class Job:
     """One state, statement, or prompt to sample from."""
 
     key: Any
-    """Given back with the answer."""
+    """Returned with the answer."""
     state: str
     """A proof state; for whole proofs a statement, `theorem NAME BINDERS : CONCLUSION`; for conjectures the prompt's
     text."""
     samples: int
     seed: int
     sampling: Sampling = PLAIN
-    """Its limits (`common.limits`) are checked where it comes from: settings, and requests as they are decoded."""
+    """Its limits (`common.limits`) are checked earlier, when settings are read and requests are decoded."""
     proof: bool = False
     """Sample whole proofs of the statement, not tactics."""
     conjecture: bool = False
@@ -33,11 +33,11 @@ class Job:
 
     @property
     def whole(self) -> bool:
-        """Whether what is sampled is no tactic: it has no value, and its tokens are counted one by one."""
+        """True for whole proofs and conjectures: they have no value, and each sample has its own token count."""
         return self.proof or self.conjecture
 
     def problem(self, cells: int) -> str | None:
-        """Why this can never run in an engine of `cells` samples a state; None if it can."""
+        """Why this job can never run in an engine with `cells` samples per state; None if it can."""
         if not 1 <= self.samples <= cells:
             return f"{self.samples} samples asked for; this network gives 1 to {cells} at once (--samples)"
         if self.proof and self.conjecture:
@@ -51,40 +51,40 @@ class FinishedJob:
 
     key: Any
     tactics: tuple[SampledTactic, ...]
-    """In sample order, duplicates kept. None: the statement or the prompt is longer than what the network reads."""
+    """In sample order, with duplicates. Empty: the statement or the prompt is longer than the network's context."""
     value: float
     """V: minus the expected remaining steps; 0 for whole proofs and conjectures."""
     tokens: int = 0
-    """Tokens of the samples, their ends included."""
+    """Tokens of the samples, including end tokens."""
     problem: str = ""
-    """Why nothing was sampled: a stop text that is no single token of this version's tokenizer, or whole proofs or
-    conjectures from a network that was not trained on any."""
+    """Why nothing was sampled: a stop text is not a single token of this version's tokenizer, or the network was not
+    trained on whole proofs or conjectures."""
 
 
 @dataclass
 class Counters:
-    """What the engine has done since it was made."""
+    """Counters of an engine since its creation."""
 
     passes: int = 0
     rows: int = 0
     """Rows that drew a token, summed over passes: distinct completions and new prompts."""
     samples: int = 0
-    """Samples that drew a token, summed over passes: samples that still agree count each."""
+    """Samples that drew a token, summed over passes. Samples with equal tokens so far share a row, but count each."""
     states: int = 0
     """Finished states."""
     tokens: int = 0
-    """Tokens of finished samples, their ends included."""
+    """Tokens of finished samples, including end tokens."""
     prompt_tokens: int = 0
-    """Tokens of prompts that were read; those of remembered states are not read again."""
+    """Tokens of prompts that were read; prompts in the prefix cache are not read again."""
     remembered: int = 0
-    """States whose prompt was found in the cache of prefilled states."""
+    """Hits of the prefix cache: states whose prompt was prefilled before."""
     dropped: int = 0
-    """Prefilled states dropped for others."""
+    """Prefilled states evicted from the prefix cache."""
     cut_off: int = 0
-    """Samples that came to no end: never sent to Lean."""
+    """Samples without an end: never sent to Lean."""
 
     def clear(self) -> None:
-        """Begin again."""
+        """Reset all counters to 0."""
         for name in self.__dataclass_fields__:
             setattr(self, name, 0)
 

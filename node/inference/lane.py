@@ -1,8 +1,9 @@
-"""One batch of completions that are at most equally long: continuous batching, without I/O, clocks or asyncio.
+"""One batch of completions with a common length limit: continuous batching, without I/O, clocks or asyncio.
 
-`submit` queues a job; each `step` admits what has room, runs one forward pass over every running completion and every
-new prompt, draws one token for each sample, and returns the jobs that are finished. A prompt that was read before is
-not read again. An engine has a lane of tactics, one of whole proofs, and one of conjectures (`node.inference.engine`).
+`submit` queues a job. Each `step` admits jobs for which there is room, runs one forward pass over all running
+completions and new prompts, draws one token for each sample, and returns the finished jobs. Prompts in the prefix cache
+are not read again. An engine has a lane for tactics, one for whole proofs, and one for conjectures
+(`node.inference.engine`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ KEY_STEP = 64
 
 @dataclass(frozen=True)
 class LaneSizes:
-    """How much a lane takes."""
+    """The sizes of a lane."""
 
     slots: int
     """Jobs that run at the same time."""
@@ -46,7 +47,8 @@ class LaneSizes:
 
 
 Read = Callable[[Job, int], tuple[Names, list[int]] | None]
-"""The names of a job, and its prompt of at most so many tokens; None: it cannot be made so short."""
+"""Returns the names of a job, and its prompt of at most the given number of tokens; None if it cannot be shortened to
+that."""
 
 
 @dataclass
@@ -58,7 +60,7 @@ class _LaneSlot:
 
 @dataclass
 class _Joining:
-    """States that join a pass: first those whose prompts are read in it, then those that are remembered."""
+    """States that join a pass: first those whose prompts it reads, then those with a hit in the prefix cache."""
 
     slots: list[int] = field(default_factory=list)
     prompts: list[list[int]] = field(default_factory=list)
@@ -72,11 +74,11 @@ class _Joining:
 
 def stop_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
     """Ids of the stop texts. Raises ValueError for one that is not a single token."""
-    ids = [tokenizer.encode(text) for text in texts]
-    for text, found in zip(texts, ids, strict=True):
-        if len(found) != 1:
-            raise ValueError(f"stop text {text!r} is {len(found)} tokens; it must be one")
-    return [found[0] for found in ids]
+    encoded = [tokenizer.encode(text) for text in texts]
+    for text, tokens in zip(texts, encoded, strict=True):
+        if len(tokens) != 1:
+            raise ValueError(f"stop text {text!r} is {len(tokens)} tokens; it must be one")
+    return [tokens[0] for tokens in encoded]
 
 
 class Lane:
@@ -98,7 +100,7 @@ class Lane:
         self.prefixes, self.counters = prefixes, counters
         self.graphs: PassGraphs | None = None
         self._read = read
-        # On a GPU everything stays where it is, for the longest prompt with the most samples.
+        # CUDA graphs need fixed addresses: allocate the cache for the longest prompt with the most samples.
         static = settings.graphs == "on" or (settings.graphs == "auto" and network.device.type == "cuda")
         capacity = self._capacity(sizes.prompt, settings.cells) if static else KEY_STEP
         self._cache = network.cache(sizes.slots, settings.cells, capacity)
@@ -138,15 +140,14 @@ class Lane:
         self._waiting.append(job)
 
     def step(self) -> list[FinishedJob]:
-        """One forward pass; the jobs that it finished. Does nothing when there is nothing to do. To be called under
-        torch.inference_mode."""
+        """One forward pass, if there is work. Returns the jobs that it finished. Call it under torch.inference_mode."""
         joining = self._admit()
         refused, self._refused = self._refused, []
         if not self._slots:
             return refused
         logits = self._pass(joining)
-        done = self._draw(logits, joining.all_slots)
-        return refused + [self._finish(slot) for slot in done.tolist()]
+        finished = self._draw(logits, joining.all_slots)
+        return refused + [self._finish(slot) for slot in finished.tolist()]
 
     # --- states that join --------------------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class Lane:
         return joining
 
     def _join(self, joining: _Joining, job: Job, names: Names, tokens: list[int], stop: list[int]) -> int:
-        """Give the job a slot; returns how many tokens of its prompt have to be read."""
+        """Give the job a slot. Returns how many tokens of its prompt the pass must read."""
         capacity = self._capacity(len(tokens), job.samples)
         if capacity > self._cache.capacity:
             self._cache = self._cache.grown(capacity)
@@ -179,15 +180,15 @@ class Lane:
         self._cache.open(slot, len(tokens))
         self._running.admit(slot, len(tokens), job, stop)
         entry = self._slots[slot] = _LaneSlot(job, names)
-        found = self.prefixes.find(tokens)
-        if found is None:
+        prefilled = self.prefixes.find(tokens)
+        if prefilled is None:
             joining.slots.append(slot)
             joining.prompts.append(tokens)
             return len(tokens)
-        self._cache.write(slot, found.entries)
-        entry.value = found.value
+        self._cache.write(slot, prefilled.entries)
+        entry.value = prefilled.value
         joining.remembered.append(slot)
-        joining.ends.append(found.end)
+        joining.ends.append(prefilled.end)
         return 0
 
     # --- the pass ----------------------------------------------------------------------------------------------------
@@ -235,7 +236,7 @@ class Lane:
     # --- tokens ------------------------------------------------------------------------------------------------------
 
     def _rules(self, new: np.ndarray) -> Rules:
-        """How each row is sampled. Tensors only for what some row asks for."""
+        """The sampling rules of each row. A rule is None if no row needs it."""
         running, drawing = self._running, self._running.rows.slot.size
         slots = np.concatenate([running.rows.slot, new])
         temperatures, top_p, distinct = running.temperature[slots], running.top_p[slots], running.distinct[slots]
@@ -247,7 +248,7 @@ class Lane:
         )
 
     def _draw(self, logits: Tensor, new: np.ndarray) -> np.ndarray:
-        """Draw a token for every running sample and lay out the next rows; returns the slots that are done."""
+        """Draw a token for every running sample and lay out the next rows. Returns the finished slots."""
         running = self._running
         samples, places, table = running.questions(new)
         self.counters.passes += 1
@@ -277,7 +278,7 @@ class Lane:
         )
         tactics = []
         for index, text in enumerate(texts):
-            # One of nothing, or of bytes that are no text, cannot be sent to Lean: it counts as cut off.
+            # An empty sample, or one that is not valid text, cannot be sent to Lean: it counts as cut off.
             whole = bool(running.complete[slot, index]) and bool(text.strip()) and "\ufffd" not in text
             tactics.append(self._sampled(entry, slot, index, text, whole))
         self.counters.states += 1

@@ -1,8 +1,8 @@
-"""How the rows of one pass lie in the cache: segments of slots, so that short states do not pay for long ones. Pure.
+"""Layout of a pass in the KV cache: groups slots into rectangles, so that short states do not pay for long ones. Pure.
 
-Attention of the running completions is computed for a rectangle of slots x cells x keys at a time. A rectangle is as
-large as its largest state, so states of about one length belong together: short ones are put into the first slots, long
-ones into the last, and the range of slots is cut where that saves the most.
+Attention of the running completions is computed for one rectangle of slots x cells x keys at a time. A rectangle is as
+large as its largest state, so states of similar length should be neighbours: short ones get the first slots, long ones
+the last, and the range of slots is cut where that saves the most.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from node.inference.running import Rows
 Ints = NDArray[np.int64]
 
 CALL = 300_000
-"""What one more rectangle costs, in multiplications of queries with keys: about 0.1 ms a layer for its views and calls,
-while a core does some 3 of them in a nanosecond."""
+"""Overhead of one more rectangle, in multiplications of queries with keys: its views and calls take about 0.1 ms a
+layer, and a core does some 3 multiplications in a nanosecond."""
 
 DEPTH = 2
-"""Cuts of cuts: at most four rectangles."""
+"""Depth of recursive cuts: at most four rectangles."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class _States:
 
 
 def segments(rows: Rows, width: int, whole: bool = False) -> list[Segment]:
-    """Rectangles that cover all rows; `width` of the network weighs their size against their number. With `whole`
-    there is one, from slot 0 on."""
+    """Rectangles that cover all rows. The network's `width` weighs their size against their number. With `whole`,
+    there is a single rectangle that begins at slot 0."""
     if not rows.slot.size:
         return []
     first = np.flatnonzero(np.diff(rows.slot, prepend=-1))
@@ -78,7 +78,7 @@ def _segment(rows: Rows, states: _States, start: int, stop: int, slot: int | Non
 
 
 def _cut(states: _States, start: int, stop: int, width: int, depth: int) -> list[tuple[int, int]]:
-    """Ranges of states; cut in two where that is cheaper, and the halves again."""
+    """Ranges of states: cut in two if that is cheaper, then each half again."""
     if depth == 0 or stop - start < 2:
         return [(start, stop)]
     slot, cells, keys = (part[start:stop] for part in (states.slot, states.cells, states.keys))
@@ -93,11 +93,11 @@ def _cut(states: _States, start: int, stop: int, width: int, depth: int) -> list
 
 
 def choose_slot(free: list[int], keys: int, running: Ints) -> int:
-    """Take a slot out of the sorted free ones, for a state of `keys` keys beside running ones of these lengths: the
-    lowest for a short one, the highest for one beyond the geometric mean of the extremes."""
+    """Take a slot out of the sorted free ones for a state of `keys` keys; `running` holds the lengths of the running
+    states. A state longer than the geometric mean of the extremes gets the highest slot, any other the lowest."""
     if running.size == 0:
         return free.pop(0)
     low, high = min(keys, int(running.min())), max(keys, int(running.max()))
-    # States that differ by less than half share a rectangle well.
+    # States whose lengths differ by less than half can share a rectangle at little cost.
     long = high > 1.5 * low and keys * keys > low * high
     return free.pop(-1 if long else 0)

@@ -1,4 +1,4 @@
-"""Which language model a node serves that follows its run: the one that the run has announced last."""
+"""Follows the language model that a run announces: tells a serving node which model to serve."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from common.node import NodeContext
 
 KEY = "model"
-"""Of the run's state."""
+"""Key of the announcement in the run's state."""
 
 STATE_RETRY = 0.5
-"""Seconds until the run's buckets are looked for again while the broker is still creating them."""
+"""Seconds between attempts to read the run's buckets, while the broker is still creating them."""
 
 
 class ModelFollower:
-    """Hears what the run announces.
+    """Watches the run's announcements of models.
 
     async with ModelFollower(own, folder, context) as follower:
-        address, until = follower.turn()    # serve this until the event is set, then ask again
+        address, until = follower.turn()    # serve this until the event is set, then call `turn` again
     """
 
     def __init__(self, own: ModelAddress, folder: str, context: NodeContext) -> None:
-        """`own`: the model that is served as long as the run has announced none, and its servers; `folder`: where
-        announced folders must be."""
+        """`own`: the model, and its servers, to serve until the run announces one; `folder`: announced model folders
+        must be below it."""
         self._own, self._folder = own, Path(folder)
         self._context = context
-        self._wanted = own
+        self._current = own
         self._heard = asyncio.Event()
         self._changed = asyncio.Event()
         self._watch: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> ModelFollower:
-        """Begin to follow; done when the announcement is known that is there, if there is one."""
+        """Begin to follow. Returns when the run's current announcement, if any, has been read."""
         context = self._context
         self._watch = context.spawn(self._follow(), "model")
         await unless_stopped(self._heard.wait(), context.stopping)
@@ -57,11 +57,11 @@ class ModelFollower:
             self._watch.cancel()
 
     def turn(self) -> tuple[ModelAddress, asyncio.Event]:
-        """What to serve now, and the event that ends it: another model is announced, or the node is told to stop."""
+        """The model to serve now, and an event that is set when another model is announced or the node stops."""
         self._changed = asyncio.Event()
         if self._context.stopping.is_set():
             self._changed.set()
-        return self._wanted, self._changed
+        return self._current, self._changed
 
     async def _follow(self) -> None:
         """Watch the key, once the broker has the run's buckets."""
@@ -83,34 +83,34 @@ class ModelFollower:
         self._changed.set()
 
     def _announced(self, state: ModelState | None) -> None:
-        """None, which stands for no announcement, changes nothing."""
+        """Handle an announcement. None (no announcement) is ignored."""
         if state is not None:
             try:
-                wanted = announced(self._own, self._folder, state)
+                address = announced(self._own, self._folder, state)
             except BadModel as error:
                 self._context.health("announced model", str(error))
                 self._context.log.error("announced model not served", version=state.version, reason=str(error))
             else:
                 self._context.health("announced model", None)
-                if wanted != self._wanted:
-                    self._wanted = wanted
+                if address != self._current:
+                    self._current = address
                     self._changed.set()
         self._heard.set()
 
 
 def announced(own: ModelAddress, folder: Path, state: ModelState) -> ModelAddress:
-    """The model that an announcement means for a node with a model of its own. Raises BadModel: none that this node
-    may serve."""
-    found = served.parse_served(state.model)
-    if isinstance(own, ServerAddress) and isinstance(found, ServerAddress):
-        return replace(own, model=found.model)
-    if isinstance(own, HubAddress) and isinstance(found, HubAddress):
-        for name in filter(None, (found.model, found.adapter)):
+    """The address of an announced model, for a node that was started with the model `own`. Raises BadModel if this node
+    may not serve it."""
+    address = served.parse_served(state.model)
+    if isinstance(own, ServerAddress) and isinstance(address, ServerAddress):
+        return replace(own, model=address.model)
+    if isinstance(own, HubAddress) and isinstance(address, HubAddress):
+        for name in filter(None, (address.model, address.adapter)):
             if name not in (own.model, own.adapter) and not _is_below(Path(name), folder):
                 raise BadModel(
                     f"version {state.version}, `{state.model}`, is not below {folder}: set [inference] follow"
                 )
-        return replace(found, template=own.template)
+        return replace(address, template=own.template)
     raise BadModel(f"version {state.version}, `{state.model}`, is of another kind than this node's `{own.identity}`")
 
 

@@ -1,8 +1,8 @@
-"""An inference node that serves a language model of other people: as a gateway to servers, or in transformers.
+"""An inference node that serves a third-party language model: as a gateway to servers, or in transformers.
 
-It answers requests for samples of this model, and nothing else: no tactic requests, no weights of a learner, no pauses.
-A node that follows its run serves one model after the other. Each has a name of its own, so no request for one is ever
-answered by another.
+It answers only requests for samples of this model: no tactic requests, no weights of a learner, no pauses. A node that
+follows its run serves one model after another. Models have different names, so a request for one is never answered by
+another.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from node.llm.sampling import OpenedModel, SamplerError
 from node.llm.templates import Template, TemplateError, for_model
 
 OPEN_AGAIN = 2.0
-"""Seconds after which a model that could not be opened is tried again: its server may be starting."""
+"""Seconds between attempts to open the model: its server may be starting."""
 
 DRAIN_SECONDS = 5.0
-"""For requests at work at the end; those that take longer are asked of another node."""
+"""Seconds for running requests at the end; requests that take longer are sent to another node."""
 
 REPORT_SECONDS = 0.5
-"""Seconds between reports: twice for every heartbeat."""
+"""Seconds between reports: two for every heartbeat."""
 
 HANDLERS = 2
-"""For each request at work: whoever asks for it, and one that was lost on the way."""
+"""Handlers for each running request: one for its caller, one for a repeated request whose reply was lost."""
 
 
 class ModelServing:
-    """One such node at work."""
+    """Serves a language model until the node stops."""
 
     def __init__(self, settings: InferenceSettings, context: NodeContext) -> None:
         """Raises BadModel."""
@@ -61,7 +61,7 @@ class ModelServing:
         return SampleDesk(self._sampled, self._context.id, limit=self._settings.queue, connected=lambda: bus.connected)
 
     async def run(self) -> None:
-        """Serve until the node is stopped. Raises NodeFailure: the model cannot be loaded or reached."""
+        """Serve until the node stops. Raises NodeFailure if the model cannot be loaded."""
         context = self._context
         if not self._settings.follow:
             await self._serve(self._address, context.stopping)
@@ -85,7 +85,7 @@ class ModelServing:
             if await unless_stopped(self._opened(stack), until) is not None:
                 report = context.spawn(self._report(), "report")
                 await until.wait()
-            await asked.unsubscribe()  # others take what comes now; those who wait here are still told
+            await asked.unsubscribe()  # new requests go to other nodes; waiting callers still get their replies
             await desk.drain(DRAIN_SECONDS)
             await waited.drain(DRAIN_SECONDS)
             if report is not None:
@@ -95,9 +95,9 @@ class ModelServing:
                 context.log.info("model served", usage=str(self._model.usage))
 
     async def _announce(self) -> None:
-        """Tell the mesh what is served, and which weights it has, if they are here. Raises NodeFailure."""
+        """Announce the served model, and the digest of its weights if they are local. Raises NodeFailure."""
         facts = self._context.facts
-        for fact in ("digest", "template"):  # of the model before
+        for fact in ("digest", "template"):  # of the previous model
             facts.pop(fact, None)
         if isinstance(self._address, HubAddress):
             try:
@@ -111,13 +111,13 @@ class ModelServing:
         self._context.changed.set()
 
     async def _opened(self, stack: AsyncExitStack) -> bool:
-        """Open the model, however long its servers take to come. Raises NodeFailure."""
+        """Open the model, and retry until its servers are up. Raises NodeFailure."""
         context = self._context
         while True:
             try:
                 opening = open_model(self._address, self._settings.models, template=self._template(), note=self._note)
                 self._model = await stack.enter_async_context(opening)
-            except BadModel as error:  # starting again would not make it better
+            except BadModel as error:  # a restart cannot help
                 raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
             except SamplerError as error:
                 self._trouble(str(error))
@@ -129,8 +129,8 @@ class ModelServing:
             await asyncio.sleep(OPEN_AGAIN)
 
     def _template(self) -> Template | None:
-        """How the model is mostly asked, where its name or its folder tells: the width of its beams, and the words of a
-        conversation where its tokenizer has none."""
+        """The prompt template that fits the model's name or folder; None if there is none. It gives the beam width, and
+        the chat format if the tokenizer has none."""
         try:
             return template_of(self._address)
         except TemplateError:
@@ -153,15 +153,16 @@ class ModelServing:
         prompt, decoding = served.prompt_of(request), served.decoding_of(request)
         try:
             with self._seconds.time():
-                found = await self._model.sample(prompt, request.count, request.seed, decoding)
+                completions = await self._model.sample(prompt, request.count, request.seed, decoding)
         except ContextExceeded as error:
             self._counts["states"] += 1
             return Failure(reason=str(error), kind=FailureKind.TOO_LONG)
         except SamplerError as error:
             self._counts["failed"] += 1
             return Failure(reason=str(error), kind=FailureKind.MODEL)
-        self._counts.update(states=1, samples=len(found), tokens=sum(sample.token_count for sample in found))
-        return served.reply_of(found)
+        tokens = sum(sample.token_count for sample in completions)
+        self._counts.update(states=1, samples=len(completions), tokens=tokens)
+        return served.reply_of(completions)
 
     # --- telemetry ---------------------------------------------------------------------------------------------------
 
@@ -173,13 +174,14 @@ class ModelServing:
             await asyncio.sleep(REPORT_SECONDS)
 
     def _count(self) -> None:
-        """States are prompts that were answered, as of the mesh's own network."""
+        """Report the counters; `states` counts answered prompts."""
         self._queue.set(self._desk.at_work)
         counts = {name: float(self._counts[name]) for name in ("states", "samples", "tokens", "failed")}
         self._context.report(queue=self._desk.at_work, **counts)
 
     def _trouble(self, problem: str) -> None:
-        """What is wrong at present; empty: nothing. The registry shows it, to those who wait for a proof, too."""
+        """Report the current problem (empty: none) as the node's health, and in the registry, where clients that wait
+        for a proof can see it."""
         context = self._context
         context.health("model", problem or None)
         if context.facts.get("trouble", "") == problem:
@@ -193,7 +195,7 @@ class ModelServing:
 
 
 def _named_by(model: str) -> str:
-    """The template that a model's name alone tells; empty: none."""
+    """The name of the template that a model's name implies; empty: none."""
     try:
         return for_model(model.partition(":")[2]).name
     except TemplateError:

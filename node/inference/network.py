@@ -1,9 +1,9 @@
 """The network of `node.model`, laid out for generation: fused matrices and a cache of keys and values.
 
-One pass carries rows of any kind: one token of each running completion, and all tokens of prompts that come in. Dense
-layers see one flat list of rows without padding. A state's keys are one list to which its prompt and then every token
-of every completion is appended; a mask says which of them a completion may see. So completions share the prompt, and
-what two of them have in common is computed once ("tree attention").
+One pass carries one token of each running completion, and all tokens of new prompts. Dense layers see one flat list of
+rows without padding. A state has one list of keys: its prompt, then every token of every completion. A mask says which
+of them a completion may see. So completions share the prompt, and common prefixes of completions are computed once
+("tree attention").
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ class Grid:
     keys: int
     rows: slice
     at: Tensor
-    """(rows,) where in the flattened rectangle each row goes."""
+    """(rows,) position of each row in the flattened rectangle."""
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What one forward pass computes. R decode rows come first, then the tokens of the prompts one after another: N
-    rows."""
+    """The input of one forward pass: R decode rows, then the tokens of the prompts one after another; N rows in all."""
 
     tokens: Tensor
     """(N,) token ids."""
     positions: Tensor
-    """(N,) places in the sequence, for the rotary angles."""
+    """(N,) positions in the sequence, for the rotary angles."""
     keys_at: Tensor
-    """(N,) where in the flattened (slots * capacity) cache a row's key and value go."""
+    """(N,) index in the flattened (slots * capacity) cache of each row's key and value."""
     grids: Sequence[Grid]
     """The rectangles of the decode rows."""
     prompts: Sequence[int]
@@ -61,11 +60,11 @@ class Pass:
 
 @dataclass(frozen=True)
 class PassOutput:
-    """What a pass gives."""
+    """The output of a pass."""
 
     logits: Tensor
-    """(R + prompts + ends, vocabulary, or more of them at -inf) float32. Of a wide vocabulary it is overwritten by the
-    next pass."""
+    """(R + prompts + ends, vocabulary, padded with -inf if it is wide) float32. With a wide vocabulary, the next pass
+    overwrites them."""
     values: Tensor
     """(prompts, bins) value logits, float32."""
     ends: Tensor
@@ -139,7 +138,7 @@ class Network:
         return Cache(shape, capacity)
 
     def reserve(self, rows: int) -> Tensor:
-        """Take the memory for the logits of a wide vocabulary, once for all passes of at most `rows`; returns it."""
+        """Allocate the memory for the logits of a wide vocabulary, once for passes of at most `rows`; returns it."""
         if self.config.vocab_size >= WIDE and self._logits.shape[0] < rows:
             self._logits = self._logits.new_empty(rows, self.policy.shape[1])
         return self._logits
@@ -149,15 +148,15 @@ class Network:
         return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(NORM_FLOOR * self.norm_scale)
 
     def run(self, work: Pass, cache: Cache) -> PassOutput:
-        """One forward pass. Rows of logits: decode rows, then the end of each prompt, then the ends that were given."""
+        """One forward pass. Rows of logits: decode rows, then the end of each prompt, then `work.ends`."""
         rows = work.rows
         x = self.body(work, cache)
         if work.prompts:
             ends = torch.tensor(work.prompts, device=self.device).cumsum(0) + (rows - 1)
             x = torch.cat([x[:rows], x.index_select(0, ends)])
         x = self._unit(x)
-        asked = torch.cat([x, torch.stack(list(work.ends))]) if work.ends else x
-        return PassOutput(self.head(asked), x[rows:] @ self.value, x[rows:])
+        final = torch.cat([x, torch.stack(list(work.ends))]) if work.ends else x
+        return PassOutput(self.head(final), x[rows:] @ self.value, x[rows:])
 
     def body(self, work: Pass, cache: Cache) -> Tensor:
         """States (N, width) after the last layer, not normalised."""
@@ -191,7 +190,7 @@ class Network:
         if self.config.vocab_size < WIDE:
             logits = (states @ self.policy).float()
         else:
-            # 50,000 numbers a row: fresh memory for each pass would cost as much as the product.
+            # 50,000 numbers a row: allocating memory for each pass would take as long as the product.
             self.reserve(states.shape[0])
             logits = torch.mm(states, self.policy, out=self._logits[: states.shape[0]]).float()
         cap = self.config.softcap
@@ -227,7 +226,7 @@ class Network:
         work: Pass,
         masks: list[dict[int, Tensor]],
     ) -> Tensor:
-        """(N, width + 2 kv) -> (N, width): turn, store, and attend; decode rows through the cache, prompts within
+        """(N, width + 2 kv) -> (N, width): rotate, store, and attend. Decode rows attend to the cache, prompts to
         themselves."""
         parts = mixed.unflatten(-1, (-1, self.head_size))
         turned = parts[:, : self.heads + self.kv_heads].float()
@@ -260,17 +259,17 @@ class Network:
         length = parts.shape[0]
         prefix = torch.tensor([length], device=self.device) if self.config.prefix_lm else None
         mask = visible(length, window=window, prefix=prefix, device=self.device)
-        found = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
-        return found[0].transpose(0, 1).flatten(1)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
+        return attended[0].transpose(0, 1).flatten(1)
 
     def _decode(self, query: Tensor, cache: Cache, index: int, grid: Grid, mask: Tensor) -> Tensor:
         """One query of each running completion (R, heads, size) against its state's keys -> (R, width)."""
         slots, cells = grid.slots, grid.cells
         group = self.heads // self.kv_heads
-        asked = torch.zeros(slots * cells, self.heads, self.head_size, device=self.device, dtype=self.dtype)
-        asked.index_copy_(0, grid.at, query)
-        asked = asked.view(slots, cells, self.kv_heads, group, self.head_size).permute(0, 2, 3, 1, 4)
+        queries = torch.zeros(slots * cells, self.heads, self.head_size, device=self.device, dtype=self.dtype)
+        queries.index_copy_(0, grid.at, query)
+        queries = queries.view(slots, cells, self.kv_heads, group, self.head_size).permute(0, 2, 3, 1, 4)
         stored = cache.entries[index, grid.slot : grid.slot + slots, : grid.keys].permute(2, 0, 3, 1, 4)
-        found = F.scaled_dot_product_attention(asked.flatten(2, 3), stored[0], stored[1], attn_mask=mask)
-        found = found.unflatten(2, (group, cells)).permute(0, 3, 1, 2, 4)
-        return found.reshape(slots * cells, self.width).index_select(0, grid.at)
+        attended = F.scaled_dot_product_attention(queries.flatten(2, 3), stored[0], stored[1], attn_mask=mask)
+        attended = attended.unflatten(2, (group, cells)).permute(0, 3, 1, 2, 4)
+        return attended.reshape(slots * cells, self.width).index_select(0, grid.at)

@@ -1,4 +1,4 @@
-"""Random numbers by counter: what a sample draws depends on (seed, sample index, position) and on nothing else."""
+"""Counter-based random numbers: the number for a token depends only on (seed, sample index, position)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Obeys the learner's hold on the compute (`node.learner.compute_hold`): parks the worker, acknowledges, goes on.
+"""Pauses inference while the learner holds the compute (`node.learner.compute_hold`): parks the worker, acknowledges,
+and resumes.
 
-`PauseClock` is the state machine: no clock, no I/O, times are Unix seconds. `WorkerPause` acts on it.
+`PauseClock` is the state machine: no clock, no I/O, times are Unix seconds. `WorkerPause` drives it.
 
-The hold has an epoch and an end. It comes as a request that wants an acknowledgement and as state in the bucket, in
-any order and more than once. It runs out by itself, so a learner that died cannot stop inference for ever.
+A hold has an epoch and an expiry. It arrives both as a request that needs an acknowledgement and in the run's state, in
+any order and possibly more than once. It expires unless it is renewed, so a crashed learner cannot stop inference for
+ever.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from node.inference.worker import Worker
 
 @dataclass
 class PauseClock:
-    """Whether this node is held, until when, and how much of its life it was."""
+    """Whether this node is paused, until when, and for what share of its time so far."""
 
     started: float
     epoch: int = -1
@@ -27,8 +29,8 @@ class PauseClock:
     _held: float = 0.0
 
     def hold(self, epoch: int, until: float, now: float) -> bool:
-        """Take (or renew, or shorten) the hold. False: stale, an older epoch than the one that holds, or already
-        over."""
+        """Begin, renew or shorten a hold. Returns False if it has already expired or has an older epoch than the
+        current hold."""
         self._settle(now)
         if until <= now or (self.paused(now) and epoch < self.epoch):
             return False
@@ -38,7 +40,7 @@ class PauseClock:
         return True
 
     def release(self, epoch: int, now: float) -> bool:
-        """End the hold. False: stale, a newer epoch holds."""
+        """End the hold. Returns False if the current hold has a newer epoch."""
         self._settle(now)
         if self.paused(now) and epoch < self.epoch:
             return False
@@ -60,7 +62,7 @@ class PauseClock:
         return (self._held + current) / max(now - self.started, 1e-9)
 
     def _settle(self, now: float) -> None:
-        """A hold that ran out in the meantime counts up to its end."""
+        """Count a hold that has expired meanwhile, up to its expiry."""
         if self._held_since is not None and not self.paused(now):
             self._count(min(now, max(self.until, self._held_since)))
 
@@ -83,7 +85,7 @@ class WorkerPause:
         self._leaving = False
 
     async def wait_free(self, timeout: float) -> bool:
-        """Wait until nothing is held, at most `timeout` seconds; False if it still is, or the node is leaving."""
+        """Wait until the node is not paused, at most `timeout` seconds. Returns False if it is still paused."""
         try:
             async with asyncio.timeout(timeout):
                 await self._free.wait()
@@ -92,7 +94,7 @@ class WorkerPause:
         return not (self._leaving and self.remaining > 0)
 
     def leave(self) -> None:
-        """The node is leaving: nobody need wait any longer for the end of a pause."""
+        """The node stops: requests do not wait for the end of a pause any more."""
         self._leaving = True
         self._free.set()
 
@@ -107,7 +109,7 @@ class WorkerPause:
         return self._clock.fraction(time.time())
 
     def announced(self, hold: PauseHold | None) -> None:
-        """The hold as the state of the run has it."""
+        """Take the hold from the run's state."""
         if hold is None:
             return
         now = time.time()
@@ -118,21 +120,21 @@ class WorkerPause:
         self._obey()
 
     async def pause(self, request: PauseRequest) -> Message:
-        """Acknowledged when no forward pass is running."""
+        """Handle a request to pause. Acknowledges when no forward pass is running."""
         if not self._clock.hold(request.epoch, request.until, time.time()):
             return Failure(reason=f"pause of epoch {request.epoch} is over or stale (epoch {self._clock.epoch} holds)")
         await self._obey().wait()
         return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id)
 
     async def resume(self, request: PauseRequest) -> Message:
-        """Acknowledged at once."""
+        """Handle a request to resume. Acknowledges at once."""
         if not self._clock.release(request.epoch, time.time()):
             return Failure(reason=f"resume of epoch {request.epoch} is stale: epoch {self._clock.epoch} holds")
         self._obey()
         return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id, paused=False)
 
     def _obey(self) -> asyncio.Event:
-        """Park or let run, as the clock says; the event is set when the worker has parked."""
+        """Park or resume the worker, as the clock says. The event is set when the worker has parked."""
         parked = asyncio.Event()
         if self._expiry is not None:
             self._expiry.cancel()
@@ -142,7 +144,7 @@ class WorkerPause:
             if not self._leaving:
                 self._free.clear()
             self._worker.park(lambda: self._loop.call_soon_threadsafe(parked.set))
-            # A moment more than what is left: the timer's clock is not the wall clock, and may be ahead of it.
+            # A little later than the expiry: the timer's clock is not the wall clock and may be ahead of it.
             self._expiry = self._loop.call_later(remaining + 0.001, self._obey)
         else:
             self._worker.resume()

@@ -1,8 +1,8 @@
-"""Prefilled states of one weight version, least recently used dropped first: exact, and bounded in bytes.
+"""The prefix cache: prefilled prompts of one weight version in an LRU cache that is bounded in bytes.
 
-A search asks for more samples of a state that it has expanded before, and searches of one theorem meet the same
-states. What is kept of a state is all that its samples start from: keys and values of the prompt, the final state at
-its end, and V. Weights never change under an engine, so nothing here can be out of date.
+A search requests more samples of states that it has expanded before, and searches of one theorem meet the same states.
+An entry holds everything that samples start from: keys and values of the prompt, the final state at its end, and V. The
+weights of an engine never change, so entries are never out of date.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Prefilled:
     """A prompt that has been read."""
 
     entries: Tensor
-    """As of Cache.read."""
+    """Keys and values, as `Cache.read` returns them."""
     end: Tensor
-    """(width,) normalised final state at the prompt's end: the first token's logits are made of it."""
+    """(width,) normalised final state at the prompt's end, from which the first token's logits are computed."""
     value: float
 
     @property
@@ -35,34 +35,34 @@ class Prefixes:
     """See the module's docstring."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` in bytes; 0 keeps nothing."""
+        """`limit`: bytes; 0 switches the cache off."""
         self.limit = limit
         self.size = 0
         self.dropped = 0
-        self._kept: OrderedDict[bytes, Prefilled] = OrderedDict()
+        self._entries: OrderedDict[bytes, Prefilled] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     def find(self, tokens: Sequence[int]) -> Prefilled | None:
-        """What is kept of exactly this prompt; that counts as a use."""
-        if not self._kept:
+        """The entry of exactly this prompt, if any; it becomes the most recently used one."""
+        if not self._entries:
             return None
         key = self._key(tokens)
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
 
     def keep(self, tokens: Sequence[int], prefilled: Prefilled) -> None:
-        """Keep a prompt, dropping others for it; one that is larger than the limit is not kept."""
+        """Add a prompt, and evict old entries to make room. A prompt larger than the limit is not added."""
         key = self._key(tokens)
-        if prefilled.size > self.limit or key in self._kept:
+        if prefilled.size > self.limit or key in self._entries:
             return
-        self._kept[key] = prefilled
+        self._entries[key] = prefilled
         self.size += prefilled.size
         while self.size > self.limit:
-            _, oldest = self._kept.popitem(last=False)
+            _, oldest = self._entries.popitem(last=False)
             self.size -= oldest.size
             self.dropped += 1
 

@@ -1,8 +1,7 @@
-"""Which completions are running, as arrays: no loop over rows in Python.
+"""The running completions as arrays, so that Python does not loop over them.
 
-A state has a *slot*; its samples that have drawn the same tokens so far are one *row*, in a *cell* of that slot. Rows
-of a slot are all equally long. When samples of a row draw different tokens the row splits, and nothing of the cache
-has to move.
+A state has a *slot*. Its samples with the same tokens so far share one *row*, in a *cell* of that slot. All rows of a
+slot are equally long. When samples of a row draw different tokens, the row splits; the cache's keys do not move.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Rows:
     token: Ints
     position: Ints
     key: Ints
-    """Where in its slot's key list the row's token goes."""
+    """Index of the row's token in its slot's list of keys."""
 
 
 @dataclass
@@ -88,8 +87,8 @@ class Running:
         self.complete[slot] = False
 
     def questions(self, new: Ints) -> tuple[Ints, Ints, NDArray[np.float32]]:
-        """What the next tokens are drawn with: sample order (P,), its place in the table (P,), and the table (R +
-        new, W).
+        """The uniform numbers for the next tokens: samples (P,), the place of each in the table (P,), and the table
+        (R + new, W).
 
         Row r of the table holds the uniform numbers of the samples in row r of the pass (`rows`, then one row for
         each slot in `new`); unused entries are 0.

@@ -1,4 +1,4 @@
-"""Requests for samples that a node is at work on, and answers that wait to be fetched."""
+"""Running requests for samples on a node, and finished answers that wait to be fetched."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from common.model_messages import ANSWER, HOLD, SampleReply, SampleRequest, Samp
 class _Work:
     task: asyncio.Task[Message]
     forgotten: asyncio.TimerHandle
-    """When nobody has asked for it for long."""
+    """Drops the request if no caller asks for it in time."""
 
 
 class SampleDesk:
-    """At most `limit` requests at work at a time. Whoever asks waits for `hold` seconds, and may ask again."""
+    """Runs at most `limit` requests at a time. A caller waits for `hold` seconds, and may then ask again."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class SampleDesk:
         hold: float = HOLD,
         keep: float = ANSWER,
     ) -> None:
-        """`sample` answers a request, however long that takes. `connected`: whether anybody can ask at present; `keep`:
-        seconds after which work is given up that nobody has asked for, and an answer is dropped."""
+        """`sample` answers a request, however long that takes. `connected` returns whether callers can reach this node.
+        `keep`: seconds without a caller after which a request is cancelled, or its answer dropped."""
         self._sample = sample
         self._node_id = node_id
         self._limit = limit
@@ -43,11 +43,11 @@ class SampleDesk:
 
     @property
     def at_work(self) -> int:
-        """Requests that are not answered yet."""
+        """Number of running requests."""
         return sum(not work.task.done() for work in self._works.values())
 
     async def take(self, request: SampleRequest) -> Message:
-        """Begin with a request, or go on with it if it has come before."""
+        """Start a request, or wait for it if it is a repetition of a running one."""
         key = request.request_id
         if key not in self._works:
             if self.at_work >= self._limit:
@@ -58,13 +58,13 @@ class SampleDesk:
         return await self._progress(key)
 
     async def wait(self, wait: SampleWait) -> Message:
-        """Go on waiting for a request that is at work here."""
+        """Wait again for a request that runs here."""
         if wait.request_id not in self._works:
             return Busy(retry_after=0.0, reason="not at work here")
         return await self._progress(wait.request_id)
 
     async def drain(self, seconds: float) -> None:
-        """Let what is at work end, at most for so long; the rest is given up: others are asked for it."""
+        """Wait at most `seconds` for the running requests, and cancel the others: callers send them to other nodes."""
         tasks = {work.task for work in self._works.values()}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
@@ -81,10 +81,10 @@ class SampleDesk:
             self._time.observe(loop.time() - began)
 
     async def _progress(self, key: str) -> Message:
-        """The answer, or word that it is at work. Raises what the work raised."""
+        """The answer, or a reply that the request is still running. Raises what `sample` raised."""
         work = self._works[key]
         self._keep_on(key, work)
-        await asyncio.wait({work.task}, timeout=self._hold)  # which goes on if this request is cancelled
+        await asyncio.wait({work.task}, timeout=self._hold)  # the task goes on if the caller is cancelled
         if not work.task.done():
             return SampleReply(at_work=self._node_id)
         if work.task.cancelled():
@@ -96,9 +96,9 @@ class SampleDesk:
         work.forgotten = asyncio.get_running_loop().call_later(self._hold + self._keep, self._forget, key)
 
     def _forget(self, key: str) -> None:
-        """Nobody has asked for it: a search that has ended, or a prover that died."""
+        """Drop a request that no caller asks for: its search has ended, or its prover has crashed."""
         if key in self._works and not self._connected():
-            self._keep_on(key, self._works[key])  # nobody could
+            self._keep_on(key, self._works[key])  # callers could not reach this node
         else:
             self._drop(key)
 

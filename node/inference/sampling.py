@@ -1,7 +1,7 @@
 """Draws tokens by inverting the cumulative distribution: one uniform number decides one token.
 
-What a token is drawn from, in this order: the logits divided by the temperature; of that the nucleus, if top-p is
-less than 1; of that, for the first tokens of samples that must differ, what no earlier sample of the state drew.
+The distribution is made in three steps: divide the logits by the temperature; keep the nucleus, if top-p is less than
+1; for the first tokens of samples that must differ, exclude the tokens that earlier samples of the state drew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 COLDEST = 1e-4
-"""Temperatures below this mean "the likeliest token"; dividing by less would only overflow."""
+"""Lower temperatures count as this one, which always draws the likeliest token; dividing by less would overflow."""
 
 BLOCK = 128
 """Tokens of a block. Wide distributions are searched block by block, so that only one block of a row is summed up
@@ -22,7 +22,7 @@ WIDE = 8192
 """Vocabularies from this size on are wide: summing up all tokens costs more there than a second level of search."""
 
 NUCLEUS = 256
-"""Likeliest tokens that are looked at first for a nucleus; rows that need more are sorted whole."""
+"""Number of likeliest tokens in which a nucleus is searched first; rows with a larger nucleus are sorted completely."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Drawn:
 
     tokens: Tensor
     policy: Tensor
-    """Of the token under the policy itself: temperature 1, no nucleus, nothing excluded."""
+    """Log-probability under the policy itself: temperature 1, no nucleus, no exclusion."""
     sampled: Tensor
-    """Of the token under the distribution that it was drawn from; the same tensor as `policy` where that is the
+    """Log-probability under the distribution that the token was drawn from; the same tensor as `policy` if that is the
     policy."""
 
 
@@ -86,7 +86,7 @@ def _draw_plain(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -
 
 
 def _draw_wide(logits: Tensor, uniforms: Tensor, temperatures: Tensor | None) -> Drawn:
-    """The same for many tokens: block sums, then the tokens of one block. Overwrites the logits."""
+    """`_draw_plain` for wide vocabularies: sums blocks, then the tokens of one block. Overwrites the logits."""
     if temperatures is None:
         tokens, sampled = _invert(_softmax_(logits), uniforms)
         return Drawn(tokens, sampled, sampled)
@@ -116,10 +116,10 @@ def _invert(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
     sums = blocks.sum(-1).double()
     cumulative = sums.cumsum(-1)
     totals = cumulative[:, -1:]
-    wanted = uniforms.double() * totals
-    block = _first_above(cumulative, wanted)
+    level = uniforms.double() * totals
+    block = _first_above(cumulative, level)
     size = sums.gather(1, block)
-    rest = ((wanted - cumulative.gather(1, block) + size) / size).clamp_min_(0.0)
+    rest = ((level - cumulative.gather(1, block) + size) / size).clamp_min_(0.0)
     rows = torch.arange(weights.shape[0], device=weights.device)[:, None]
     inside = blocks[rows, block].double().cumsum(-1)
     place = _first_above(inside, (rest * inside[..., -1])[..., None])[..., 0]
@@ -127,10 +127,10 @@ def _invert(weights: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
     return tokens, (weights.gather(1, tokens).double() / totals).log().float()
 
 
-def _first_above(cumulative: Tensor, wanted: Tensor) -> Tensor:
-    """The first index whose cumulative weight is above the wanted one; never one behind the last positive weight."""
-    found = torch.searchsorted(cumulative, wanted, right=True)
-    return torch.minimum(found, (cumulative < cumulative[..., -1:]).sum(-1, keepdim=True))
+def _first_above(cumulative: Tensor, level: Tensor) -> Tensor:
+    """The first index whose cumulative weight is above `level`, at most the index of the last positive weight."""
+    index = torch.searchsorted(cumulative, level, right=True)
+    return torch.minimum(index, (cumulative < cumulative[..., -1:]).sum(-1, keepdim=True))
 
 
 def nucleus(weights: Tensor, top_p: Tensor) -> Tensor:
@@ -148,10 +148,11 @@ def nucleus(weights: Tensor, top_p: Tensor) -> Tensor:
 
 
 def _without_replacement(logits: Tensor, uniforms: Tensor) -> tuple[Tensor, Tensor]:
-    """Different tokens in each row, in order of the columns; a row that has run out of tokens begins again.
+    """Different tokens in each row, in the order of the columns. A row that runs out of tokens starts over.
 
-    The log-probability of a token is that given the columns before it: log(p / (1 - what was drawn before)). What is
-    left is normalised anew for every column, so that at low temperatures the second likeliest follows the likeliest.
+    The log-probability of a token is conditional on the columns before it: log(p / (1 - the sum of theirs)). The
+    remaining tokens are normalised again for every column, so that at low temperatures the second likeliest token
+    follows the likeliest.
     """
     left, columns = logits.clone(), []
     for column in range(uniforms.shape[1]):

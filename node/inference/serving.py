@@ -1,7 +1,6 @@
-"""What an inference node does between its start and its end: requests in, worker thread, answers out.
+"""Serves tactic requests: passes them to the worker thread and sends its answers.
 
-Everything here runs on the event loop and none of it computes: forward passes are the worker's, loading is a helper
-thread's.
+This module runs on the event loop. The worker thread computes forward passes, and helper threads load weights.
 """
 
 from __future__ import annotations
@@ -42,21 +41,21 @@ from node.inference.worker import Worker
 M = TypeVar("M", bound=Message)
 
 OWN = "own:"
-"""What may stand before [inference] weights, as in the name of a policy."""
+"""Optional prefix of [inference] weights, as in the name of a policy."""
 NO_WEIGHTS_RETRY = 1.0
-"""Seconds after which to ask again while there are no weights: the first version takes a learner's warm start."""
+"""Retry time in `Busy` while there are no weights: the first version comes after the learner's warm start."""
 STATE_RETRY = 0.5
-"""Seconds until the run's buckets are looked for again while the broker is still creating them."""
+"""Seconds between attempts to read the run's buckets, while the broker is still creating them."""
 DRAIN_SECONDS = 5.0
-"""Longest wait for running requests at the end; a requester that is not answered asks another node."""
+"""Longest wait for running requests at the end; a caller without an answer asks another node."""
 REPORT_SECONDS = 0.5
-"""Seconds between reports: twice for every heartbeat."""
+"""Seconds between reports: two for every heartbeat."""
 PAUSED_RETRY = 1.0
-"""Seconds, at most, after which to ask a paused node again: the learner may release it before the hold runs out."""
+"""Longest retry time in `Busy` while paused: the learner may release the node before the hold expires."""
 
 
 class Serving:
-    """One inference node at work."""
+    """Serves the network until the node stops."""
 
     def __init__(self, settings: InferenceSettings, context: NodeContext, build: Builder = Engine) -> None:
         self._settings, self._context = settings, context
@@ -84,7 +83,7 @@ class Serving:
         self._held = 0
 
     async def run(self) -> None:
-        """Serve until the node is stopped, then finish the requests at work."""
+        """Serve until the node stops, then finish the running requests."""
         self._worker.start()
         self._context.spawn(self._watch_worker(), "inference worker")
         self._context.spawn(self._report(), "report")
@@ -118,7 +117,7 @@ class Serving:
         )
 
     async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None], None]) -> None:
-        """Follow a key of the run's state, once the broker has the run's buckets."""
+        """Watch a key of the run's state, as soon as the broker has the run's buckets."""
         while not self._context.stopping.is_set():
             try:
                 await self._bus.watch_state(key, kind, callback)
@@ -161,15 +160,15 @@ class Serving:
             return Failure(reason=problem, kind=FailureKind.MALFORMED)
         if not await self._pause.wait_free(self._settings.pause_wait):
             return Busy(retry_after=min(self._pause.remaining, PAUSED_RETRY), reason="paused")
-        wanted: WeightsId | None = None
+        version: WeightsId | None = None
         if request.weights is not None:
-            found = await self._weights.pinned(request.weights)
-            if not isinstance(found, WeightsId):
-                return found
-            wanted = found
+            pinned = await self._weights.pinned(request.weights)
+            if not isinstance(pinned, WeightsId):
+                return pinned
+            version = pinned
         elif not self._weights.ready:
             return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
-        answer = await self._sampled(job, wanted)
+        answer = await self._sampled(job, version)
         if answer.finished is None:
             return self._weights.unknown(answer.version.version)
         finished = answer.finished
@@ -182,11 +181,11 @@ class Serving:
             tokens=finished.tokens,
         )
 
-    async def _sampled(self, job: Job, wanted: WeightsId | None) -> JobAnswer:
+    async def _sampled(self, job: Job, version: WeightsId | None) -> JobAnswer:
         future: asyncio.Future[JobAnswer] = self._loop.create_future()
         self._open[job.key] = future
         try:
-            self._worker.submit(job, wanted)
+            self._worker.submit(job, version)
             return await future
         finally:
             del self._open[job.key]

@@ -11,13 +11,13 @@ from node.llm.settings import ModelSettings
 
 @dataclass
 class InferenceSettings:
-    """An inference node: answers tactic requests in batches, or serves a language model of other people."""
+    """An inference node: answers tactic requests in batches, or serves a third-party language model."""
 
     weights: str = ""
-    """What to serve without a learner: a weights file, a checkpoint's folder, or a run's folder (its newest whole
-    checkpoint), with or without `own:` before it. Empty: follow the versions that the learner announces."""
+    """Weights to serve without a learner: a weights file, a checkpoint's folder, or a run's folder (its newest whole
+    checkpoint), with or without the prefix `own:`. Empty: follow the versions that the learner announces."""
     model: str = ""
-    """Serve a language model of other people, and no network: `openai:URL#MODEL` (asks servers with an
+    """Serve a third-party language model in place of a network: `openai:URL#MODEL` (asks servers with an
     OpenAI-compatible API; `|` joins several; the key is $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY) or
     `hf:ID_OR_FOLDER+ADAPTER` (runs here, in transformers). Provers ask for it as `openai:MODEL` or
     `hf:ID_OR_FOLDER+ADAPTER`."""
@@ -29,21 +29,21 @@ class InferenceSettings:
     device: str = "auto"
     """Where the network runs: `auto` (a GPU if there is one, else the CPU), `cpu`, `cuda`, `cuda:1`, ..."""
     threads: Natural = 0
-    """Threads of a forward pass on the CPU; 0 is half the cores: Lean is the other half of every expansion."""
+    """Threads of a forward pass on the CPU; 0: half the cores, because Lean needs the other half."""
     queue: Positive = 256
-    """Requests held at a time, running ones included; beyond it the answer is "busy"."""
+    """Most requests at a time, running ones included; further requests get "busy"."""
     versions: Positive = 3
     """Weight versions kept in memory: the latest and those pinned for evaluation, least recently used dropped first."""
     cache: str = ""
     """Folder for weights files fetched from the object store; empty: a temporary one, deleted at the end."""
     pause_wait: Duration = 10.0
-    """Seconds that a request waits for the end of a pause; then the answer is "paused", ask again. Shorter than the
-    time after which requesters give up on an answer."""
+    """Seconds that a request waits for the end of a pause before it gets Busy with the reason "paused". Must be shorter
+    than the callers' timeout."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     """Sizes of the generation engine."""
 
     def check(self) -> None:
-        """Raises ValueError: a model that is none, and weights beside a model."""
+        """Raises ValueError for a model name that cannot be parsed, and for settings that contradict each other."""
         from node.llm.address import BadModel
         from node.llm.models import parse_model
 

@@ -1,4 +1,4 @@
-"""Which weight versions this node has, wants and may serve: bookkeeping without I/O."""
+"""Bookkeeping of the announced, the loaded and the served weight versions of a node, without I/O."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from common.messages import WeightsState
 
 
 class WeightsId(NamedTuple):
-    """A version with its content: a number that was given out twice (a learner that went back) is not the same
+    """A version with its digest: after a learner went back to a checkpoint, one number can stand for two different
     weights."""
 
     version: int
@@ -32,36 +32,38 @@ class Shelf:
     """The loaded version that answers requests for "latest"."""
 
     def announce(self, state: WeightsState) -> None:
-        """The learner's word on what is latest and what is pinned. What is no longer listed is forgotten."""
+        """Set the latest and the pinned versions from an announcement; other versions are removed."""
         self.latest = WeightsId(state.version, state.digest)
         self.objects = {WeightsId(pin.version, pin.digest): pin.object_name for pin in state.pinned}
         self.objects[self.latest] = state.object_name
 
     def find(self, version: int) -> WeightsId | None:
-        """The announced weights of a version number: the latest if it has it, else a pinned one."""
+        """The announced weights with this version number; None: not announced. The latest is preferred to pinned
+        ones."""
         if self.latest is not None and self.latest.version == version:
             return self.latest
         return next((weights for weights in self.objects if weights.version == version), None)
 
     def add(self, weights: WeightsId) -> None:
-        """These are loaded now."""
+        """Mark weights as loaded."""
         self.loaded[weights] = None
         self.touch(weights)
 
     def touch(self, weights: WeightsId) -> None:
-        """These were used."""
+        """Mark weights as the most recently used."""
         if weights in self.loaded:
             self.loaded.move_to_end(weights)
 
     def serve_latest(self) -> bool:
-        """Answer with the latest announced version from now on, if it is loaded. True when that is a change."""
+        """Serve the latest announced version from now on, if it is loaded. Returns True if that is a change."""
         if self.latest is None or self.latest not in self.loaded or self.serving == self.latest:
             return False
         self.serving = self.latest
         return True
 
     def tidy(self) -> set[WeightsId]:
-        """Forget loaded versions that are not announced, and the least recently used beyond the limit; what remains."""
+        """Remove loaded versions that are not announced, and the least recently used beyond the limit. Returns the
+        remaining ones."""
         for weights in list(self.loaded):
             announced = weights in self.objects
             if weights != self.serving and (not announced or len(self.loaded) > self.limit):

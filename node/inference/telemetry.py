@@ -1,4 +1,4 @@
-"""What an inference node tells about itself: Prometheus metrics and the values of its heartbeat."""
+"""Telemetry of an inference node: Prometheus metrics and the values of its heartbeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights from the object store into an engine, by way of a folder of this node."""
+"""Fetches weights from the object store into a local folder, and loads them into an engine."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from node.model.loading import read_weights
 from node.model.weights import Weights, WeightsError
 
 Builder = Callable[[Weights, EngineSettings], Engine]
-"""Makes an engine of weights: the class itself, but for measurements of what is around it."""
+"""Makes an engine from weights: the class Engine itself, except in benchmarks of the surrounding code."""
 
 
 def chosen_device(name: str) -> str:
-    """`auto` is a GPU if torch sees one, else the CPU; other names stay."""
+    """`auto`: a GPU if torch sees one, else the CPU. Other names are returned unchanged."""
     if name != "auto":
         return name
     return "cuda" if torch.cuda.is_available() else "cpu"
@@ -47,9 +47,9 @@ class WeightsStore:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     async def load(self, weights: WeightsId, object_name: str) -> Engine:
-        """An engine with announced weights, fetched first if this folder does not have them.
+        """An engine with announced weights, which are fetched if the folder does not have them.
 
-        Raises NotThere, DigestMismatch, Unanswered (ask again), WeightsError, OSError.
+        Raises NotThere, DigestMismatch, Unanswered (retry later), WeightsError, OSError.
         """
         path = self._path(weights.digest)
         if not await asyncio.to_thread(self._is_whole, path, weights.digest):

@@ -1,4 +1,4 @@
-"""The one thread that runs forward passes. The event loop talks to it by commands and hears from it by one callback."""
+"""The worker thread that runs forward passes. The event loop sends it commands and gets answers through a callback."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Command = Callable[[], None]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the thread last was at; written by it between passes, read by anyone."""
+    """The thread's state after its latest pass; the thread writes it, other threads may read it."""
 
     counters: Counters
     waiting: int = 0
@@ -29,8 +29,8 @@ class Snapshot:
 
 
 class Worker:
-    """Runs an EngineSet. `deliver` and the callbacks of `park` and `install` are called on the thread: pass
-    thread-safe ones.
+    """Runs an EngineSet in a thread. The thread calls `deliver` and the callbacks of `park` and `install`, so they must
+    be thread-safe.
 
     A batch starts as soon as there is a job and room; an idle thread sleeps on a condition, without a timeout.
     """
@@ -55,7 +55,7 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask the thread to end after the pass it is in; waiting and running jobs are dropped."""
+        """Ask the thread to end after its current pass; waiting and running jobs are dropped."""
 
         def stop() -> None:
             self._stopping = True
@@ -66,7 +66,7 @@ class Worker:
         self._thread.join(timeout)
 
     def submit(self, job: Job, version: WeightsId | None) -> None:
-        """Queue a job. It must be within the engine's limits: see Engine.submit."""
+        """Queue a job. It must be within the engine's limits (`Engine.submit`)."""
         self._command(lambda: self._engines.submit(job, version))
 
     def install(self, version: WeightsId, engine: Engine, done: Callable[[], object]) -> None:
@@ -90,7 +90,7 @@ class Worker:
         self._command(lambda: self._engines.keep(versions))
 
     def park(self, done: Callable[[], object]) -> None:
-        """Stop between two passes, the batch kept where it is; `done` is called when no pass is running."""
+        """Stop between two passes and keep the batch; `done` is called when no pass is running."""
 
         def park() -> None:
             self._parked = True
@@ -124,7 +124,7 @@ class Worker:
                     if answers:
                         self._deliver(answers)
                 self.snapshot = self._snapshot()
-        except BaseException as error:  # whatever it is: the node must hear of it and stop
+        except BaseException as error:  # any error must stop the node
             self._failed(error)
 
     def _snapshot(self) -> Snapshot:
@@ -138,7 +138,7 @@ class Worker:
         )
 
     def _next(self) -> list[Command]:
-        """Commands that have come; waits for one when there is nothing else to do."""
+        """The queued commands. Waits for one if there is no other work."""
         with self._wake:
             while not self._commands and (self._parked or not self._engines.busy):
                 self._wake.wait()

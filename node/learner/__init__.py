@@ -1,1 +1,1 @@
-"""The learner: matchmaker, records, replay buffer, training, weights and evaluation. Only `rank` imports torch."""
+"""The learner: matchmaker, run database, replay buffer, training, weights, evaluation. Only `rank` imports torch."""

@@ -1,4 +1,4 @@
-"""Keeps apart what is trained on and what is evaluated on: no statement of an evaluation is learned from."""
+"""Decontamination: removes the statements of evaluations, and transitions that reveal them, from the training data."""
 
 from __future__ import annotations
 
@@ -11,41 +11,43 @@ from node.bank.bank import BankTheorem, BankTransition
 
 @dataclass
 class Apart:
-    """What is held out for evaluations, and what was left out of training because of it."""
+    """The statements held out for evaluations, and a count of the training data removed because of them."""
 
     held_out: list[BankTheorem]
     train: list[str] = field(default_factory=list)
-    """Names of train statements that were left out."""
+    """Names of the train statements that were removed."""
     transitions: int = 0
+    """Number of transitions that were removed."""
 
     def __post_init__(self) -> None:
         self._stated = {each.theorem.stated for each in self.held_out}
         self._states = {state for each in self.held_out for state in root_states(each.theorem)}
 
-    def kept_train(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
-        """Train statements, without those that state what an evaluation states, under whatever name."""
-        kept = []
+    def without_held_out(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
+        """The train statements that no evaluation has. Statements are compared by content, not by name."""
+        remaining = []
         for each in train:
             if each.theorem.stated in self._stated:
                 self.train.append(each.theorem.name)
             else:
-                kept.append(each)
-        return kept
+                remaining.append(each)
+        return remaining
 
-    def kept_transitions(self, transitions: Iterable[BankTransition], left_out: set[str]) -> list[BankTransition]:
-        """Transitions of one bank, without those from proofs of the theorems `left_out` (in this bank's names), and
-        without those that start from what an evaluation states, in whichever proof."""
-        kept = []
+    def without_revealing(self, transitions: Iterable[BankTransition], left_out: set[str]) -> list[BankTransition]:
+        """The transitions of one bank that reveal no held-out statement. Removed are transitions from proofs of the
+        theorems `left_out` (by their names in this bank), and transitions that start at a held-out statement, in any
+        proof."""
+        remaining = []
         for each in transitions:
             if each.theorem in left_out or _normal(each.state) in self._states:
                 self.transitions += 1
             else:
-                kept.append(each)
-        return kept
+                remaining.append(each)
+        return remaining
 
     @property
     def note(self) -> str:
-        """What was left out, in one line; empty: nothing."""
+        """One line about the removed data; empty if nothing was removed."""
         if not self.train and not self.transitions:
             return ""
         first = f" (first {self.train[0]})" if self.train else ""
@@ -56,10 +58,11 @@ class Apart:
 
 
 def root_states(theorem: Theorem) -> Iterator[str]:
-    """The theorem's first goal as a transition's state would have it: hypotheses before the turnstile, and all of it
-    behind. Lean may write it otherwise, so this finds many transitions that give a statement away, and not all.
+    """Texts of the theorem's first goal as a transition's state may show it: once with the binders as hypotheses
+    before the turnstile, once with all of them behind it.
 
-    The goal of a gap in a file is not in its text.
+    Lean may print the goal differently, so this finds many of the transitions that reveal a statement, but not all.
+    Yields nothing for a gap in a file, because its goal cannot be read off its text.
     """
     if theorem.place is None:
         yield _normal(f"{' '.join(_binders(theorem.binders))} ⊢ {theorem.conclusion}")
@@ -67,7 +70,7 @@ def root_states(theorem: Theorem) -> Iterator[str]:
 
 
 def _binders(text: str) -> Iterator[str]:
-    """`n : Nat`, `h : 0 < n` of `(n : Nat) (h : 0 < n)`: what stands in the outermost brackets."""
+    """The contents of the outermost brackets: `n : Nat`, `h : 0 < n` of `(n : Nat) (h : 0 < n)`."""
     depth = start = 0
     for place, character in enumerate(text):
         if character in "([{⦃":

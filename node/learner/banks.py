@@ -1,4 +1,4 @@
-"""One bank or several by weight: `WHERE*WEIGHT`, as training data has it. What they state together, each thing once."""
+"""Reads one theorem bank, or a weighted mixture of several (`WHERE*WEIGHT`), without duplicate statements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PART = re.compile(r"(?:bank:)?(.+?)(?:\*(\d+(?:\.\d+)?))?")
 
 
 class BanksError(ValueError):
-    """Banks that are named in no known form; the message says which and why."""
+    """A bank setting cannot be parsed, or the settings contradict each other. The message names the setting."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class BankPart:
 
 
 def parse(text: str) -> BankPart:
-    """`WHERE*WEIGHT`. Raises BanksError."""
-    found = _PART.fullmatch(text.strip())
-    if found is None:
+    """Parse `WHERE*WEIGHT`. Raises BanksError."""
+    match = _PART.fullmatch(text.strip())
+    if match is None:
         raise BanksError(f"{text!r}: write FOLDER or FOLDER*WEIGHT, such as pocket*0.5")
-    weight = float(found[2] or 1)
+    weight = float(match[2] or 1)
     if weight <= 0:
         raise BanksError(f"{text!r}: the weight must be more than 0")
-    return BankPart(found[1], weight)
+    return BankPart(match[1], weight)
 
 
 def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
-    """The banks that `[learner] bank` and `banks` name; without either, the one that comes with proofmesh.
+    """The banks that `[learner] bank` or `banks` name; if both are empty, the bank that comes with proofmesh.
 
     Raises BanksError.
     """
@@ -65,70 +65,71 @@ def parts_of(one: str, several: Sequence[str]) -> list[BankPart]:
 
 @dataclass
 class BankContent:
-    """What some banks hold together. No two of them share a name or a train statement, and none trains on what another
-    is scored on."""
+    """The merged content of one or more banks. Names and train statements are unique, and no bank trains on a statement
+    that another holds out."""
 
     train: list[tuple[BankTheorem, int]] = field(default_factory=list)
-    """Statements, with the number of the bank that they are from."""
+    """Statements, each with the index of its bank."""
     scored: list[BankTheorem] = field(default_factory=list)
+    """Statements of the split that evaluations use."""
     held_out: list[BankTheorem] = field(default_factory=list)
-    """Statements of all splits but `train`. No training has them, whichever split is scored: the test statements stay
-    unseen where settings are chosen on `valid`."""
+    """Statements of all splits except `train`. They are excluded from training whichever split is scored, so the test
+    statements stay unseen while settings are chosen on `valid`."""
     transitions: list[BankTransition] = field(default_factory=list)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
-    """What was left out, for the log."""
+    """Log lines about data that was left out."""
 
 
 def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
-    """Read banks. `split`: of the scored statements; `scored`: whether there must be some.
+    """Read banks. `split` names the split to score; `scored` says whether it must have statements.
 
-    Of several banks each may lack a split; a single one must have what is asked for. Raises BankError.
+    A single bank must have the requested splits. Of several banks, each may lack some. Raises BankError.
     """
     contents = [_single(part.directory, split, scored, alone=len(parts) == 1) for part in parts]
     apart = Apart([each for content in contents for each in content.held_out])
     for content in contents:
         _keep_apart(content, apart)
-    found = contents[0] if len(contents) == 1 else _mixed(parts, contents)
+    merged = contents[0] if len(contents) == 1 else _mixed(parts, contents)
     if apart.note:
-        # What is cached of a training on less than all belongs to that.
-        found.digest = _digest([found.digest, apart.note, *apart.train])
-        found.notes.insert(0, apart.note)
-    return found
+        # The digest keys the warm-start cache: training on less data must not share an entry with training on all.
+        merged.digest = _digest([merged.digest, apart.note, *apart.train])
+        merged.notes.insert(0, apart.note)
+    return merged
 
 
 def _single(directory: Path, split: str, scored: bool, *, alone: bool) -> BankContent:
-    """One bank as it is. Raises BankError."""
-    there = bank.splits(directory)
-    found = BankContent(digest=bank.digest(directory))
-    if alone or "train" in there or not there:  # a bank with nothing in it: says what is missing
-        found.train = [(each, 0) for each in bank.load_statements("train", directory)]
-    if split in there or (alone and scored):
-        found.scored = bank.load_statements(split, directory)
-    found.held_out = [each for name in there if name != "train" for each in bank.load_statements(name, directory)]
-    found.transitions = bank.load_transitions(directory, warm_start=True)
-    return found
+    """Read one bank, before decontamination. Raises BankError."""
+    splits = bank.splits(directory)
+    content = BankContent(digest=bank.digest(directory))
+    if alone or "train" in splits or not splits:  # for an empty bank, load_statements raises the error that explains
+        content.train = [(each, 0) for each in bank.load_statements("train", directory)]
+    if split in splits or (alone and scored):
+        content.scored = bank.load_statements(split, directory)
+    content.held_out = [each for name in splits if name != "train" for each in bank.load_statements(name, directory)]
+    content.transitions = bank.load_transitions(directory, warm_start=True)
+    return content
 
 
 def _keep_apart(content: BankContent, apart: Apart) -> None:
-    """Take from one bank's training what the splits of all have that are held out."""
-    known = len(apart.train)
-    content.train = [(each, 0) for each in apart.kept_train(each for each, _ in content.train)]
-    left_out = {*apart.train[known:], *(each.theorem.name for each in content.held_out)}
-    content.transitions = apart.kept_transitions(content.transitions, left_out)
+    """Remove from one bank's training data what any bank holds out."""
+    removed_before = len(apart.train)
+    content.train = [(each, 0) for each in apart.without_held_out(each for each, _ in content.train)]
+    left_out = {*apart.train[removed_before:], *(each.theorem.name for each in content.held_out)}
+    content.transitions = apart.without_revealing(content.transitions, left_out)
 
 
 def _mixed(parts: Sequence[BankPart], contents: Sequence[BankContent]) -> BankContent:
-    """What several banks state, each thing once."""
-    found = BankContent(digest=_digest(content.digest for content in contents))
+    """Merge several banks: names are made unique, and repeated train statements are dropped."""
+    merged = BankContent(digest=_digest(content.digest for content in contents))
     names = Names()
     for number, (part, content) in enumerate(zip(parts, contents, strict=True)):
         label = part.directory.resolve().name
-        found.train += [(_named(each, label, names), number) for each, _ in content.train]
-        found.scored += [_named(each, label, names) for each in content.scored]
-        found.transitions += content.transitions
-    _once(found)
-    return found
+        merged.train += [(_named(each, label, names), number) for each, _ in content.train]
+        merged.scored += [_named(each, label, names) for each in content.scored]
+        merged.transitions += content.transitions
+    _drop_repeated(merged)
+    return merged
 
 
 def _digest(parts: Iterable[str]) -> str:
@@ -136,28 +137,28 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def _named(each: BankTheorem, label: str, names: Names) -> BankTheorem:
-    """The statement under a name that no bank before it has given."""
+    """The statement, renamed if an earlier bank uses its name."""
     name = names.free(each.theorem.name, label)
     if name == each.theorem.name:
         return each
     return msgspec.structs.replace(each, theorem=msgspec.structs.replace(each.theorem, name=name))
 
 
-def _once(found: BankContent) -> None:
-    """Take from the train statements what a bank before has stated already."""
+def _drop_repeated(content: BankContent) -> None:
+    """Drop train statements that an earlier bank has."""
     first: dict[tuple[object, ...], int] = {}
-    kept = []
-    for each, number in found.train:
+    remaining = []
+    for each, number in content.train:
         if first.setdefault((each.theorem.header, *each.theorem.stated), number) == number:
-            kept.append((each, number))
-    if repeated := len(found.train) - len(kept):
-        found.notes.append(f"{repeated} train statements are left out: another of the banks has them, too")
-    found.train = kept
+            remaining.append((each, number))
+    if repeated := len(content.train) - len(remaining):
+        content.notes.append(f"{repeated} train statements are left out: another of the banks has them, too")
+    content.train = remaining
 
 
 def factors(parts: Sequence[BankPart], numbers: Sequence[int]) -> list[float]:
-    """For each train statement (by the number of its bank) a factor of its weight, so that new statements are attempted
-    in the proportion of their banks' weights, however many each bank has. The largest factor is 1."""
+    """A weight factor for each train statement; `numbers` holds the index of each statement's bank. New statements are
+    then attempted in the proportion of the banks' weights, whatever the sizes of the banks. The largest factor is 1."""
     counts = Counter(numbers)
     shares = {number: parts[number].weight / count for number, count in counts.items()}
     largest = max(shares.values(), default=1.0)

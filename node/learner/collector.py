@@ -1,7 +1,7 @@
-"""Collects results: leased, verified by a lean-proxy, recorded, and only then acknowledged.
+"""Collects the results of attempts: leases each one, has a lean-proxy verify its proof, records it, then acknowledges.
 
-A prover sends a proof as a tree. The script that Lean verifies and the transitions that train are derived from it here,
-so no lie about them is possible; the states in the tree are the prover's word.
+A prover sends a proof as a tree. The collector itself derives from the tree both the script that Lean verifies and the
+transitions to train on, so a prover cannot fake them. Only the proof states in the tree are taken on trust.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from node.learner.store.store import Store
 CONSUMER = "results"
 
 HAND_BACK_DELAY = 5.0
-"""Seconds until a result whose proof could not be verified (no lean-proxy) comes again."""
+"""Seconds until a result whose proof could not be verified (no lean-proxy) is redelivered."""
 
 EVALUATION_GATHER = 2.0
-"""Most seconds for which a proof of an evaluation waits for others: the run waits for the last one."""
+"""Longest wait in seconds of an evaluation's proof for others to share a verification batch. It is short because the
+run waits for the evaluation's last proof."""
 
-BAD_PARTS = metrics.counter("learner_bad_parts", "Results that came in parts which make no result")
+BAD_PARTS = metrics.counter("learner_bad_parts", "Results in parts that cannot be joined")
 
 ResultLease = Lease[Any]
-"""Of an AttemptResult or a ResultPart."""
+"""The lease of an AttemptResult or a ResultPart."""
 
 
 class Collector:
-    """Takes results as long as the node lives."""
+    """Handles results until the node stops."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -52,17 +53,17 @@ class Collector:
         self.rejected = 0
 
     async def work(self) -> None:
-        """Lease and handle results, until the node is to stop; then what is held is finished or handed back."""
+        """Lease and handle results until the node stops. Then finish the leased results or hand them back."""
         try:
             while not self._run.stopping:
                 await self._take()
             await self._drain()
         finally:
-            # Of a task that is cancelled, as when the run is done: nothing may reach the store after it is closed.
+            # Also when this task is cancelled, as at the end of the run: nothing may reach the store after it closes.
             await self._cancel(self._tasks)
 
     async def _take(self) -> None:
-        """Lease as many results as may be handled at once, or wait until one more may be."""
+        """Lease results up to the limit of concurrent ones. If the limit is reached, wait until one is finished."""
         free = self._run.settings.results - len(self._tasks)
         if free <= 0:
             self._training.close()
@@ -80,7 +81,7 @@ class Collector:
 
     @staticmethod
     async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
-        """Cancel tasks and wait for their ends: each hands its result back to the broker."""
+        """Cancel tasks and wait for them to end: each hands its result back to the broker."""
         late = list(tasks)
         for task in late:
             task.cancel()
@@ -89,15 +90,15 @@ class Collector:
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._run.log.error("result not recorded; it comes again", reason=str(error))
+            self._run.log.error("result not recorded; it will be redelivered", reason=str(error))
             self._run.ctx.fail(error)
 
     async def _handle_leased(self, lease: ResultLease) -> None:
-        """Handle one leased message; acknowledge it when that is done, else hand it back."""
+        """Handle one leased message, then acknowledge it. If it cannot be handled now, hand it back."""
         try:
             async with lease.kept():
-                done = await self._handle(lease.message, lease.deliveries)
-            if done:
+                handled = await self._handle(lease.message, lease.deliveries)
+            if handled:
                 await self._ack(lease)
             else:
                 await lease.hand_back(HAND_BACK_DELAY)
@@ -112,11 +113,11 @@ class Collector:
         try:
             await lease.ack()
         except BusError as error:
-            # It comes again, and is found to be recorded.
+            # Harmless: the redelivered result is recognised as a duplicate.
             self._run.log.info("acknowledgement not confirmed", attempt=lease.message.attempt_id, reason=str(error))
 
     async def _handle(self, message: AttemptResult | ResultPart, deliveries: int) -> bool:
-        """Record a result; False when it cannot be judged now. Parts but the last are kept until it comes."""
+        """Record a result. Returns False if it cannot be judged now. A part is stored until the result is complete."""
         attempt = await self._run.store.call(Store.open_attempt, message.attempt_id)
         if attempt is None:
             DUPLICATES.inc()
@@ -137,13 +138,18 @@ class Collector:
         return True
 
     async def _joined(self, part: ResultPart, attempt: Attempt) -> AttemptResult | None:
-        """The result that this part completes; None while others are missing. Parts that make no result are the result
-        that the attempt has failed for a reason of the infrastructure: nobody will send it again."""
+        """The result that this part completes; None while other parts are missing. If the parts cannot be joined, the
+        attempt gets the outcome ERROR, because the prover does not send the result again."""
         try:
             return await self._run.store.call(Store.keep_part, part)
         except MessageError as error:
             BAD_PARTS.inc()
-            self._run.log.warning("bad parts", attempt=part.attempt_id, prover=part.prover_id, reason=str(error))
+            self._run.log.warning(
+                "a result in parts cannot be joined; its attempt counts as failed by the infrastructure",
+                attempt=part.attempt_id,
+                prover=part.prover_id,
+                reason=str(error),
+            )
             return AttemptResult(
                 attempt_id=attempt.attempt_id,
                 theorem_id=attempt.theorem_id,
@@ -154,25 +160,26 @@ class Collector:
             )
 
     async def _judge(self, attempt: Attempt, result: AttemptResult, deliveries: int) -> Verdict | None:
-        """What the attempt came to; None when no lean-proxy can say."""
+        """The attempt's final outcome; None if no lean-proxy can verify its proof now."""
         if deliveries > self._run.settings.max_deliveries:
             reason = f"the result was delivered {deliveries} times and never recorded"
             return Verdict(AttemptOutcome.POISONED, reason)
         if result.outcome is AttemptOutcome.REJECTED:
-            return Verdict(AttemptOutcome.ERROR, f"a prover says `rejected`: {result.message}")
+            # Only the learner may reject a proof.
+            return Verdict(AttemptOutcome.ERROR, f"a prover reported the outcome `rejected`: {result.message}")
         if result.outcome is not AttemptOutcome.PROVED:
             return Verdict(result.outcome, result.message)
         if result.proof is None:
-            return Verdict(AttemptOutcome.REJECTED, "a proof without its tree")
+            return Verdict(AttemptOutcome.REJECTED, "the result has no proof tree")
         try:
             script = proof_script(result.proof)
         except ValueError as error:
-            return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written down: {error}")
+            return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written as a script: {error}")
         with self._run.judged(attempt.purpose):
             return await self._verify(attempt, result.proof, script)
 
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
-        """Ask for the second check. The theorem is the one that was dispatched, whatever the result says."""
+        """Have a lean-proxy verify the proof. The theorem is the one that was dispatched, not one from the result."""
         settings = self._run.settings
         request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
         trains = attempt.purpose in TRAINED_PURPOSES
@@ -191,7 +198,7 @@ class Collector:
                 return None
             return Verdict(AttemptOutcome.REJECTED, f"{error.kind}: {error.reason}")
         except OversizedMessage as error:
-            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to be verified: {error}")
+            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to send to a lean-proxy: {error}")
         except BusError as error:
             self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
             return None
@@ -203,13 +210,13 @@ class Collector:
         return Verdict(AttemptOutcome.PROVED, proof=verified)
 
     async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
-        """Tell the mesh and the learner's other parts of a result that was recorded."""
+        """Publish a recorded result to the mesh and to the learner's other parts."""
         self.verified += verdict.outcome is AttemptOutcome.PROVED
         self.rejected += verdict.outcome is AttemptOutcome.REJECTED
         expansions = result.statistics.expansions
         self._run.journal.counted(attempt.purpose, verdict.outcome, expansions)
         if verdict.proof is not None:
-            with contextlib.suppress(OversizedMessage):  # it is recorded, and too long to be shown
+            with contextlib.suppress(OversizedMessage):  # recorded, but too long for the monitor
                 await self._run.journal.proof(attempt, verdict.proof.script, result.statistics.simulations)
         event = Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, expansions)
         await self._run.recorded(event)

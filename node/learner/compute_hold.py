@@ -1,11 +1,11 @@
-"""The learner's hold on the compute: inference stands still while the trainer works.
+"""Pauses inference while the trainer uses the compute that they share.
 
-`ComputeHold` is the state machine: no clock, no I/O, times are Unix seconds. `ComputeHolder` acts on it: it stores and
-announces the hold, renews it while the trainer works, and releases it. The other side, which obeys, is
+`ComputeHold` is the state machine: no clock, no I/O, times are Unix seconds. `ComputeHolder` drives it: it stores and
+announces the hold, renews it while the trainer works, and releases it. Inference nodes obey it in
 `node.inference.pause`.
 
-A hold is taken for an epoch. A learner that cannot renew it must stop using the compute before it runs out, because
-then inference goes on.
+Each hold has its own epoch and expires unless it is renewed. A learner that cannot renew it must stop using the compute
+before then, because inference resumes when the hold expires.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from common.subjects import PAUSE, RESUME
 from node.learner.run.run import Run, now
 
 KEY = "pause"
-"""Where the hold is kept in the state of the run."""
+"""Key of the hold in the run's state on the broker."""
 
 LENGTH = 15.0
-"""Seconds of a hold: how long inference stands still when a learner dies."""
+"""Seconds until a hold expires: the longest time that inference stays paused after a learner crashes."""
 
 RENEW_EVERY = LENGTH / 3
-"""Two renewals may fail before the hold runs out."""
+"""Seconds between renewals; two may fail before the hold expires."""
 
 ACK_TIMEOUT = 5.0
-"""Seconds for inference nodes to park their batches: a forward pass takes milliseconds. One that does not answer has
-left, or will see the state of the run."""
+"""Seconds for inference nodes to park their batches: a forward pass takes milliseconds. A node that does not answer has
+left, or will read the hold from the run's state."""
 
 
 @dataclass
 class ComputeHold:
-    """One learner's hold. `epoch` counts up over the run, also over learners (`seen`)."""
+    """One learner's hold. `epoch` increases over the whole run, across restarts of the learner (`seen`)."""
 
     epoch: int = 0
     until: float = 0.0
 
     def seen(self, state: PauseHold | None) -> None:
-        """What the bucket says at start: epochs go on from there."""
+        """Continue the epochs from the state that the broker has at start."""
         if state is not None:
             self.epoch = max(self.epoch, state.epoch)
 
@@ -53,11 +53,11 @@ class ComputeHold:
         return self.renew(now)
 
     def renew(self, now: float) -> PauseHold:
-        """The state to publish. Call `confirmed` when the broker has it."""
+        """The state to publish, with a later expiry. Call `confirmed` when the broker has stored it."""
         return PauseHold(epoch=self.epoch, until=now + LENGTH)
 
     def confirmed(self, state: PauseHold) -> None:
-        """The broker has this state: the compute is ours until it runs out."""
+        """The broker has stored this state: the compute is ours until it expires."""
         if state.epoch == self.epoch:
             self.until = state.until
 
@@ -67,7 +67,7 @@ class ComputeHold:
         return PauseHold(epoch=self.epoch, until=0.0)
 
     def ours(self, now: float, margin: float = 2.0) -> bool:
-        """True while the compute may be used for at least `margin` seconds more."""
+        """True while the compute may be used for at least another `margin` seconds."""
         return now + margin < self.until
 
 
@@ -81,7 +81,7 @@ class ComputeHolder:
         """Seconds paused by this process."""
 
     async def restore(self) -> None:
-        """Go on from the epoch that the broker knows, and release what an earlier learner left."""
+        """Continue from the broker's epoch, and release a hold that an earlier learner process left."""
 
         async def read() -> PauseHold | None:
             return await self._run.bus.get_state(KEY, PauseHold)
@@ -93,7 +93,7 @@ class ComputeHolder:
 
     @asynccontextmanager
     async def held(self) -> AsyncIterator[Callable[[], bool]]:
-        """Inference stands still inside. Yields a function that says whether the compute is still ours."""
+        """Inference is paused inside this context. Yields a function that returns whether the compute is still ours."""
         started = time.monotonic()
         await self._take()
         renewing = asyncio.create_task(self._renew())
@@ -120,7 +120,8 @@ class ComputeHolder:
             self._run.log.warning("pause not acknowledged by all", acknowledged=len(acks), nodes=nodes)
 
     async def _inference_nodes(self) -> int:
-        """Those that serve the network: a hold does not concern language models of other people."""
+        """Number of inference nodes that serve the network. Nodes that serve other people's language models do not
+        pause."""
         try:
             nodes = await self._run.bus.nodes()
             return sum(node.role == "inference" and "model" not in node.facts for node in nodes)
@@ -145,4 +146,4 @@ class ComputeHolder:
             nodes = await self._inference_nodes()
             await self._run.bus.gather_acks(RESUME, request, PauseAcknowledged, expected=nodes, timeout=ACK_TIMEOUT)
         except BusError as error:
-            self._run.log.warning("pause not released; it runs out by itself", reason=str(error))
+            self._run.log.warning("pause not released; it expires within seconds", reason=str(error), seconds=LENGTH)

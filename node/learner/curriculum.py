@@ -1,9 +1,9 @@
-"""The difficulty curriculum: the chance that an attempt proves a statement, as far as it is known, and how much weight
-a statement has by it. Pure: everything derives from the outcomes of attempts.
+"""The difficulty curriculum: estimates the chance that an attempt proves a statement, and weighs statements by it.
+Pure: everything derives from the outcomes of attempts.
 
-Learnability: the reward of an attempt that succeeds with chance p varies by p (1 - p), and a statement that always or
-never is proved teaches least (ProCuRL, Tzannetos et al. 2023, arXiv 2304.12877; sampling for learnability, Rutherford
-et al. 2024, arXiv 2408.15099).
+Learnability: the reward of an attempt that succeeds with chance p has the variance p (1 - p), so a statement that is
+always or never proved teaches least (ProCuRL, Tzannetos et al. 2023, arXiv 2304.12877; sampling for learnability,
+Rutherford et al. 2024, arXiv 2408.15099).
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from node.learner.standing import Standing
 from node.learner.store.records import TheoremRow
 
 MOST_DRAWS = 64
-"""Statements that are drawn until one is accepted; the last one is taken as it is. With the least share of acceptance
-that is the default (0.1), one in a thousand choices comes to that at worst."""
+"""Most draws of rejection sampling; the last draw is accepted in any case. With the default `least` of 0.1, at most one
+choice in a thousand gets that far."""
 
 CANDIDATES = 8
-"""Failed statements that are drawn for a retry, of which the nearest to being solved is taken."""
+"""Failed statements drawn for each retry; the one with the largest estimated chance is attempted."""
 
 GROUP_TRIES = 4.0
-"""Weight of the rate of all statements in that of a group, in attempts."""
+"""Pseudo-count: the rate of all statements counts as much in a group's rate as this number of attempts."""
 
 OWN_TRIES = 2.0
-"""Weight of its group's rate in the chance of a statement, in attempts."""
+"""Pseudo-count: the group's rate counts as much in a statement's chance as this number of attempts."""
 
 
 @dataclass
 class CurriculumSettings:
-    """Statements of the right difficulty have more weight, and those that failed are tried again."""
+    """Statements of the right difficulty get more weight, and failed statements are retried."""
 
     sharpness: Factor = 0.0
     """How much difficulty counts: the weight of a statement that is proved with chance p has the factor
     (p / target)^(sharpness * target) * ((1 - p) / (1 - target))^(sharpness * (1 - target)), which is 1 at the target
     and falls on both sides; 2 with the target 0.5 makes it 4 p (1 - p). 0: difficulty does not count."""
     target: Chance = 0.5
-    """The chance to be proved that is best."""
+    """The best chance to be proved: statements with this chance get the factor 1."""
     least: Share = 0.1
-    """The factor is never less, so that nothing is forgotten."""
+    """Lower bound of the factor, so that every statement is attempted at times."""
     window: Positive = 1000
-    """Latest attempts to prove from which the chance of statements that were never tried is estimated."""
+    """Number of latest attempts to prove from which the chance of never attempted statements is estimated."""
     retry_share: Share = 0.0
-    """Share of the attempts that go to statements that failed before and are undecided, those nearest to being solved
-    first, with budgets that grow by `growth`. With many more statements than attempts nothing is tried twice
-    otherwise."""
+    """Share of the attempts that retry undecided statements which failed before, those with the largest chance first,
+    with budgets that grow by `growth`. Without it, a bank with many more statements than attempts retries almost
+    nothing."""
 
     @property
     def estimates(self) -> bool:
-        """Whether the chance of statements counts at all."""
+        """Whether the settings use the estimated chance of statements."""
         return self.sharpness > 0.0 or self.retry_share > 0.0
 
 
@@ -79,20 +79,21 @@ class Rates:
             self._all_proved += by
 
     def rate(self, group: int) -> float:
-        """Chance that an attempt proves a statement of the group: its share of successes, smoothed towards that of all
-        statements, and that towards one half."""
+        """Chance that an attempt proves a statement of the group: the group's success rate, smoothed towards the rate
+        of all statements, which is smoothed towards one half."""
         overall = (self._all_proved + 1.0) / (len(self._latest) + 2.0)
         proved, tried = self._proved.get(group, 0), self._tried.get(group, 0)
         return (proved + GROUP_TRIES * overall) / (tried + GROUP_TRIES)
 
 
 def chance(standing: Standing, rate: float) -> float:
-    """Chance that the next attempt proves a statement: its own successes, smoothed towards the rate of its group."""
+    """Chance that the next attempt proves a statement: its own success rate, smoothed towards the rate of its group."""
     return (standing.proofs + OWN_TRIES * rate) / (standing.tries + OWN_TRIES)
 
 
 def factor(proved: float, settings: CurriculumSettings) -> float:
-    """Of a statement's weight, by the chance that an attempt proves it: 1 at the target, never less than `least`."""
+    """The factor of a statement's weight if an attempt proves it with chance `proved`: 1 at the target, at least
+    `least`."""
     target, sharpness = settings.target, settings.sharpness
     easy: float = (proved / target) ** (sharpness * target)
     hard: float = ((1.0 - proved) / (1.0 - target)) ** (sharpness * (1.0 - target))
@@ -100,9 +101,9 @@ def factor(proved: float, settings: CurriculumSettings) -> float:
 
 
 def groups_of(rows: Sequence[TheoremRow]) -> list[int]:
-    """The group of each statement, of about equal difficulty as far as that is known without trying: its family and
-    level; a family with one level says nothing, and its statements go by the length of their text, in steps of a
-    factor of two."""
+    """The group of each statement. Statements of a group should be about equally hard, as far as one can tell without
+    an attempt: they share family and level. In a family with a single level they share the length of their text
+    instead, in steps of a factor of two."""
     levels: dict[str, set[int]] = {}
     for row in rows:
         levels.setdefault(row.family, set()).add(row.level)
@@ -118,5 +119,5 @@ def _length(row: TheoremRow) -> int:
 
 
 def nearest(candidates: Iterable[tuple[float, int]]) -> int:
-    """Of (chance, statement), the statement with the largest chance; the first of equals."""
+    """The statement with the largest chance among (chance, statement) pairs; the first of equals."""
     return max(candidates, key=lambda each: each[0])[1]

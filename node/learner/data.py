@@ -1,4 +1,4 @@
-"""The banks as the learner uses them: statements to attempt, statements to score, transitions to learn from."""
+"""Loads the learner's data from the banks: statements to attempt, statements to evaluate, transitions to train on."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from node.learner.settings import LearnerSettings
 from node.learner.store.records import TheoremRow
 
 HELD_OUT_SHARE = 10
-"""One train theorem of so many is held out of the warm start, to see the plateau of the loss on what is not trained."""
+"""One in this many train theorems is held out of the warm start, to measure the validation loss."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """What a run works with."""
+    """The data of a run."""
 
     digest: str
-    """Of all banks: keys the cache of warm starts."""
+    """Digest of all banks: part of the key of the warm-start cache."""
     train: list[TheoremRow]
     test: list[TheoremRow]
     """Statements of the evaluations before and after learning."""
     supervised: list[Ref]
-    """Transitions of the warm start; part of every batch later."""
+    """Transitions of the warm start; later a part of every batch."""
     validation: list[Ref]
     """Transitions of held-out theorems."""
     factors: list[float] | None = None
-    """Of each train statement's weight, for the matchmaker; none: 1 for all."""
+    """Factor of each train statement's weight in the matchmaker; None: 1 for all."""
     notes: list[str] = field(default_factory=list)
-    """What of the banks was left out, for the log."""
+    """Log lines about bank data that was left out."""
     beside: list[TheoremRow] = field(default_factory=list)
     """Statements of the evaluations beside learning."""
 
@@ -57,13 +57,13 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     Raises DataError: missing or corrupt files, no statements, no transitions where the plan needs some.
     """
     evaluation = settings.evaluation
-    split, wanted = evaluation.split, evaluates(settings)
+    split = evaluation.split
     try:
         parts = banks.parts_of(settings.bank, settings.banks)
-        content = banks.load(parts, split, scored=wanted)
+        content = banks.load(parts, split, scored=evaluates(settings))
     except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
-    # The seed of the banks' sample is fixed: runs with different seeds are scored on the same statements.
+    # The sample of scored statements has a fixed seed: runs with different seeds are scored on the same statements.
     chosen = _sampled(content.scored, evaluation.statements)
     beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
     train = content.train
@@ -75,7 +75,10 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
     )
     where = ", ".join(str(part.directory) for part in parts)
     if repeated := [name for name, count in names.items() if count > 1]:
-        raise DataError(f"{where}: {len(repeated)} names stand for several statements, first {repeated[0]}")
+        raise DataError(
+            f"{where}: {len(repeated)} names belong to several statements each, first {repeated[0]!r}: give every "
+            "statement a name of its own"
+        )
     first, second = split_held_out(content.transitions, settings.warm_start.theorems)
     _check_enough(settings, where, len(train), len(content.scored), (len(first), len(second)))
     return Data(
@@ -91,7 +94,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
 
 
 def sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
-    """So many of the transitions, chosen by seed."""
+    """A random sample of `count` transitions, determined by the seed."""
     order = np.random.default_rng(derive_seed(seed, "validation")).permutation(len(refs))
     return [refs[index] for index in order[:count]]
 
@@ -106,11 +109,11 @@ def _sampled(scored: list[BankTheorem], count: int) -> list[BankTheorem]:
 
 
 def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:
-    """Whether the banks have what the plan needs. `transitions`: to train on, held out. Raises DataError."""
+    """Raises DataError if the banks lack data that the plan needs. `transitions`: (to train on, held out)."""
     split = settings.evaluation.split
     how = f"`proofmesh bank import SOURCE --out {where} --split"
     if not train:
-        raise DataError(f"{where} has no train statements, so there is nothing to attempt; {how} train` adds some")
+        raise DataError(f"{where} has no train statements, so there is nothing to attempt: {how} train` adds some")
     if evaluates(settings) and not scored:
         raise DataError(
             f"{where} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
@@ -123,7 +126,10 @@ def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int
             "`proofmesh train` made"
         )
     if settings.plan.control_steps and not transitions[0]:
-        raise DataError(f"{where} has no transitions: the control's supervised steps have nothing to train on")
+        raise DataError(
+            f"{where} has no transitions, so [learner.plan] control_steps has nothing to train on: use a bank with "
+            "transitions"
+        )
 
 
 def _row(each: BankTheorem, split: str) -> TheoremRow:
@@ -131,7 +137,8 @@ def _row(each: BankTheorem, split: str) -> TheoremRow:
 
 
 def split_held_out(transitions: list[BankTransition], share: float = 1.0) -> tuple[list[Transition], list[Transition]]:
-    """(trained on, held out), by theorem: the same theorems on every machine. Of the former only this share is used."""
+    """Split transitions by theorem into (trained on, held out), the same on every machine. `share` is the share of the
+    train theorems that is used."""
     trained, held_out = [], []
     for each in transitions:
         transition = Transition(each.state, each.tactic, each.remaining_steps)

@@ -1,4 +1,4 @@
-"""Dispatches attempts: first into the outbox, then to the broker. What the broker may have lost is dispatched again."""
+"""Dispatches attempts: stores them in the outbox, publishes them to the broker, and republishes those that it lost."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ BATCH = 64
 """Attempts published at once."""
 
 LOOK_EVERY = 1.0
-"""Seconds between looks at the mesh's capacity."""
+"""Seconds between reads of the mesh's capacity."""
 
 MOST_SEARCHES = 1024
-"""Searches of one prover that are believed: four on each of 256 cores. More is a mistake, and attempts dispatched for
-it would be chosen long before they are tried."""
+"""Upper bound on the search slots that one prover may report: four on each of 256 cores. A larger number is a mistake.
+Attempts dispatched for it would be chosen long before they are tried."""
 
 LOST_AFTER = 20.0
-"""Seconds without a result after which the broker is asked whether it still holds what is outstanding."""
+"""Seconds without a result after which the dispatcher asks the broker whether it still holds the outstanding
+attempts."""
 
 
 class Dispatcher:
-    """Keeps attempts outstanding. `learning` switches train attempts on."""
+    """Keeps enough attempts outstanding for the provers. Train attempts are dispatched while `learning` is True."""
 
     def __init__(self, run: Run, tag: str, next_number: int, outstanding: dict[str, int]) -> None:
-        """`tag`: unique to this run directory, so that ids of a deleted run of the same name are not ours."""
+        """`tag` is unique to this run directory: it tells our attempts from those of a deleted run of the same name."""
         self._run = run
         self._tag = tag
         self._number = next_number
@@ -48,13 +49,14 @@ class Dispatcher:
         self._looked = -LOOK_EVERY
         self.learning = False
         self.reserved = 0
-        """Search slots that an evaluation beside learning has: they are not there for train attempts."""
+        """Search slots reserved for an evaluation beside learning; train attempts do not use them."""
         run.on_recorded.append(lambda event: self._recorded(event.purpose))
         run.on_judging.append(self._to_publish.set)
 
     @staticmethod
     async def create(run: Run) -> Dispatcher:
-        """With what the records say; everything outstanding is published again, under the same ids."""
+        """A dispatcher with the state from the run database. All outstanding attempts are published again with the
+        same ids."""
         tag = await run.store.call(Store.noted, "tag")
         if tag is None:
             tag = secrets.token_hex(3)
@@ -76,8 +78,8 @@ class Dispatcher:
         self._to_publish.set()
 
     async def evaluate(self, rows: Iterable[TheoremRow], evaluation: int, weights: int, simulations: int) -> None:
-        """Dispatch attempts on test statements with pinned weights. Seeds derive from the theorem: every evaluation
-        of it has the same."""
+        """Dispatch attempts on test statements with pinned weights. Seeds derive from the theorem, so every evaluation
+        of a theorem has the same seed."""
         planned = []
         for row in rows:
             seed = derive_seed(self._run.settings.seed, "eval", row.theorem.name)
@@ -87,7 +89,7 @@ class Dispatcher:
         await self._dispatch(planned)
 
     async def work(self) -> None:
-        """Top up and publish, for ever."""
+        """Top up the outstanding attempts and publish them, until cancelled."""
         while True:
             if self.learning:
                 await self._top_up()
@@ -103,8 +105,8 @@ class Dispatcher:
 
     async def _top_up(self) -> None:
         slots = max(0, await self._slots_lately() - self.reserved)
-        # An attempt whose proof waits for its verdict holds no search slot. There are few of them (`results`), so this
-        # never runs far ahead of what is recorded.
+        # An attempt whose proof is being verified holds no search slot, so it is not counted. The setting `results`
+        # bounds their number, so this never dispatches far ahead of the recorded results.
         outstanding = sum(self.outstanding.get(purpose, 0) - self._run.judging[purpose] for purpose in TRAINED_PURPOSES)
         missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
         planned = []
@@ -124,20 +126,20 @@ class Dispatcher:
         await self._dispatch(planned)
 
     async def _slots_lately(self) -> int:
-        """Search slots at the last look at the registry. Each recorded result tops up, and each look reads as many
-        entries as there are nodes: without a pause the price of a result would grow with the mesh."""
+        """Search slots at the last read of the registry. Every recorded result leads to a top-up, and a read costs one
+        entry per node. Caching the number keeps the cost of a result independent of the size of the mesh."""
         if time.monotonic() - self._looked >= LOOK_EVERY:
             self._capacity, self._looked = await self.slots(), time.monotonic()
         return self._capacity
 
     async def slots(self) -> int:
-        """Search slots of all provers in the registry. What a node says of itself is taken within reason."""
+        """Search slots of all provers in the registry, at most `MOST_SEARCHES` for each."""
         try:
             nodes = await self._run.bus.nodes()
         except BusError:
             return 0
-        said = [node.capacity.get("searches", 0) for node in nodes if node.role == "prover"]
-        return sum(max(0, min(searches, MOST_SEARCHES)) for searches in said)
+        reported = [node.capacity.get("searches", 0) for node in nodes if node.role == "prover"]
+        return sum(max(0, min(searches, MOST_SEARCHES)) for searches in reported)
 
     def _next(self) -> int:
         self._number += 1
@@ -179,29 +181,30 @@ class Dispatcher:
         self._to_publish.set()
 
     async def _publish(self) -> bool:
-        """Publish a batch of the outbox. False: there was nothing, or the broker is away."""
+        """Publish a batch of the outbox. Returns False if the outbox is empty or the broker unreachable."""
         batch = await self._run.store.call(Store.unpublished, BATCH)
         if not batch:
             return False
         answers = await asyncio.gather(*(self._send(*each) for each in batch), return_exceptions=True)
-        done = [attempt.attempt_id for (attempt, _), answer in zip(batch, answers, strict=True) if answer is None]
+        published = [attempt.attempt_id for (attempt, _), answer in zip(batch, answers, strict=True) if answer is None]
         problems = [answer for answer in answers if answer is not None]
         for problem in problems:
             if not isinstance(problem, BusError):
                 raise problem
         if problems:
             self._run.log.warning("attempts not published yet", attempts=len(problems), reason=str(problems[0]))
-        await self._run.store.call(Store.published, done, now())
-        return bool(done)
+        await self._run.store.call(Store.published, published, now())
+        return bool(published)
 
     async def _send(self, attempt: Attempt, tries: int) -> None:
-        # The same id within the broker's window is stored once; a later copy is harmless, since ids are counted once.
-        # Published again because it was lost, it needs an id of its own.
+        # The broker drops a second message with the same id within its deduplication window. A later copy is harmless:
+        # a result counts once per attempt. An attempt that the broker lost needs a new message id to get past that.
         message_id = attempt.attempt_id if tries < 2 else f"{attempt.attempt_id}.{tries}"
         await self._run.bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
 
     async def _look_for_losses(self) -> None:
-        """If the broker holds nothing any more and results stay away, what is outstanding was lost: send it again."""
+        """If no results arrive and the broker holds no attempts, the outstanding attempts were lost: publish them
+        again."""
         if sum(self.outstanding.values()) == 0 or time.monotonic() - self._last_result < LOST_AFTER:
             return
         self._last_result = time.monotonic()
@@ -212,5 +215,5 @@ class Dispatcher:
         if not any(waiting.values()) and not any(leased.values()):
             lost = await self._run.store.call(Store.publish_again)
             if lost:
-                self._run.log.warning("the broker has lost attempts; they are dispatched again", attempts=lost)
+                self._run.log.warning("the broker lost attempts; they are dispatched again", attempts=lost)
                 self._to_publish.set()

@@ -1,4 +1,4 @@
-"""What can go wrong in a learner, in words for the person who reads them."""
+"""Errors that stop a learner."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class RunDirectoryError(LearnerError):
 
 
 class TrainerFailed(LearnerError):
-    """The trainer group died, hung or reported an error; the text says which."""
+    """The trainer group crashed, hung or reported an error."""
 
     def __init__(self, text: str, errno: int = 0) -> None:
-        """`errno`: the file system's error number when a file could not be written; starting again cannot help."""
+        """`errno`: the file system's error number if a file could not be written. A restart cannot help then."""
         super().__init__(text)
         self.errno = errno
 
 
 class DataError(LearnerError):
-    """The bank's files cannot be used as they are."""
+    """The banks are missing or damaged, or lack data that the plan needs."""

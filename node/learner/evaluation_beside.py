@@ -1,7 +1,8 @@
 """Evaluates weight versions while learning goes on: a few attempts at a time, on a share of the search slots.
 
-One evaluation at a time, of a pinned version, on statements that never train. When it is done, the next begins as soon
-as training has gone far enough, with the newest version then. One that is unfinished when learning ends has no result.
+One evaluation runs at a time, with a pinned weight version, on held-out statements. The next one begins when training
+is `every` steps further, with the newest version at that time. An evaluation that is unfinished when learning ends has
+no result.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from node.learner.store.store import Store
 from node.learner.tally import Tally, needs_attempt, tally
 
 HOLDER = "beside"
-"""Whose pins these are: a phase that evaluates has its own."""
+"""Holder name of these pins: evaluation phases pin weights under a different name."""
 
 LOOK_EVERY = 1.0
-"""Seconds between looks, if no result comes: at new weights, and at the mesh's capacity."""
+"""Seconds between checks for new weights and for the mesh's capacity while no result arrives."""
 
 
 class EvaluationBeside:
-    """Evaluations beside learning, from where an earlier process was."""
+    """Runs the evaluations beside learning; continues one that an earlier process began."""
 
     def __init__(self, run: Run, dispatcher: Dispatcher, publisher: Publisher, history: EvaluationHistory) -> None:
         self._run = run
@@ -38,8 +39,9 @@ class EvaluationBeside:
         run.on_recorded.append(self._hear)
 
     async def resume(self, *, learning: bool) -> None:
-        """Keep the version of an evaluation that an earlier process began: before a new version is published, which
-        lets old ones go. `learning`: whether learning goes on; if not, that evaluation has no result."""
+        """Pin the weight version of an evaluation that an earlier process began. Call this before a new version is
+        published, because publishing deletes old versions. `learning` says whether learning goes on; if not, the
+        evaluation is abandoned without a result."""
         row = await self._latest()
         if row is None:
             return
@@ -49,7 +51,7 @@ class EvaluationBeside:
             await self._publisher.pin([row.weights], HOLDER)
 
     async def work(self) -> None:
-        """Evaluate until `end` is called or the node is to stop."""
+        """Evaluate until `end` is called or the node stops."""
         if not self._run.settings.evaluation.every:
             return
         try:
@@ -58,10 +60,10 @@ class EvaluationBeside:
                 await self._wait()
             await self._let_go()
         except Stopping:
-            return  # the next process goes on
+            return  # the next process continues the evaluation
 
     def end(self) -> None:
-        """Learning has ended: begin nothing more. What is open is given up."""
+        """Learning has ended: begin no further evaluation and abandon an unfinished one."""
         self._over.set()
 
     # --- one evaluation after another -------------------------------------------------------------------------------
@@ -74,19 +76,19 @@ class EvaluationBeside:
             return
         settings, rows = self._run.settings.evaluation, self._run.data.beside
         outcomes = await self._run.store.call(Store.evaluated, row.evaluation_id)
-        found = tally(outcomes, settings.retries)
-        self._report(row, found)
-        wanted = [each for each in rows if needs_attempt(outcomes.get(each.theorem.name, []), settings.retries)]
+        counts = tally(outcomes, settings.retries)
+        self._report(row, counts)
+        unattempted = [each for each in rows if needs_attempt(outcomes.get(each.theorem.name, []), settings.retries)]
         outstanding = sum(None in attempts for attempts in outcomes.values())
-        if wanted:
+        if unattempted:
             self._dispatcher.reserved = await self._slots()
-            chosen = wanted[: max(0, self._dispatcher.reserved - outstanding)]
+            chosen = unattempted[: max(0, self._dispatcher.reserved - outstanding)]
             await self._dispatcher.evaluate(chosen, row.evaluation_id, row.weights, row.simulations)
         elif not outstanding:
-            await self._finish(row, found)
+            await self._finish(row, counts)
 
     async def _begun(self, last: EvaluationRow | None) -> EvaluationRow | None:
-        """A new evaluation of the newest version, if one is due."""
+        """Begin an evaluation of the newest version, if one is due."""
         settings, weights = self._run.settings.evaluation, self._publisher.latest
         if last is not None and weights.step < last.step + settings.every:
             return None
@@ -97,12 +99,12 @@ class EvaluationBeside:
         self._run.log.info("evaluation beside learning", label=label, statements=len(self._run.data.beside))
         return await self._latest()
 
-    async def _finish(self, row: EvaluationRow, found: Tally) -> None:
+    async def _finish(self, row: EvaluationRow, counts: Tally) -> None:
         self._dispatcher.reserved = 0
         await self._history.finish(row.evaluation_id)
         await self._publisher.pin([], HOLDER)
         self._run.log.info(
-            "evaluated", label=row.label, solved=found.solved, undecided=found.undecided, total=found.settled
+            "evaluated", label=row.label, solved=counts.solved, undecided=counts.undecided, total=counts.settled
         )
 
     async def _slots(self) -> int:
@@ -112,8 +114,8 @@ class EvaluationBeside:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     async def _let_go(self) -> None:
-        """Give up what is open, if learning has ended. Its version stays until the attempts with it are back: without
-        it they would hold search slots for nothing."""
+        """If learning has ended, abandon an unfinished evaluation. Its weights stay pinned until its outstanding
+        attempts have results: without the weights, the attempts would occupy search slots in vain."""
         row = await self._latest()
         if row is None or not self._over.is_set():
             return
@@ -127,16 +129,16 @@ class EvaluationBeside:
         await self._publisher.pin([], HOLDER)
 
     async def _hindrance(self, row: EvaluationRow, learning: bool) -> str:
-        """Why an evaluation that was begun cannot go on; empty: it can."""
+        """Why an evaluation that was begun cannot go on; empty if it can."""
         if not learning:
             return "learning has ended"
         if not self._run.settings.evaluation.every:
             return "evaluations beside learning were switched off"
         if not self._publisher.keeps(row.weights):
-            return f"weight version {row.weights} is no longer in {self._run.directory.weights}"
+            return f"weight version {row.weights} is missing in {self._run.directory.weights}"
         tried = (await self._run.store.call(Store.evaluated, row.evaluation_id)).keys()
         if not tried <= {each.theorem.name for each in self._run.data.beside}:
-            return "other statements were chosen"
+            return "the settings now choose other statements"
         return ""
 
     async def _give_up(self, row: EvaluationRow, reason: str) -> None:
@@ -144,15 +146,15 @@ class EvaluationBeside:
         self._run.log.warning("evaluation beside learning is unfinished and has no result", label=row.label, why=reason)
 
     async def _needed(self, row: EvaluationRow) -> bool:
-        """Whether attempts with an evaluation's version will come, or are outstanding."""
+        """True while the evaluation is unfinished or has outstanding attempts, so that its weights are needed."""
         outcomes = await self._run.store.call(Store.evaluated, row.evaluation_id)
         open_now = (await self._run.store.call(Store.evaluation, row.label)) or row
         return open_now.open or any(None in attempts for attempts in outcomes.values())
 
-    # --- what it hears and says -------------------------------------------------------------------------------------
+    # --- events and reports -----------------------------------------------------------------------------------------
 
     async def _latest(self) -> EvaluationRow | None:
-        """The evaluation beside learning that was begun last."""
+        """The evaluation beside learning that began last."""
         rows = await self._run.store.call(Store.evaluations)
         return next((row for row in reversed(rows) if row.beside), None)
 
@@ -161,17 +163,17 @@ class EvaluationBeside:
             self._heard.set()
 
     async def _wait(self) -> None:
-        """Until a result of an evaluation was recorded, this is over, or it is time to look."""
+        """Wait until an evaluation's result is recorded, learning or the node ends, or `LOOK_EVERY` has passed."""
         waited = [self._heard, self._run.ctx.stopping]
         if not self._over.is_set():
             waited.append(self._over)
         await wait_first(*waited, timeout=LOOK_EVERY)
         self._heard.clear()
 
-    def _report(self, row: EvaluationRow, found: Tally) -> None:
+    def _report(self, row: EvaluationRow, counts: Tally) -> None:
         self._run.ctx.report(
             beside_step=row.step,
-            beside_done=found.settled,
-            beside_solved=found.solved,
+            beside_done=counts.settled,
+            beside_solved=counts.solved,
             beside_total=len(self._run.data.beside),
         )

@@ -1,4 +1,4 @@
-"""The history of a run's evaluations: `evaluations.jsonl` in its directory, and points for the monitor."""
+"""Writes the history of a run's evaluations: `evaluations.jsonl` in its directory, and points for the monitor."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ K = TypeVar("K", int, str)
 
 
 class EvaluationHistory:
-    """Writes down every finished evaluation, once."""
+    """Writes every finished evaluation to the history, once."""
 
     def __init__(self, run: Run, worked: Callable[[], float]) -> None:
-        """`worked` tells the seconds that the run was at work so far."""
+        """`worked` returns the seconds that the run has been running so far, over all its processes."""
         self._run = run
         self._worked = worked
         self._writing = asyncio.Lock()
 
     async def finish(self, evaluation: int) -> None:
-        """An evaluation has its result. Raises RunDirectoryError."""
+        """Mark an evaluation as finished, and write it. Raises RunDirectoryError."""
         await self._run.store.call(Store.finish_evaluation, evaluation, now(), round(self._worked(), 1))
         await self.write()
 
     async def write(self) -> None:
-        """Append what is finished and not in the file: a learner that was killed between the two left it out.
+        """Append finished evaluations that are missing in the file. One is missing if a learner was killed after it
+        finished the evaluation and before it wrote the line.
 
         Raises RunDirectoryError.
         """
-        async with self._writing:  # a phase may finish its evaluation while one beside learning does
+        async with self._writing:  # an evaluation phase and one beside learning may finish at the same time
             await self._write()
 
     async def _write(self) -> None:
@@ -49,12 +50,12 @@ class EvaluationHistory:
         for row in sorted(rows, key=lambda row: row.finished or 0.0):
             if row.label in written:
                 continue
-            found = await self._evaluated(row)
-            # The point first: it carries the time of the evaluation, so that the monitor shows it once if it comes
-            # again. The line in the file says that all is done.
-            await self._run.journal.evaluation(found)
+            evaluation = await self._evaluated(row)
+            # The point comes first, because the line in the file marks the evaluation as written. A repeated point does
+            # no harm: it carries the evaluation's time, so the monitor shows it once.
+            await self._run.journal.evaluation(evaluation)
             with explained(path):
-                append_line(path, evaluations.encode_line(found))
+                append_line(path, evaluations.encode_line(evaluation))
 
     async def _evaluated(self, row: EvaluationRow) -> Evaluated:
         tried = await self._run.store.call(Store.tried, row.evaluation_id)
@@ -63,7 +64,7 @@ class EvaluationHistory:
 
 
 def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -> Evaluated:
-    """A finished evaluation in numbers."""
+    """The counts and costs of a finished evaluation."""
     whole = part(tried)
     return Evaluated(
         label=row.label,
@@ -85,11 +86,11 @@ def evaluated(row: EvaluationRow, tried: list[Tried], costs: dict[str, float]) -
 
 
 def part(tried: Iterable[Tried]) -> Part:
-    """How many of these statements were solved."""
-    found = [solved(each.outcomes) for each in tried]
-    undecided = found.count(None)
-    share = round(found.count(True) / max(1, len(found) - undecided), 4)
-    return Part(statements=len(found), solved=found.count(True), undecided=undecided, share=share)
+    """Counts the solved and undecided among these statements."""
+    outcomes = [solved(each.outcomes) for each in tried]
+    undecided = outcomes.count(None)
+    share = round(outcomes.count(True) / max(1, len(outcomes) - undecided), 4)
+    return Part(statements=len(outcomes), solved=outcomes.count(True), undecided=undecided, share=share)
 
 
 def _parts(tried: Iterable[Tried], group: Callable[[Tried], K]) -> dict[str, Part]:

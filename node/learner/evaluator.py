@@ -1,7 +1,7 @@
-"""Evaluates a pinned weight version on the test statements, as a phase of its own.
+"""Evaluates a pinned weight version on the test statements, as a phase of the run.
 
-An attempt may end undecided: infrastructure failed, which says nothing about the policy. The statement is then tried
-again, and when its tries are used up it counts as undecided: neither as solved nor as unsolved.
+An attempt is undecided if the infrastructure failed, which says nothing about the policy. The statement is then
+attempted again. When its retries are used up, it counts as undecided: neither solved nor unsolved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from node.learner.tally import Attempts, Tally, needs_attempt, solved_by, tally
 
 
 class Evaluator:
-    """Runs evaluations by label; one that was begun goes on where it was."""
+    """Runs evaluations by label; continues one that was interrupted."""
 
     def __init__(self, run: Run, dispatcher: Dispatcher, publisher: Publisher, history: EvaluationHistory) -> None:
         self._run = run
@@ -26,14 +26,14 @@ class Evaluator:
         self._publisher = publisher
         self._history = history
         self.tally = Tally()
-        """Of the evaluation that ran last."""
+        """Counts of the latest evaluation."""
 
     async def evaluate(self, label: str) -> bool:
-        """Evaluate the latest weights under this label; False when the node is to stop before the end."""
+        """Evaluate the latest weights under this label. Returns False if the node stops before the end."""
         store, settings = self._run.store, self._run.settings.evaluation
         row = await store.call(Store.evaluation, label)
         weights = row.weights if row is not None else (await self._publisher.publish()).version
-        # A run that goes on under other settings still compares searches of the same length.
+        # If a run continues with other settings, its evaluations still use the number of simulations of the first one.
         same = row or await store.call(Store.evaluation, phases.EVALUATIONS[phases.EVALUATE_BEFORE])
         simulations = same.simulations if same is not None else settings.simulations
         await self._publisher.pin([weights])
@@ -70,4 +70,8 @@ class Evaluator:
         self._run.log.info("evaluated", label=label, **counts)
         if self.tally.undecided:
             names = [name for name, solved in solved_by(outcomes).items() if solved is None]
-            self._run.log.warning("statements left undecided by infrastructure", label=label, statements=names[:10])
+            self._run.log.warning(
+                "statements left undecided: all their attempts failed because of the infrastructure",
+                label=label,
+                statements=names[:10],
+            )

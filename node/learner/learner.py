@@ -1,4 +1,4 @@
-"""The learner's agent: goes through the phases of a run. Pure asyncio; torch is in the trainer's ranks."""
+"""The learner's agent: runs the phases of a run one after another. Pure asyncio; only the trainer's ranks use torch."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from node.learner.warm_start import WarmStart, warm_start
 
 REPORT_EVERY = 1.0
 KEEP_EVERY = 5.0
-"""Seconds between notes of the progress: what a killed run forgets of its clock."""
+"""Seconds between saves of the progress: a killed run loses at most this much of its clock."""
 
 CONTROL_TURN = 25
-"""Steps of the control between points."""
+"""Steps of the control between two points of its curves."""
 
 SETTLE = 1.5
-"""Seconds at the end for the last heartbeats of the other nodes, which come every second."""
+"""Seconds to wait at the end for the last heartbeats of other nodes, which come every second."""
 
 
 def plan_of(settings: LearnerSettings) -> RunPlan:
@@ -56,7 +56,7 @@ def plan_of(settings: LearnerSettings) -> RunPlan:
 
 
 class Learner:
-    """One learner at work."""
+    """One learner: runs the phases, and the tasks beside them."""
 
     def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
         self._run = run
@@ -72,7 +72,7 @@ class Learner:
         self._learning = Learning(run, self._plan, trainer, self._publisher, self._holder)
 
     async def work(self) -> None:
-        """All phases, from where the run is to its end or until the node is to stop. Raises LearnerError."""
+        """Run all remaining phases, until the run ends or the node stops. Raises LearnerError."""
         store = self._run.store
         self._progress = msgspec.convert(await store.call(Store.noted, "progress", {}), Progress)
         self._heard = await store.call(Store.noted, "heard", {})
@@ -95,7 +95,7 @@ class Learner:
                 await self._trainer.save()
         if self._run.stopping:
             await asyncio.wait({collecting})
-            # The lean-proxies' count of the last verifications comes with their next heartbeat.
+            # The next heartbeats of the lean-proxies count the last verifications.
             await asyncio.sleep(SETTLE)
             await self._keep()
 
@@ -118,13 +118,13 @@ class Learner:
             await self._finish()
 
     async def _resume(self) -> None:
-        """What every start needs, in whatever phase the run is."""
+        """Prepare for the current phase; every start needs this."""
         await self._holder.restore()
         if self._progress.phase != phases.WARM_START:
             await self._started()
 
     async def _started(self) -> None:
-        """The network is there: train from it, serve it."""
+        """The network exists: start the trainer with it, and publish it."""
         noted = await self._run.store.call(Store.noted, "warm-start")
         self._warm = msgspec.convert(noted, WarmStart) if noted else None
         self._learning.warm_steps = self._warm.steps if self._warm else 0
@@ -138,12 +138,13 @@ class Learner:
         await self._learning.restore(self._progress)
 
     def _acts(self) -> bool:
-        """What is published goes on to act: the trainer's checkpoint may be older, or hold what was held back."""
+        """True if the published weights stay in use after a restart. With a gate, the trainer's checkpoint may be
+        older, or hold weights that failed the gate."""
         gated = self._run.settings.gate.transitions > 0 and self._progress.phase == phases.RL
         return gated and self._publisher.latest_step is not None
 
     async def _phase(self) -> bool:
-        """The current phase to its end; False when the node is to stop first."""
+        """Run the current phase to its end. Returns False if the node stops first."""
         phase = self._progress.phase
         if phase == phases.WARM_START:
             await self._warm_start()
@@ -157,8 +158,8 @@ class Learner:
 
     async def _warm_start(self) -> None:
         run = self._run
-        found = await warm_start(run.settings, run.data, self._trainer, run.journal.point, run.log)
-        await run.store.call(Store.note, "warm-start", msgspec.to_builtins(found))
+        result = await warm_start(run.settings, run.data, self._trainer, run.journal.point, run.log)
+        await run.store.call(Store.note, "warm-start", msgspec.to_builtins(result))
         await self._started()
 
     async def _learn(self) -> None:
@@ -178,14 +179,14 @@ class Learner:
     async def _control(self) -> None:
         while not phases.finished(self._progress, self._plan) and not self._run.stopping:
             left = (self._plan.steps or 0) - self._progress.steps
-            done = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
-            self._tick(done)
+            taken = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
+            self._tick(taken)
         await self._learning.save()
 
     # --- clocks and notes -------------------------------------------------------------------------------------------
 
     def _tick(self, steps: int = 0) -> None:
-        """Take the time since the last tick into the progress."""
+        """Add the time since the last tick to the progress."""
         current = time.monotonic()
         self._progress = phases.tick(self._progress, current - self._clock, steps)
         if self._progress.phase == phases.RL:
@@ -199,7 +200,7 @@ class Learner:
         return self._progress.worked
 
     async def _keep(self) -> None:
-        """Note the progress, so that a run that is killed goes on from here."""
+        """Save the progress, so that a killed run continues from here."""
         await self._run.store.call(Store.note, "progress", dataclasses.asdict(self._progress))
         await self._run.store.call(Store.note, "heard", self._heard)
 
@@ -208,7 +209,7 @@ class Learner:
         self._run.log.info("phase", phase=phase)
 
     async def _report(self) -> None:
-        kept = time.monotonic()
+        saved_at = time.monotonic()
         while True:
             await asyncio.sleep(REPORT_EVERY)
             left = phases.learning_left(self._progress, self._plan) if self._progress.phase == phases.RL else None
@@ -225,8 +226,8 @@ class Learner:
                 budget_left_s=round(max(0.0, left), 1) if left is not None else -1,
                 solve_rate=round(self._run.journal.solve_rate(), 4),
             )
-            if time.monotonic() - kept > KEEP_EVERY:
-                kept = time.monotonic()
+            if time.monotonic() - saved_at > KEEP_EVERY:
+                saved_at = time.monotonic()
                 self._tick()
                 await self._keep()
                 for log in self._run.directory.logs.glob("trainer-*.log"):
@@ -251,10 +252,10 @@ class Learner:
         for label in phases.EVALUATIONS.values():
             row = await store.call(Store.evaluation, label)
             if row is not None and row.finished is not None:
-                simulations = row.simulations  # of a run that went on with other settings, too
+                simulations = row.simulations  # may differ from the settings, if a run continued with other ones
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
         before, after = outcomes["before"], outcomes["after"]
-        found = summary.compare(before, after, settings.seed)
+        comparison = summary.compare(before, after, settings.seed)
         counts = await store.call(Store.counts)
         audit = await store.call(Store.audit)
         mesh = summary.mesh_totals(self._heard)
@@ -264,7 +265,7 @@ class Learner:
             "run": self._run.ctx.settings.run,
             "kind": "control" if self._plan.steps is not None else "rl",
             "lean_version": await store.call(Store.lean_version),
-            **summary.comparison_fields(found),
+            **summary.comparison_fields(comparison),
             "simulations": simulations,
             "roots_solved": mesh.get("prover.roots_solved", 0),
             "proofs_verified": mesh.get("lean-proxy.proofs_accepted", 0),

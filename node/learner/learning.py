@@ -1,4 +1,5 @@
-"""Reinforcement learning: collect until enough is new, train, publish what is not worse. And its control."""
+"""The loop of reinforcement learning: collect transitions, train, publish weights that pass the gate. Also its control,
+which takes supervised steps instead."""
 
 from __future__ import annotations
 
@@ -22,21 +23,22 @@ from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
-"""Note: how long training has worked, so that a learner that is started again keeps to its budgets."""
+"""Key of a note in the run database: the training time so far, so that a restarted learner keeps to its budgets."""
 
 POINTS = ("loss", "policy_loss", "value_loss", "held_out", "held_out_best")
-"""Metrics of training that become points of curves."""
+"""Training metrics that become points of curves."""
 
 
 def pauses(settings: LearnerSettings) -> bool:
-    """Whether inference stands still while the trainer works."""
+    """True if inference pauses while the trainer works."""
     if settings.schedule.pause == "auto":
         return settings.trainer.uses_gpus()
     return settings.schedule.pause == "always"
 
 
 class Learning:
-    """Alternates collecting with training; collecting goes on beside it unless both need the same GPU."""
+    """Trains whenever enough new transitions are collected. Collecting goes on during training unless inference must
+    pause for it."""
 
     def __init__(
         self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
@@ -48,8 +50,8 @@ class Learning:
         self._holder = holder
         self._gatekeeper = Gatekeeper(run, trainer)
         self.warm_steps = 0
-        """Training steps that the network had before reinforcement learning. Those beyond are counted from the trainer
-        and not noted, so steps that a crash has undone are owed again."""
+        """Training steps of the network before reinforcement learning. Later steps are counted from the trainer's step
+        number, so steps that a crash has undone are due again."""
         self._last = time.monotonic()
         self._saved_at = 0
         self._usage = Usage(run.replay.folder)
@@ -57,7 +59,7 @@ class Learning:
         self.time = TrainingTime()
 
     async def restore(self, progress: Progress) -> None:
-        """Go on where an earlier process was."""
+        """Continue from the notes of an earlier process."""
         noted = await self._run.store.call(Store.noted, TRAINED, {})
         await self._gatekeeper.restore()
         paused = float(noted.get("paused", 0.0))
@@ -66,11 +68,11 @@ class Learning:
         self._saved_at = self._trainer.step_number
 
     def begin(self) -> None:
-        """The phase begins: waiting for transitions counts from here."""
+        """The phase begins: the wait for transitions is measured from here."""
         self._last = time.monotonic()
 
     async def turn(self, progress: Progress) -> None:
-        """Train if it is due, else wait a moment for more results."""
+        """Train if a training phase is due; otherwise wait a moment for more results."""
         self.time.total = progress.learned
         self._run.journal.paused(self.time.paused_share)
         due = self._in_time(self._due(time.monotonic() - self._last), progress)
@@ -80,17 +82,17 @@ class Learning:
             await self._run.wait(0.5)
 
     async def last_turn(self, progress: Progress) -> None:
-        """The phase ends: train on what is still fresh, and keep the result. What the gate holds back now is given up:
-        the run ends with the weights that act."""
+        """The phase ends: train on the remaining new transitions and save. If the gate rejects the result, restore the
+        published weights: the run must end with the weights in use."""
         due = self._due(self._run.settings.schedule.patience)
         if due and not self._run.stopping:
             await self._cycle(due, self._factor(progress))
         acting = self._publisher.latest_step
         gated = self._run.settings.gate.transitions > 0 and not self._run.stopping
-        gives_up = gated and acting not in (None, self._trainer.step_number)
-        if gives_up:
+        rejected = gated and acting not in (None, self._trainer.step_number)
+        if rejected:
             await self._trainer.restore(self._publisher.latest_file)
-        await self.save(replace=gives_up)
+        await self.save(replace=rejected)
 
     def _due(self, waited: float) -> int:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
@@ -100,11 +102,11 @@ class Learning:
 
     @property
     def steps(self) -> int:
-        """Steps of reinforcement learning, or of its control, over all processes of the run."""
+        """Training steps of reinforcement learning, or of its control, over all processes of the run."""
         return max(0, self._trainer.step_number - self.warm_steps)
 
     def _in_time(self, steps: int, progress: Progress) -> int:
-        """So many of the steps as end before reinforcement learning does."""
+        """`steps`, or fewer if only fewer fit into the remaining time of reinforcement learning."""
         left = longest_left(progress, self._plan)
         return steps if left is None or not self.time.per_step else min(steps, int(left / self.time.per_step))
 
@@ -112,20 +114,20 @@ class Learning:
         return rate_factor(self._run.settings.trainer.rl_factor, share_done(progress, self._plan))
 
     async def _cycle(self, steps: int, factor: float) -> None:
-        """`steps` steps on what has been collected, then new weights for everybody."""
+        """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
         started = time.monotonic()
         window = self._run.replay.refs()
-        self._usage.told(await self._run.store.call(Store.steps_found, self._usage.asks(window)), window)
+        self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
             await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
                 metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
-            done, stepping = self._trainer.step_number - first, time.monotonic() - began
+            taken, stepping = self._trainer.step_number - first, time.monotonic() - began
             passes = await self._gatekeeper.passes()
         seconds = time.monotonic() - started
-        self.time.saw(seconds, stepping, done, paused=self._pauses)
+        self.time.saw(seconds, stepping, taken, paused=self._pauses)
         self._run.journal.paused(self.time.paused_share)
         if passes:
             await self._publisher.publish()
@@ -135,12 +137,12 @@ class Learning:
         noted = {"paused": self.time.paused, "worked": self.time.worked}
         await self._run.store.call(Store.note, TRAINED, noted)
         self._run.log.info(
-            "trained", steps=done, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
+            "trained", steps=taken, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
         )
         await self._point(metrics | self._gatekeeper.metrics)
 
     def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
-        """The trainer may work inside. Yields a function that says whether it still may."""
+        """The trainer may use the compute inside this context. Yields a function that returns whether it still may."""
         return self._holder.held() if self._pauses else nullcontext(lambda: True)
 
     def _batch(self, window: Sequence[Ref]) -> list[Ref]:
@@ -151,14 +153,14 @@ class Learning:
         return self._usage.seen(batch, self._trainer.step_number)
 
     async def save(self, *, replace: bool = False) -> None:
-        """Write a checkpoint. `replace`: also where there is one of this step, of other weights."""
+        """Write a checkpoint. `replace`: overwrite a checkpoint of the same step, which has other weights."""
         await self._trainer.save(replace=replace)
         with explained(self._run.replay.folder):
             await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number
 
     async def control_turn(self, progress: Progress, steps: int) -> int:
-        """Some supervised steps in place of reinforcement learning; returns how many. Nobody waits, nothing pauses."""
+        """Train supervised steps in place of reinforcement learning, without a pause of inference. Returns how many."""
         settings = self._run.settings
         first = self._trainer.step_number
         metrics: dict[str, float] = {}

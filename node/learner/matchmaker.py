@@ -1,7 +1,7 @@
 """The matchmaker: which theorem to attempt next, to prove or to disprove, and with how many simulations.
 
-Pure: it takes what was dispatched and what came back, and says what to do. Its choices derive from (run seed, attempt
-number) and the outcomes so far, never from a clock.
+Pure: its choices derive from the run's seed, the attempt's number, and the dispatched attempts and outcomes so far,
+never from a clock.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ class MatchmakerSettings:
     disprove_chance: Share = 0.5
     """Chance that an attempt on an undecided theorem tries to disprove it."""
     explore_chance: Share = 0.0
-    """Chance that an attempt explores: candidates of the prover's fixed list join the policy's samples."""
+    """Chance that an attempt explores: tactics of the prover's fixed list join the policy's samples."""
     explore_candidates: Natural = 8
-    """How many, at every expansion of an attempt that explores."""
+    """Number of such tactics at every expansion of an exploring attempt."""
     budget: Positive = 250
     """Simulations of the first attempt."""
     growth: Growth = 1.17
     """The budget is multiplied by this for every failure."""
     budget_limit: Positive = 16_000
-    """Largest budget (of reimplementations; the paper gives none)."""
+    """Largest budget (taken from reimplementations; the paper gives no limit)."""
     trust: Natural = 8
     """Attempts after which an undecided theorem counts as hard."""
     streak: Positive = 12
-    """A theorem whose last so many attempts all proved it counts as learned."""
+    """A theorem counts as learned if this many latest attempts in a row all proved it."""
     hard_weight: Factor = 0.1
     """Weight of a theorem that is undecided after many attempts."""
     learned_weight: Factor = 1e-3
     """Weight of a learned theorem."""
     curriculum: CurriculumSettings = field(default_factory=CurriculumSettings)
-    """Difficulty, and statements that failed before."""
+    """Weights by difficulty, and retries of failed statements."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to attempt."""
+    """The next attempt."""
 
     theorem_id: str
     disproof: bool
     simulations: int
     explore: int = 0
-    """Candidates of the prover's fixed list that join each expansion."""
+    """Number of tactics from the prover's fixed list that join each expansion."""
 
 
 class Matchmaker:
@@ -70,8 +70,8 @@ class Matchmaker:
         factors: Sequence[float] | None = None,
         groups: Sequence[int] | None = None,
     ) -> None:
-        """`factors`: of each theorem's weight, for mixtures of banks; 1 for all where there are none. `groups`: of
-        about equal difficulty, for the curriculum; all in one where there are none."""
+        """`factors`: a factor of each theorem's weight, for mixtures of banks; by default 1. `groups`: for each theorem
+        its group of about equal difficulty, for the curriculum; by default all are in one group."""
         self.settings = settings
         self.seed = seed
         self._ids = list(theorem_ids)
@@ -83,7 +83,7 @@ class Matchmaker:
                 f"{len(self._factors)} factors and {len(self._groups)} groups for {len(self._ids)} theorems"
             )
         self._standings: dict[int, Standing] = {}
-        """Of those that have a result: most of a large bank have none."""
+        """By index, only for theorems with a result: most theorems of a large bank have none."""
         self._outstanding: dict[int, int] = {}
         self._rates = Rates(settings.curriculum.window)
         self._build()
@@ -91,9 +91,9 @@ class Matchmaker:
     def restore(
         self, standings: Mapping[str, Standing], outstanding: Iterable[str] = (), recent: Iterable[Recent] = ()
     ) -> None:
-        """Take in what an earlier process recorded and dispatched (`TheoremStatistics`). Theorems that are no longer in
-        the banks are passed over. `recent`: the latest attempts to prove, as many as the curriculum's window."""
-        self._standings = {self._index[each]: known for each, known in standings.items() if each in self._index}
+        """Restore what an earlier process recorded and dispatched (`TheoremStatistics`). Theorems that the banks do not
+        have are ignored. `recent`: the latest attempts to prove, as many as the curriculum's window."""
+        self._standings = {self._index[name]: value for name, value in standings.items() if name in self._index}
         for theorem_id in outstanding:
             if (index := self._index.get(theorem_id)) is not None:
                 self._outstanding[index] = self._outstanding.get(index, 0) + 1
@@ -103,7 +103,7 @@ class Matchmaker:
         self._build()
 
     def choose(self, number: int) -> Choice | None:
-        """The attempt with this number; None when nothing is left to attempt now. Changes nothing."""
+        """The attempt with this number; None if no theorem can be attempted now. Changes no state."""
         if self._weights.total <= 0:
             return None
         generator = np.random.default_rng(derive_seed(self.seed, "match", number))
@@ -154,8 +154,8 @@ class Matchmaker:
         index = self._weights.find(generator.random() * self._weights.total)
         if not curriculum.sharpness:
             return index
-        # Accepting what was drawn by weight with the probability `factor` draws by weight * factor. Chances change with
-        # every result, for whole groups at once: so they are asked for here and kept nowhere.
+        # Rejection sampling: a draw by weight, accepted with the probability `factor`, is a draw by weight * factor.
+        # Every result changes the chances of a whole group, so the sum tree cannot hold the factors.
         for _ in range(MOST_DRAWS):
             if generator.random() < factor(self._chance(index), curriculum):
                 break
@@ -171,15 +171,15 @@ class Matchmaker:
     # --- weights ----------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        """All weights from what is known."""
-        known = {*self._standings, *self._outstanding}
+        """Compute all weights."""
+        attempted = {*self._standings, *self._outstanding}
         weights, failed = array("d", self._factors), array("d", bytes(8 * len(self._ids)))
-        for index in known:
+        for index in attempted:
             weights[index] = self._weight(index)
             failed[index] = weights[index] if self._retried(index) else 0.0
         self._weights = SumTree(weights)
         self._failed = SumTree(failed if self.settings.curriculum.retry_share else ())
-        """The weights of undecided statements that failed before; empty where none is tried again on purpose."""
+        """The weights of undecided statements that failed before; empty if `retry_share` is 0."""
 
     def _weigh(self, index: int) -> None:
         self._weights[index] = weighed = self._weight(index)
@@ -196,8 +196,8 @@ class Matchmaker:
 
 
 def weight(standing: Standing, settings: MatchmakerSettings) -> float:
-    """1 while new, with few attempts or mixed results; 0.1 when undecided after many; 1e-3 when learned; 0 when
-    disproved (AlphaProof, matchmaker) or refused by Lean."""
+    """The weight of a theorem: 1 with few attempts or mixed results, `hard_weight` if undecided after many attempts,
+    `learned_weight` if learned, 0 if disproved (AlphaProof, matchmaker) or refused by Lean."""
     if standing.disproved or standing.refused:
         return 0.0
     if standing.proved:

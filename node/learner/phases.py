@@ -1,9 +1,9 @@
-"""What a learner does from start to end, as a pure state machine: it takes facts and returns the next phase.
+"""The phases of a run, as a pure state machine: from the progress and the plan it derives the next phase.
 
     warm-start -> evaluate-before -> rl (or control) -> evaluate-after -> done
 
-A plan may leave the evaluations out, or have no end (`minutes` None). Times are seconds that the run was at work,
-over all its processes: a run that is stopped and started again goes on where it was.
+A plan may leave out the evaluations, or have no end (`minutes` None). Times are seconds in which the run was running,
+over all its processes: a run that is stopped and started again continues where it was.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ class RunPlan:
     evaluate: bool = False
     """Evaluate before and after."""
     repeat: bool = False
-    """Evaluate twice before, to see the noise."""
+    """Evaluate twice before, to measure the noise."""
     minutes: float | None = None
-    """Length of reinforcement learning; None has no end."""
+    """Length of reinforcement learning; None: no end."""
     steps: int | None = None
     """Supervised steps in place of reinforcement learning (the control)."""
     transitions: int = 0
-    """Reinforcement learning goes on beyond its minutes until so many transitions were found ..."""
+    """Goal: if `limit` is set, reinforcement learning goes on beyond its minutes until it has found this many
+    transitions."""
     training_steps: int = 0
-    """... and so many steps trained, as far as `limit` allows."""
+    """Goal: the same for the number of training steps."""
     limit: float | None = None
-    """Seconds in which the whole run must end: reinforcement learning is cut short for it."""
+    """Seconds in which the whole run must end; reinforcement learning is cut short for it."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is."""
+    """The progress of a run."""
 
     phase: str = WARM_START
     worked: float = 0.0
-    """Seconds at work in all phases."""
+    """Seconds in all phases."""
     learned: float = 0.0
     """Seconds of reinforcement learning."""
     evaluation: float = 0.0
@@ -56,23 +57,24 @@ class Progress:
     steps: int = 0
     """Steps of the control."""
     transitions: int = 0
-    """Found by reinforcement learning."""
+    """Transitions found by reinforcement learning."""
     training_steps: int = 0
-    """Of reinforcement learning."""
+    """Training steps of reinforcement learning."""
 
 
 EVALUATION_MARGIN = 1.25
-"""The evaluation after learning may take this much longer than the one before: longer proofs are tried."""
+"""Time reserved for the evaluation after learning, relative to the one before: it tries longer proofs."""
 
 GOAL_TURN = 5.0
-"""What `learning_left` says when the minutes are over and a goal is not reached: nobody knows how long that takes."""
+"""Seconds that `learning_left` returns when the minutes are over and a goal is not reached: the time until then is
+unknown."""
 
 CLOSING = 20.0
-"""Seconds kept for the last weights, for stopping and for the summary."""
+"""Seconds reserved for publishing the last weights, for stopping and for the summary."""
 
 
 def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
-    """Time has passed (and, in the control, steps were taken) in the current phase."""
+    """Add time (and, in the control, steps) to the current phase."""
     return replace(
         progress,
         worked=progress.worked + seconds,
@@ -83,7 +85,8 @@ def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
 
 
 def finished(progress: Progress, plan: RunPlan) -> bool:
-    """True when the phase ends by time or by count; the others end by what they do (`advance`)."""
+    """True if reinforcement learning or its control has reached its end by time or by count. The other phases end when
+    their work is done (`advance`)."""
     if progress.phase == RL:
         left = learning_left(progress, plan)
         return left is not None and left <= 0
@@ -91,7 +94,7 @@ def finished(progress: Progress, plan: RunPlan) -> bool:
 
 
 def learning_left(progress: Progress, plan: RunPlan) -> float | None:
-    """Seconds of reinforcement learning that are left at least; None: no end."""
+    """Least remaining seconds of reinforcement learning; None: no end."""
     limits = [left for left in (minutes_left(progress, plan), limit_left(progress, plan)) if left is not None]
     if not limits:
         return None
@@ -101,7 +104,7 @@ def learning_left(progress: Progress, plan: RunPlan) -> float | None:
 
 
 def longest_left(progress: Progress, plan: RunPlan) -> float | None:
-    """Seconds of reinforcement learning that are left at most; None: no end."""
+    """Most remaining seconds of reinforcement learning; None: no end."""
     limit = limit_left(progress, plan)
     return limit if limit is not None else minutes_left(progress, plan)
 
@@ -112,7 +115,7 @@ def minutes_left(progress: Progress, plan: RunPlan) -> float | None:
 
 
 def limit_left(progress: Progress, plan: RunPlan) -> float | None:
-    """Seconds until what comes after learning must begin."""
+    """Seconds until learning must end, so that the phases after it fit into the limit."""
     if plan.limit is None:
         return None
     after = progress.evaluation * EVALUATION_MARGIN if plan.evaluate else 0.0
@@ -120,8 +123,8 @@ def limit_left(progress: Progress, plan: RunPlan) -> float | None:
 
 
 def goals_met(progress: Progress, plan: RunPlan) -> float:
-    """How much of the goals is reached, from 0 to 1; 1 without goals, and where no limit would end the search for
-    them."""
+    """Share of the goals that is reached, from 0 to 1. It is 1 without goals, and without a limit, because goals only
+    count under a limit."""
     if plan.limit is None or plan.minutes is None:
         return 1.0
     shares = [1.0]
@@ -133,23 +136,23 @@ def goals_met(progress: Progress, plan: RunPlan) -> float:
 
 
 def share_done(progress: Progress, plan: RunPlan) -> float | None:
-    """How much of reinforcement learning, or of its control, is done, from 0 to 1; None: it has no end.
+    """Share of reinforcement learning, or of its control, that is done, from 0 to 1; None: it has no end.
 
-    By the minutes or, where they are behind, by the goals; at the limit it is done in any case.
+    It is the smaller of the share of the minutes and the share of the goals, but at least the share of the limit.
     """
     if plan.steps is not None:
         return progress.steps / plan.steps if plan.steps else 1.0
-    by_minutes = of_time(progress.learned, minutes_left(progress, plan))
-    by_limit = of_time(progress.learned, limit_left(progress, plan))
+    by_minutes = share_of_time(progress.learned, minutes_left(progress, plan))
+    by_limit = share_of_time(progress.learned, limit_left(progress, plan))
     if by_minutes is not None:
         by_minutes = min(by_minutes, goals_met(progress, plan))
-    known = [share for share in (by_minutes, by_limit) if share is not None]
-    return min(1.0, max(known)) if known else None
+    shares = [share for share in (by_minutes, by_limit) if share is not None]
+    return min(1.0, max(shares)) if shares else None
 
 
-def of_time(done: float, left: float | None) -> float | None:
-    """How much of a time is over."""
-    return None if left is None else done / max(done + max(left, 0.0), 1e-9)
+def share_of_time(passed: float, left: float | None) -> float | None:
+    """Share of a time that has passed; None: it has no end."""
+    return None if left is None else passed / max(passed + max(left, 0.0), 1e-9)
 
 
 def advance(progress: Progress, plan: RunPlan) -> Progress:

@@ -1,4 +1,4 @@
-"""Publishes versions of the weights: a file, an object that every node can fetch, a record, the state that names it."""
+"""Publishes weight versions: writes a file, uploads it to the broker's object store, and announces it to all nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "weights"
 
 
 class Publisher:
-    """The versions of one run. A version is published once; the state names the latest, and those that are pinned."""
+    """The weight versions of one run. The run's state on the broker names the latest version and the pinned ones."""
 
     def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
         self._run = run
@@ -34,12 +34,12 @@ class Publisher:
 
     @property
     def latest_step(self) -> int | None:
-        """Its training step; None before the first."""
+        """Training step of the newest version; None before the first."""
         return self._rows[-1].step if self._rows else None
 
     @property
     def latest_file(self) -> Path:
-        """Its file. Raises IndexError before the first."""
+        """File of the newest version. Raises IndexError before the first."""
         return self._file(self.latest.version)
 
     @property
@@ -47,12 +47,11 @@ class Publisher:
         return {version for versions in self._pins.values() for version in versions}
 
     def keeps(self, version: int) -> bool:
-        """Whether a version is still here, whole."""
+        """True if the version's file is available and undamaged."""
         return any(row.version == version for row in self._rows)
 
     async def restore(self) -> None:
-        """Announce again what an earlier process published, if it is still here and whole: the broker may have lost
-        it."""
+        """Upload and announce again the undamaged versions of an earlier process: the broker may have lost them."""
         for row in await self._run.store.call(Store.weights):
             if await asyncio.to_thread(self._is_whole, row):
                 self._rows.append(row)
@@ -69,7 +68,7 @@ class Publisher:
         version = 1 + max([row.version for row in await self._run.store.call(Store.weights)], default=0)
         digest = await self._trainer.write_weights(self._file(version), version)
         if self._rows and self._trainer.step_number != step:
-            # It failed meanwhile and went back to a checkpoint: nobody has measured what it wrote.
+            # The trainer failed meanwhile and restored a checkpoint: these weights have not passed the gate.
             return self._rows[-1]
         row = WeightsRow(version, self._trainer.step_number, digest, f"weights-{version:06d}")
         await self._put(row)
@@ -83,28 +82,28 @@ class Publisher:
         return row
 
     async def pin(self, versions: Sequence[int], holder: str = "phase") -> None:
-        """Keep these versions available for whoever holds them (an evaluation), in place of those that it held, and
-        tell the inference nodes; () pins none.
+        """Keep these versions available for `holder` (an evaluation), in place of its earlier pins, and announce them
+        to the inference nodes. An empty sequence pins none.
 
-        Raises LearnerError for a version whose file is gone.
+        Raises LearnerError for a version whose file is missing.
         """
         missing = [version for version in versions if not self.keeps(version)]
         if missing:
             raise LearnerError(
-                f"weight versions {missing} are no longer in {self._run.directory.weights}: an evaluation that "
-                "was begun with them cannot go on. Restore the files, or begin a run of another name"
+                f"{self._run.directory.weights}: weight versions {missing} are missing, and an evaluation that began "
+                "with them cannot go on: restore the files, or begin a run with another name"
             )
         self._pins[holder] = tuple(versions)
         await self._announce()
 
     def _is_whole(self, row: WeightsRow) -> bool:
-        """False when the file of a version is gone, or damaged: then it is deleted, with a warning."""
+        """False if a version's file is missing or damaged. A damaged file is deleted, with a warning."""
         path = self._file(row.version)
         if not path.exists():
             return False
         if file_digest(path) == row.digest:
             return True
-        self._run.log.warning("damaged weights file; this version is published no more", file=str(path))
+        self._run.log.warning("damaged weights file deleted; its version is not published", file=str(path))
         path.unlink()
         return False
 
@@ -118,15 +117,17 @@ class Publisher:
         await self._run.persistently(put, "weights not stored yet")
 
     async def _make_room(self, size: int) -> None:
-        """Let the object store hold what is kept, of versions of so many bytes each. Raises LearnerError, BusError."""
+        """Let the object store grow so that it holds all kept versions, of `size` bytes each.
+
+        Raises LearnerError, BusError."""
         versions = versions_stored(self._run.settings.keep_weights, len(self._pinned))
         try:
             await self._run.bus.grow_objects(versions, size)
         except NoRoom as error:
-            each = f"{size / 2**20:.0f} MiB each"
+            size_each = f"{size / 2**20:.0f} MiB each"
             raise LearnerError(
-                f"the broker has no room for {versions} versions of the weights, {each} ({error}): raise [broker] "
-                "max_store_mb, if its disk allows that, or lower [learner] keep_weights"
+                f"the broker has no room for {versions} versions of the weights, {size_each} ({error}): raise [broker] "
+                "max_store_mb if its disk has room, or lower [learner] keep_weights"
             ) from error
 
     async def _announce(self) -> None:
@@ -146,7 +147,7 @@ class Publisher:
         await self._run.persistently(announce, "weights not announced yet")
 
     async def _prune(self) -> None:
-        """Old versions that nobody needs go, here and in the object store."""
+        """Delete old versions that are not pinned, here and in the object store."""
         keep = self._run.settings.keep_weights
         for row in self._rows[:-keep]:
             if row.version in self._pinned:
@@ -155,7 +156,7 @@ class Publisher:
                 await self._run.bus.delete_object(row.object_name)
             except BusError as error:
                 self._run.log.warning("old weights not removed yet", version=row.version, reason=str(error))
-                continue  # with the next version
+                continue  # the next publication tries again
             self._rows.remove(row)
             self._file(row.version).unlink(missing_ok=True)
 
@@ -164,6 +165,6 @@ class Publisher:
 
 
 def versions_stored(keep: int, pinned: int) -> int:
-    """Versions that the object store holds at most: those kept, those pinned (an evaluation pins one, so one at least),
-    and the one that is being written before an old one goes."""
+    """Most versions in the object store: the kept ones, the pinned ones (at least one, because an evaluation pins one),
+    and the one that is written before an old one is deleted."""
     return keep + max(1, pinned) + 1

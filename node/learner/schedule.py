@@ -1,4 +1,4 @@
-"""When to train, and for how many steps: pure, from what has been collected and how long the trainer has worked."""
+"""Decides when to train and for how many steps, from the collected transitions and the training time so far. Pure."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from common.limits import Duration, Factor, Positive, Share
 
 @dataclass
 class ScheduleSettings:
-    """When to train, and how long at once. Collecting goes on meanwhile unless `pause` says otherwise."""
+    """When to train, and for how long. Collecting goes on during training unless `pause` stops it."""
 
     fresh: Positive = 200
-    """Transitions that are new to the replay buffer, after which training starts; earlier where a phase is full."""
+    """Transitions new to the replay buffer after which training starts; it starts earlier if `steps_limit` steps are
+    due."""
     patience: Duration = 30.0
-    """Seconds after which it starts with fewer."""
+    """Seconds after which training starts with fewer new transitions."""
     reuse: Factor = 12.0
-    """Times that a transition is trained on, on average, over its life: steps = transitions * reuse / batch."""
+    """How often a transition is trained on, on average: steps = transitions * reuse / batch."""
     steps_limit: Positive = 40
-    """Most steps of one training phase: bounds how long inference waits, or acts with old weights."""
+    """Most steps of one training phase: bounds how long inference is paused or uses old weights."""
     pause: Literal["auto", "always", "never"] = "auto"
-    """Whether inference stands still while the trainer works. `auto`: only where the trainer has GPUs, which inference
-    may share; on a CPU both go on, and the system divides the cores."""
+    """Whether inference pauses while the trainer works. `auto`: only if the trainer uses GPUs, which inference may
+    share; on a CPU both go on, and the operating system divides the cores."""
     pause_budget: Share = 0.1
     """Largest share of the time of reinforcement learning in which inference may be paused."""
     training_budget: Share = 1.0
-    """Where nothing is paused: largest share of that time in which the trainer may work, beside search. It is one
-    process of many, so the system gives it its part of the cores."""
+    """Without pauses: largest share of that time in which the trainer may work, beside search. It is one process of
+    many, so the operating system gives it its part of the cores."""
     checkpoint_every: Positive = 100
     """Steps between checkpoints, besides those at the end of a phase (the pseudocode's 1,000 are for larger
     batches)."""
@@ -35,15 +36,15 @@ class ScheduleSettings:
 
 @dataclass
 class TrainingTime:
-    """How long the trainer has worked, and how long steps take. Times are seconds of reinforcement learning."""
+    """How long the trainer has worked, and how long a step takes. Times are seconds of reinforcement learning."""
 
     worked: float = 0.0
     paused: float = 0.0
-    """Of these, seconds in which inference stood still."""
+    """Part of `worked` in which inference was paused."""
     total: float = 0.0
+    """Seconds of reinforcement learning so far."""
     per_step: float = 0.0
-    """Seconds of a step, as the latest training phase showed; 0: not known yet. What a phase costs besides is not in
-    it."""
+    """Seconds of a step in the latest training phase, without the overhead of the phase; 0: not known yet."""
 
     @property
     def paused_share(self) -> float:
@@ -54,7 +55,7 @@ class TrainingTime:
         return self.worked / self.total if self.total > 0 else 0.0
 
     def saw(self, seconds: float, stepping: float, steps: int, *, paused: bool) -> None:
-        """A training phase took `seconds`, of which its steps `stepping`. Time goes on meanwhile."""
+        """Count a training phase that took `seconds`, of which its steps took `stepping`."""
         self.worked += seconds
         self.total += seconds
         if paused:
@@ -63,7 +64,7 @@ class TrainingTime:
             self.per_step = stepping / steps
 
     def affordable(self, budget: float) -> int | None:
-        """Steps after which the trainer's share is the budget, which is below 1; None: not known yet.
+        """Steps after which the trainer's share of the time equals `budget` (below 1); None: not known yet.
 
         worked + n·s <= budget · (total + n·s), solved for n.
         """
@@ -73,11 +74,11 @@ class TrainingTime:
 
 
 PROBE_STEPS = 4
-"""Steps of the first training phase, which shows how long a step takes."""
+"""Steps of the first training phase, which measures how long a step takes."""
 
 
 def steps_owed(settings: ScheduleSettings, batch: int, transitions: int, steps: int) -> int:
-    """Steps until each of so many transitions has been trained on as often as it should, `steps` having been taken."""
+    """Steps that remain until the transitions are trained on `reuse` times on average, after `steps` steps."""
     return max(0, round(transitions * settings.reuse / batch) - steps)
 
 
@@ -86,8 +87,8 @@ def steps_due(
 ) -> int:
     """Steps to train now; 0: go on collecting.
 
-    `owed`: steps for what has been collected so far; `waited`: seconds since the last training phase; `budget`: largest
-    share of the time for the trainer.
+    `owed`: remaining steps for the transitions collected so far; `waited`: seconds since the last training phase;
+    `budget`: largest share of the time for the trainer.
     """
     enough = owed >= min(settings.steps_limit, settings.fresh * settings.reuse / batch)
     if not owed or not (enough or waited >= settings.patience) or time.share > budget:
@@ -98,19 +99,19 @@ def steps_due(
     affordable = time.affordable(budget)
     if affordable is None:
         return min(due, PROBE_STEPS)
-    # A phase costs the same for few steps as for many (parking, new weights), so a small part of what is due waits.
+    # The overhead of a phase (parking, new weights) does not depend on its steps, so a few affordable steps wait.
     return min(due, affordable) if affordable >= min(due, settings.steps_limit // 2) else 0
 
 
 def rate_factor(first: float, share_done: float | None) -> float:
-    """Learning rates after the warm start, relative to its own: from `first` linearly down to a tenth of that.
+    """Factor of the learning rates after the warm start: falls linearly from `first` to a tenth of it.
 
-    `share_done`: of reinforcement learning (or its control), by time or steps; None: no end in sight, no decay.
+    `share_done`: share of reinforcement learning (or its control) that is done; None: it has no end, so no decay.
     """
     return first if share_done is None else first * (1 - 0.9 * min(1.0, max(0.0, share_done)))
 
 
 def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
-    """Attempts to keep outstanding for provers with so many free-or-busy slots in all: enough that none waits, and
-    few that were chosen before the latest outcomes were known. `least` is there for the first prover that comes."""
+    """Attempts to keep outstanding for provers with `slots` search slots in all: enough that no slot waits, but few, so
+    that they are chosen with the latest outcomes. `least` attempts are ready for the first prover that joins."""
     return max(least, round(slots * ahead))

@@ -1,4 +1,4 @@
-"""The learner as a node."""
+"""Starts the learner as a node of the mesh."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from node.learner.run.directory import RunDirectory
 
 LOCK_WAIT = 10.0
-"""Seconds to wait for the run directory: a learner that was killed and is started again must not meet itself."""
+"""Seconds to wait for the lock of the run directory: a killed learner may hold it for a moment after a restart."""
 
 
 def main(settings: LearnerSettings, node: NodeSettings) -> int:

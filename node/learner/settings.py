@@ -34,8 +34,8 @@ class TrainerSettings:
     machines: Positive = 1
     """Machines that train together, each with as many ranks. The others run `proofmesh join-trainer`."""
     rendezvous: str = ""
-    """HOST:PORT of this machine, where the others' torchrun finds it; needed with several machines. Whoever reaches the
-    port can join: use it on a network that you trust."""
+    """HOST:PORT of this machine, to which torchrun on the others connects; needed with several machines. Anyone who
+    can reach the port can join: use it only on a trusted network."""
     batch: Positive = 64
     """Transitions per step, over all ranks."""
     rl_batch: Natural = 0
@@ -51,17 +51,17 @@ class TrainerSettings:
     value_weight: Factor = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
     rl_factor: Factor = 0.3
-    """Learning rates at the start of reinforcement learning, relative to those of the warm start; a plan that ends
-    lets them fall to a tenth of this."""
+    """Learning rates at the start of reinforcement learning, relative to those of the warm start. If the plan has an
+    end, they fall to a tenth of this."""
     average_steps: Factor = 33.0
-    """Reinforcement learning acts with the moving average of the weights over so many steps, and trains the latest: a
-    few large steps make a policy worse, their average does not (docs/results.md). 0: the latest act."""
+    """Reinforcement learning publishes the moving average of the weights over this many steps, and trains the latest
+    weights: a few large steps make a policy worse, their average does not (docs/results.md). 0: no average."""
     timeout: Timeout = 120.0
-    """Seconds after which a command without an answer means that the group hangs: it is ended and started again."""
+    """Seconds without an answer to a command after which the group counts as hung and is restarted."""
     start_timeout: Timeout = 180.0
     """Seconds for the ranks to start and to find each other."""
     restarts: Natural = 5
-    """Failures of the group, without a step between them, after which the learner gives up."""
+    """Failures of the group in a row, without a step between them, after which the learner stops."""
 
     def learning_batch(self) -> int:
         """Transitions per step after the warm start."""
@@ -82,8 +82,8 @@ class TrainerSettings:
 
 @dataclass
 class WarmStartSettings:
-    """Supervised training before reinforcement learning, to a plateau of the validation loss. The bank's manifest says
-    which transitions belong to it (`node.bank.manifest`)."""
+    """Supervised training before reinforcement learning, until the validation loss reaches a plateau. The bank's
+    manifest names its transitions (`node.bank.manifest`)."""
 
     theorems: Share = 1.0
     """Share of the bank's theorems whose transitions are used, here and in later batches."""
@@ -95,54 +95,54 @@ class WarmStartSettings:
     every: Positive = 50
     """Steps between measurements of the validation loss."""
     patience: Positive = 3
-    """Measurements without improvement after which it has reached its plateau; the best weights are kept."""
+    """Measurements without improvement after which the loss has reached its plateau."""
     least_gain: Share = 0.01
     """Relative improvement of the validation loss that counts as one."""
     validation: Positive = 512
     """Transitions of the validation set, chosen by seed."""
     decay: Share = 0.25
-    """After the plateau, this share of the steps more, with learning rates that fall to zero."""
+    """Further steps after the plateau, as a share of the steps so far, with learning rates that fall to zero."""
     seconds: Duration = 120.0
-    """Longest time to look for the plateau, for slow machines; the decay comes after it."""
+    """Longest time until the plateau, for slow machines; the decay comes after it."""
 
 
 @dataclass
 class EvaluationSettings:
-    """The evaluations before and after learning, and beside it."""
+    """The evaluations before, after and beside learning."""
 
     statements: Positive = 160
     """Statements, stratified by family and level."""
     split: Literal["test", "valid"] = "test"
-    """Where they come from: `valid` for choosing settings, so that `test` stays unseen until they are frozen."""
+    """Split of the statements: use `valid` to choose settings, so that `test` stays unseen until they are fixed."""
     simulations: Positive = 16
     """Simulations per statement."""
     every: Natural = 0
-    """Training steps between evaluations beside reinforcement learning, the first with the weights that it begins with;
-    0: none. They run one at a time: if training is faster, the next begins with the newest weights when one is done."""
+    """Training steps between evaluations beside reinforcement learning; the first one uses the initial weights. 0:
+    none. They run one at a time: if training is faster, the next begins with the newest weights when one is done."""
     share: Share = 0.1
-    """Share of the search slots that an evaluation beside learning may take (at least one); the rest learns."""
+    """Share of the search slots that an evaluation beside learning may take (at least one slot)."""
     beside_statements: Positive = 64
-    """Statements of an evaluation beside learning: fewer than of the others, so that it is done soon."""
+    """Statements of an evaluation beside learning: fewer than `statements`, so that it ends soon."""
     beside_simulations: Positive = 16
     """Simulations per statement of an evaluation beside learning."""
     retries: Natural = 2
-    """Attempts more for a statement whose attempt failed for a reason of the infrastructure."""
+    """Further attempts on a statement whose attempt failed because of the infrastructure."""
 
 
 @dataclass
 class PlanSettings:
-    """What the run does from start to end; see `phases`."""
+    """The phases of the run and when they end; see `phases`."""
 
     evaluate: bool = False
     """Evaluate on test statements before and after, and end the run with a summary."""
     repeat: bool = False
-    """Evaluate twice before learning, to see the noise."""
+    """Evaluate twice before learning, to measure the noise."""
     minutes: Duration | None = None
     """Minutes of reinforcement learning; none: no end."""
     transitions: Natural = 0
-    """Where `limit_minutes` is set: go on beyond `minutes` until so many transitions were found, on slow machines."""
+    """If `limit_minutes` is set: go on beyond `minutes` until this many transitions are found, for slow machines."""
     training_steps: Natural = 0
-    """The same until so many steps were trained."""
+    """The same, for the number of training steps."""
     control_steps: Natural | None = None
     """Supervised steps in place of reinforcement learning."""
     limit_minutes: Duration | None = None
@@ -158,30 +158,30 @@ class LearnerSettings:
     seed: Natural = 0
     """Seed of the run."""
     bank: str = ""
-    """Folder of the theorem bank; empty: the one that comes with proofmesh."""
+    """Folder of the theorem bank; empty: the bank that comes with proofmesh."""
     banks: list[str] = field(default_factory=list)
     """Several banks in place of one, each FOLDER*WEIGHT (`pocket` and `witness` come with proofmesh). New theorems are
-    attempted in the proportion of the weights; evaluations draw from all."""
+    attempted in the proportion of the weights; evaluations draw from all banks."""
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
     samples: Positive = SAMPLES
-    """K: tactics sampled per expansion, in every attempt of the run, whichever prover plays it."""
+    """K: tactics sampled per expansion, in every attempt of the run, on every prover."""
     method: Literal["mcts", "best-first", "random"] = "mcts"
-    """How all attempts of the run are searched. With `best-first` no value is used: expert iteration."""
+    """Search method of all attempts of the run. `best-first` does not use the value: expert iteration."""
     ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
     results: Positive = 64
-    """Results handled at once: each waits for its proof to be verified, and lean-proxies verify those together."""
+    """Results handled at once: each waits for its proof to be verified, and a lean-proxy verifies them in batches."""
     max_deliveries: Positive = 5
-    """Deliveries of one result after which it is recorded as poisoned: handling it has ended the learner every time."""
+    """Deliveries of one result after which it is recorded as poisoned: the learner crashed on each of them."""
     verify_gather: Duration = 6.0
     """Seconds for which a proof waits for others, so that they are verified together: a batch costs hardly more than
-    one proof. Other searches begin meanwhile. Evaluations, for whose last proof the run waits, take 2 at most. 0: none
-    waits."""
+    one proof. Other searches begin meanwhile. For evaluations at most 2, because the run waits for their last proof.
+    0: no wait."""
     verify_timeout: Timeout = 30.0
     """Seconds for one verification."""
     verify_patience: Duration = 600.0
-    """Seconds for which a proof waits for a lean-proxy, in all; then it is handed back and comes again."""
+    """Total seconds for which a proof waits for a lean-proxy; then its result is handed back and redelivered."""
     keep_checkpoints: Positive = 3
     """Newest checkpoints kept."""
     keep_weights: Positive = 4
@@ -195,7 +195,7 @@ class LearnerSettings:
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     """When to train, and how long."""
     gate: GateSettings = field(default_factory=GateSettings)
-    """What weights have to show before they are published."""
+    """The check that weights must pass before they are published."""
     trainer: TrainerSettings = field(default_factory=TrainerSettings)
     """The trainer group."""
     warm_start: WarmStartSettings = field(default_factory=WarmStartSettings)
@@ -206,5 +206,5 @@ class LearnerSettings:
     """Shape of the network."""
 
     def check(self) -> None:
-        """Raises ValueError for banks that are named in no known form."""
+        """Raises ValueError for bank settings that cannot be parsed."""
         parts_of(self.bank, self.banks)

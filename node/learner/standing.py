@@ -1,4 +1,4 @@
-"""What is known about a theorem from the attempts to prove or to disprove it: the matchmaker's memory of it. Pure."""
+"""A theorem's record for the matchmaker: counts of the attempts to prove or to disprove it. Pure."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from common.attempts import AttemptOutcome
 
 @dataclass(slots=True)
 class Standing:
-    """What is known about one theorem."""
+    """The record of one theorem."""
 
     attempts: int = 0
     """Attempts with a decided result, to prove or to disprove it."""
     failures: int = 0
-    """Of these, those that did neither."""
+    """Number of `attempts` that found neither a proof nor a disproof."""
     tries: int = 0
-    """Of the attempts, those to prove it."""
+    """Number of `attempts` to prove it."""
     proofs: int = 0
-    """Of the tries, those that did."""
+    """Number of `tries` that proved it."""
     disproved: bool = False
     refused: bool = False
     """Lean does not accept the statement."""
     in_a_row: int = 0
-    """Of the latest attempts to prove it, those that did, since the last one that did not."""
+    """Number of latest `tries` in a row that proved it."""
 
     @property
     def proved(self) -> bool:
@@ -31,12 +31,12 @@ class Standing:
 
     @property
     def decided(self) -> bool:
-        """Proved or disproved, or no statement at all."""
+        """Proved, disproved, or refused by Lean."""
         return self.proved or self.disproved or self.refused
 
 
 def learn(standing: Standing, disproof: bool, outcome: str) -> None:
-    """Fold one outcome into what is known; one that is not decided says nothing about the theorem."""
+    """Update a theorem's record with one outcome. An undecided outcome says nothing about the theorem."""
     if not AttemptOutcome(outcome).decided:
         return
     if outcome == AttemptOutcome.BAD_STATEMENT:

@@ -1,4 +1,4 @@
-"""Weights that are drawn from in proportion, and change one at a time: a binary tree of their sums."""
+"""Sum tree: draws an index in proportion to its weight, and changes single weights, in logarithmic time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 
 class SumTree:
-    """Draws and changes cost O(log n). Every sum is of the two below it, so equal weights give equal trees, in whatever
-    order they were set: no error of rounding piles up, and the total is 0 exactly when all weights are."""
+    """Every node holds the sum of its two children, so rounding errors do not accumulate: equal weights give equal
+    trees, in whatever order they were set, and the total is 0 exactly when all weights are 0."""
 
     def __init__(self, weights: Sequence[float]) -> None:
         leaves = 1
@@ -37,11 +37,11 @@ class SumTree:
             sums[node] = sums[2 * node] + sums[2 * node + 1]
 
     def find(self, place: float) -> int:
-        """The index whose share of [0, total) holds `place`; never one of weight 0. Needs a positive total."""
+        """The index whose share of [0, total) contains `place`; its weight is above 0. Needs a positive total."""
         sums, node = self._sums, 1
         while node < self._leaves:
             node *= 2
-            # The right half holds something where rounding has led past the end of the left one, too.
+            # Rounding can lead past the end of the left half: go right only if the right half has weight.
             if place >= sums[node] and sums[node + 1] > 0.0:
                 place -= sums[node]
                 node += 1

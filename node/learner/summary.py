@@ -1,6 +1,6 @@
-"""The end of a run in numbers: two evaluations compared, and what the mesh counted.
+"""The summary of a run: compares two evaluations, and adds up the counters of the mesh's nodes.
 
-What provers and lean-proxies counted is theirs, as their heartbeats said it.
+The counters of provers and lean-proxies come from their heartbeats.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ Solved = Mapping[str, bool | None]
 
 
 def hear(totals: Totals, heartbeat: Heartbeat) -> None:
-    """Take in a heartbeat. A process keeps its last counts when it has gone, so sums over all of them never fall."""
+    """Add a heartbeat's counters. The last counts of a process stay when it has gone, so the sums never fall."""
     names = COUNTED_BY_OTHERS.get(heartbeat.role)
     if names is None:
         return
-    known = totals.setdefault(heartbeat.node_id, {})
+    counters = totals.setdefault(heartbeat.node_id, {})
     for name in names:
         if name in heartbeat.values:
             key = f"{heartbeat.role}.{name}"
-            known[key] = max(known.get(key, 0.0), heartbeat.values[name])
+            counters[key] = max(counters.get(key, 0.0), heartbeat.values[name])
 
 
 def mesh_totals(totals: Totals) -> dict[str, int]:
-    """Sums over all processes that were ever heard."""
+    """Sums over all processes that ever sent a heartbeat."""
     added: dict[str, float] = defaultdict(float)
     for counters in totals.values():
         for key, value in counters.items():
@@ -108,17 +108,17 @@ def by_group(rows: list[TheoremRow], before: Solved, after: Solved) -> dict[str,
     return {kind: dict(sorted(table.items())) for kind, table in tables.items()}
 
 
-def comparison_fields(found: Comparison) -> dict[str, Any]:
-    """The evaluation's part of the summary. The interval is in shares of the statements that were compared."""
+def comparison_fields(comparison: Comparison) -> dict[str, Any]:
+    """The evaluations' part of the summary. The interval is in shares of the compared statements."""
     return {
-        "test_total": found.total,
-        "solved_before": found.before,
-        "solved_after": found.after,
-        "both_solved": found.both,
-        "undecided_before": found.undecided_before,
-        "undecided_after": found.undecided_after,
-        "compared": found.compared,
-        "difference": round(found.difference, 4),
-        "ci_low": round(found.low, 4),
-        "ci_high": round(found.high, 4),
+        "test_total": comparison.total,
+        "solved_before": comparison.before,
+        "solved_after": comparison.after,
+        "both_solved": comparison.both,
+        "undecided_before": comparison.undecided_before,
+        "undecided_after": comparison.undecided_after,
+        "compared": comparison.compared,
+        "difference": round(comparison.difference, 4),
+        "ci_low": round(comparison.low, 4),
+        "ci_high": round(comparison.high, 4),
     }

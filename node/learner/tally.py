@@ -1,4 +1,4 @@
-"""What became of an evaluation's statements, from the outcomes of their attempts. Pure."""
+"""Counts the solved and undecided statements of an evaluation from the outcomes of their attempts. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Attempts = Sequence[AttemptOutcome | None]
 
 @dataclass(frozen=True)
 class Tally:
-    """How far an evaluation is, in statements."""
+    """The progress of an evaluation, in statements."""
 
     settled: int = 0
-    """Statements that get no further attempt and wait for none."""
+    """Statements without an outstanding or a further attempt."""
     solved: int = 0
     undecided: int = 0
-    """Of the settled ones: those of which no attempt was decided."""
+    """Settled statements without a decided attempt."""
 
     @property
     def solve_rate(self) -> float:
@@ -28,13 +28,13 @@ class Tally:
 
 
 def needs_attempt(attempts: Attempts, retries: int) -> bool:
-    """Whether a statement has no attempt yet, or only undecided ones and tries are left."""
+    """True if a statement has no attempt yet, or only undecided ones and a retry is left."""
     undecided = all(outcome is not None and not outcome.decided for outcome in attempts)
     return undecided and len(attempts) <= retries
 
 
 def solved(attempts: Attempts) -> bool | None:
-    """True: proved, and the proof verified. False: tried in earnest without a proof. None: undecided, or not tried."""
+    """True: proved, and the proof verified. False: decided without a proof. None: undecided or not attempted."""
     if AttemptOutcome.PROVED in attempts:
         return True
     return False if any(outcome is not None and outcome.decided for outcome in attempts) else None

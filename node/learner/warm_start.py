@@ -1,4 +1,4 @@
-"""The warm start: supervised training to a plateau of the validation loss, cached by what it depends on."""
+"""The warm start: supervised training to a plateau of the validation loss, cached by its data and settings."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from node.learner.trainer.resilient import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
 
 VERSION = 4
-"""Raised when the way in which a warm start is made changes: earlier ones are not used any more."""
+"""Part of the cache key. Increase it when the warm start's procedure changes: old cache entries are then ignored."""
 
 
 class WarmStart(msgspec.Struct, frozen=True):
-    """What a warm start came to."""
+    """The result of a warm start."""
 
     steps: int
     seconds: float
-    """Time that it took on the machine that made it."""
+    """Duration on the machine that trained it."""
     losses: list[tuple[int, float]]
     """(step, validation loss)."""
     cached: bool = False
@@ -41,7 +41,7 @@ class WarmStart(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Plateau:
-    """Watches a loss: pure."""
+    """Detects the plateau of a loss. Pure."""
 
     patience: int
     least_gain: float
@@ -60,18 +60,18 @@ class Plateau:
 
 
 def cache_folder() -> Path:
-    """Where warm starts are kept."""
+    """Folder of the cached warm starts."""
     return cache_directory() / "warm-start"
 
 
 def key(settings: LearnerSettings, data: Data) -> str:
-    """Names all that a warm start depends on."""
-    # What is computed; the other settings of the trainer say how.
+    """The cache key: a hash of everything that a warm start depends on."""
+    # Only the trainer settings that change the result; the others change where and how fast it is computed.
     trainer = {
         name: getattr(settings.trainer, name) for name in ("batch", "matrix_rate", "rate", "warmup", "value_weight")
     }
     warm = dataclasses.asdict(settings.warm_start)
-    del warm["checkpoint"]  # not there when this is asked for
+    del warm["checkpoint"]  # empty whenever the cache is used
     parts = [VERSION, data.digest, settings.seed, trainer, warm, settings.model.as_dict()]
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=12).hexdigest()
 
@@ -82,20 +82,20 @@ Report = Callable[[int, dict[str, float]], Awaitable[None]]
 async def warm_start(
     settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
 ) -> WarmStart:
-    """Leave a checkpoint of the warm-started network in the trainer's folder: the one that the settings name, or one
-    from the cache or by training.
+    """Put a checkpoint of the warm-started network into the trainer's folder: the one that the settings name, one from
+    the cache, or a newly trained one.
 
     Raises LearnerError.
     """
     if settings.warm_start.checkpoint:
-        return await _given(settings, data, trainer, report, log)
+        return await _from_checkpoint(settings, data, trainer, report, log)
     folder = cache_folder() / key(settings, data)
-    found = await asyncio.to_thread(_cached, folder, log)
-    if found is None:
-        found = await _train(settings, data, trainer, report, log)
-        _keep(folder, complete(trainer.root)[-1], found, log)
-        return found
-    result, checkpoint = found, complete(folder)[-1]
+    result = await asyncio.to_thread(_cached, folder, log)
+    if result is None:
+        result = await _train(settings, data, trainer, report, log)
+        _store(folder, complete(trainer.root)[-1], result, log)
+        return result
+    checkpoint = complete(folder)[-1]
     log.info("warm start from the cache", steps=result.steps, folder=str(folder))
     await trainer.stop()
     shutil.rmtree(trainer.root, ignore_errors=True)
@@ -105,10 +105,11 @@ async def warm_start(
     return msgspec.structs.replace(result, cached=True)
 
 
-async def _given(
+async def _from_checkpoint(
     settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
 ) -> WarmStart:
-    """The network of another run. Its step number goes on. A bank without transitions has nothing to measure it on."""
+    """Use the network of a given checkpoint; its step number continues. Its loss is measured if the bank has
+    transitions."""
     source = Path(settings.warm_start.checkpoint)
     try:
         steps = int((await asyncio.to_thread(check, source))["step"])
@@ -116,9 +117,9 @@ async def _given(
         shutil.rmtree(trainer.root, ignore_errors=True)
         copy_folder_whole(source, trainer.root / f"step-{steps:06d}")
     except CheckpointError as error:
-        raise LearnerError(f"warm_start.checkpoint: {error}") from error
+        raise LearnerError(f"[learner] warm_start.checkpoint: {error}") from error
     except OSError as error:
-        raise LearnerError(f"warm_start.checkpoint: {source} cannot be copied ({error.strerror})") from error
+        raise LearnerError(f"[learner] warm_start.checkpoint: {source} cannot be copied: {error.strerror}") from error
     await trainer.start()
     if not data.validation:
         log.info("network of a checkpoint", folder=str(source), step=steps)
@@ -171,21 +172,21 @@ async def _train(
 
 
 def _cached(folder: Path, log: Any) -> WarmStart | None:
-    """A whole warm start in the cache, if there is one. A damaged one is deleted: it is made again."""
+    """The warm start in the cache folder, if it is complete. A damaged one is deleted, so that it is trained again."""
     try:
-        found = msgspec.json.decode((folder / "warm-start.json").read_bytes(), type=WarmStart)
+        result = msgspec.json.decode((folder / "warm-start.json").read_bytes(), type=WarmStart)
     except (OSError, msgspec.DecodeError):
         return None
     newest, problems = newest_whole(folder)
     if problems:
-        log.warning("damaged warm start in the cache; it is made again", problem="; ".join(problems.values()))
+        log.warning("damaged warm start in the cache; training it again", problem="; ".join(problems.values()))
         shutil.rmtree(folder, ignore_errors=True)
         return None
-    return found if newest is not None else None
+    return result if newest is not None else None
 
 
-def _keep(folder: Path, checkpoint: Path, result: WarmStart, log: Any) -> None:
-    """Put a warm start into the cache. A cache that cannot be written costs the next run some time, no more."""
+def _store(folder: Path, checkpoint: Path, result: WarmStart, log: Any) -> None:
+    """Put a warm start into the cache. If the cache cannot be written, the next run only loses time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         copy_folder_whole(checkpoint, folder / checkpoint.name)

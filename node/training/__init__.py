@@ -3,5 +3,5 @@
 `cli` is `proofmesh train`, `tokenizer_cli` is `proofmesh tokenizer`. From the data to the step: `sources` (rows from
 files, the hub, the bank), `rows` (their formats), `augment`, `documents` (tokens), `packing`, `loader` (deterministic,
 resumable), `objective` (losses), `trainer` (one rank), `stage` (a run: checkpoints, metrics), `launch` (ranks),
-`recipe` (stages by checkpoint). No role imports it.
+`recipe` (a chain of stages). The learner's trainer shares the training step.
 """

@@ -1,4 +1,4 @@
-"""Other writings of a transition that mean the same: hypotheses in another order, with other names. Pure.
+"""Data augmentation of transitions: reorders and renames hypotheses without a change of meaning. Pure.
 
 The network reads canonical names (`node.model.names`), so renaming alone changes nothing for it unless that is switched
 off; another order changes which name is which.
@@ -13,18 +13,18 @@ from node.model.names import IDENTIFIER, Names
 from node.model.prompt import entries
 
 FRESH = tuple("abcdefgijklmnopqrstuvwxyzαβγδ") + tuple(f"{letter}{digit}" for letter in "hxyz" for digit in "₀₁₂₃₄₅₆₇")
-"""Names to draw from: such as people give."""
+"""Names to draw from, typical of human-written Lean."""
 
 
 def augmented(transition: Transition, rng: random.Random, *, shuffle: bool, rename: bool) -> Transition:
-    """The transition written otherwise."""
+    """The augmented transition."""
     if shuffle:
         transition = shuffled(transition, rng)
     return renamed(transition, rng) if rename else transition
 
 
 def shuffled(transition: Transition, rng: random.Random) -> Transition:
-    """Hypotheses of each goal in a random order in which none comes before what it mentions.
+    """The hypotheses of each goal in a random order; none comes before a hypothesis that it mentions.
 
     The order is drawn hypothesis by hypothesis from those that are ready. A state with inaccessible names (`h✝`) keeps
     its order: tactics such as `rename_i` go by it.

@@ -1,4 +1,4 @@
-"""The moving average of a network's weights: what acts, while training goes on with the latest ones."""
+"""The moving average of a network's weights: it is published, while training continues with the latest weights."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class WeightAverage:
     Tarvainen and Valpola, arXiv 1703.01780, exponentially). A few large steps hardly move it, many carry it along."""
 
     def __init__(self, model: nn.Module, steps: float) -> None:
-        """Begins with the weights as they are. `steps`: over which it forgets; at least 1."""
+        """Begin with the current weights. `steps`: time constant of the average in steps; at least 1."""
         self._share = 1.0 / max(1.0, steps)
         self._mean = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
-        """Take in the weights after a step."""
+        """Add the weights after a step to the average."""
         for name, parameter in model.named_parameters():
             self._mean[name].lerp_(parameter, self._share)
 

@@ -27,17 +27,17 @@ from node.training.settings import DataSettings, StageSettings
 from node.training.sources import open_source, parse
 
 TOKENIZER_ROWS = 20_000
-"""Rows of each source that a tokenizer is trained on at most: some megabytes, seconds."""
+"""Most rows of each source for training a tokenizer: some megabytes, which take seconds."""
 
 FIXED = ("length", "batch_tokens", "seed", "start", "value_weight", "value_targets", "after_weight")
-"""Settings that a run cannot change when it goes on, besides those of the data."""
+"""Settings that must not change when a run continues, besides those of the data."""
 
 FREE_DATA = ("valid", "valid_tokens", "cache")
-"""Settings of the data that it can."""
+"""Settings of the data that may change when a run continues."""
 
 
 def resolve(start: str) -> Path:
-    """The checkpoint that a name means: itself, or the newest whole one of a run directory. Raises InputError."""
+    """The checkpoint folder `start`, or the newest whole checkpoint of the run directory `start`. Raises InputError."""
     path = Path(start)
     if (path / STATE).exists() or path.name.startswith("step-"):
         return path
@@ -49,16 +49,16 @@ def resolve(start: str) -> Path:
 
 
 def load(path: Path, *, optimizer: bool) -> Checkpoint:
-    """A checkpoint, or an InputError with the reason."""
+    """Load a checkpoint. Raises InputError."""
     try:
         loaded = checkpoint.load(path, optimizer=optimizer)
     except CheckpointError as error:
         raise InputError(str(error)) from error
-    wanted = loaded.config.get("tokenizer")
-    if wanted is not None and wanted != loaded.tokenizer.digest:
+    trained_with = loaded.config.get("tokenizer")
+    if trained_with is not None and trained_with != loaded.tokenizer.digest:
         raise InputError(
-            f"checkpoint {path}: its tokenizer is {loaded.tokenizer.digest}, it was trained with {wanted}: the ids "
-            "mean other texts. Put back the tokenizer.json that belongs to it"
+            f"checkpoint {path}: its tokenizer is {loaded.tokenizer.digest}, it was trained with {trained_with}: the "
+            "ids mean other texts. Put back the tokenizer.json that belongs to it"
         )
     return loaded
 
@@ -76,7 +76,8 @@ def first_checkpoint(settings: StageSettings, stage: str, target: Path) -> None:
     else:
         before = {}
         tokenizer = _tokenizer(settings.tokenizer) if settings.tokenizer else train_tokenizer(settings)
-        # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
+        # A small corpus yields fewer tokens than `vocab_size`. Embedding rows for the missing tokens would be sampled,
+        # but they have no text.
         model = Transformer(dataclasses.replace(settings.shape, vocab_size=tokenizer.vocab_size))
         model.reset(torch.Generator().manual_seed(derive_seed(settings.seed, "network")))
     if settings.length > model.config.context:
@@ -87,7 +88,7 @@ def first_checkpoint(settings: StageSettings, stage: str, target: Path) -> None:
 def run_config(
     settings: StageSettings, stage: str, tokenizer: Tokenizer, before: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """What a checkpoint says of how it was made. `before`: what the one says that it goes on from."""
+    """The record in a checkpoint of how it was made. `before`: the record of the checkpoint that it continues from."""
     kinds = {parse(source).kind for source in settings.data.sources}
     learned = {key: True for key in (PROOFS_KEY, CONJECTURES_KEY) if before.get(key) or key in kinds}
     made = {"stage": stage, "settings": dataclasses.asdict(settings), "tokenizer": tokenizer.digest}
@@ -95,7 +96,7 @@ def run_config(
 
 
 def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: int) -> None:
-    """Whether a run can go on from its checkpoint with these settings and be the same run. Raises InputError."""
+    """Raises InputError if the settings differ from those of the checkpoint, so that the run cannot continue."""
     before = found.config.get("settings", {})
     # A setting that is newer than the checkpoint had its default value then.
     default = _jsonable(dataclasses.asdict(StageSettings()))
@@ -109,8 +110,11 @@ def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: in
     if found.extra.get("ranks", ranks) != ranks:
         changed["ranks"] = (found.extra["ranks"], ranks)
     if changed:
-        told = "; ".join(f"{name} was {was!r}, is {is_!r}" for name, (was, is_) in changed.items())
-        raise InputError(f"{path} was made otherwise: {told}. Go on as it was, or begin another --run")
+        changes = "; ".join(f"{name} was {was!r}, is {is_!r}" for name, (was, is_) in changed.items())
+        raise InputError(
+            f"{path} was made otherwise: {changes}. Continue with the settings that it was made with, or begin another "
+            "--run"
+        )
 
 
 def _jsonable(value: Any) -> Any:
@@ -133,7 +137,7 @@ def train_tokenizer(settings: StageSettings) -> Tokenizer:
 
 
 def corpus(sources: tuple[str, ...], data: DataSettings) -> list[str]:
-    """Texts of sources as the network reads them. Raises InputError: nothing there, not readable, empty."""
+    """Texts of sources as the network reads them. Raises InputError for missing, unreadable or empty sources."""
     texts: list[str] = []
     for name in sources:
         spec = parse(name)

@@ -31,7 +31,7 @@ with the curves while it trains; `proofmesh ui --no-mesh` shows those of all run
 
 @dataclass
 class Invocation:
-    """What a command line asks for."""
+    """A parsed command line."""
 
     stage: str
     settings: StageSettings
@@ -40,7 +40,7 @@ class Invocation:
 
 
 def main(argv: Sequence[str]) -> int:
-    """The command; returns its exit code: 1 for training that could not go on, 2 for what the person can put right."""
+    """Run the command; returns its exit code: 1 if training cannot continue, 2 for bad input or settings."""
     arguments = list(argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
@@ -96,7 +96,7 @@ def parsed(stage: str, arguments: Sequence[str], default: StageSettings | None =
 
 
 def explanation(error: str) -> str | None:
-    """What torch's commonest failures mean, and what to do; None for others, whose traceback says more."""
+    """An explanation of torch's most common errors, with advice; None for others, whose traceback says more."""
     first = error.strip().partition("\n")[0]
     if re.search(r"out of memory", error, re.IGNORECASE):
         return f"{first}. Use smaller --micro-tokens, or --checkpoint-activations"
@@ -106,7 +106,7 @@ def explanation(error: str) -> str | None:
 
 
 def run(invocation: Invocation, arguments: Sequence[str]) -> int:
-    """Carry it out: here, or as several ranks. Raises TrainingError."""
+    """Run the stage in this process or as several ranks. Raises TrainingError."""
     stage, settings = invocation.stage, invocation.settings
     try:
         settings.rows(int(os.environ.get("WORLD_SIZE", settings.ranks)))

@@ -1,4 +1,4 @@
-"""Rows of conjectures: a lemma, a statement whose proof invokes it, that proof, and what was conjectured from them."""
+"""Parses rows of conjectures: a seed (a lemma, a statement and its proof that uses the lemma) and the conjecture."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SeededConjecture:
     conjecture: str
     """`unnamed`."""
     weight: float = 1.0
-    """Of its tokens in the loss."""
+    """Weight of its tokens in the loss."""
 
 
 def conjecture_of(row: Row) -> SeededConjecture | None:
@@ -49,5 +49,5 @@ def conjecture_of(row: Row) -> SeededConjecture | None:
 
 
 def _shown(texts: dict[str, str]) -> str:
-    """What tells a row from others."""
+    """A text that identifies the row in a message."""
     return f", with {next(reversed(texts.values()))[:80]!r}" if texts else ""

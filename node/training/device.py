@@ -95,11 +95,11 @@ def ranks_from_environment() -> tuple[int, int, int]:
 
 
 def choose_device(settings: ComputeSettings, local_rank: int = 0) -> torch.device:
-    """Raises InputError for a GPU that is not there."""
-    there = torch.cuda.is_available()
-    if settings.device == "cuda" and not there:
+    """The device of a rank. Raises InputError if the GPU does not exist."""
+    has_gpu = torch.cuda.is_available()
+    if settings.device == "cuda" and not has_gpu:
         raise InputError("device is `cuda`, and torch sees no GPU; use --device cpu, or `./start setup gpu`")
-    if settings.device == "cpu" or not there:
+    if settings.device == "cpu" or not has_gpu:
         return torch.device("cpu")
     if local_rank >= torch.cuda.device_count():
         raise InputError(f"there are {torch.cuda.device_count()} GPUs, and a rank {local_rank}: fewer --ranks")

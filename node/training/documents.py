@@ -1,4 +1,4 @@
-"""From rows to tokens: what is read, what is predicted, and where the value is.
+"""Encodes rows as documents of tokens: which tokens are predicted, and where the value is read.
 
 Text and Lean code are `<bos> <text|lean> TEXT <eos>`, cut into pieces of at most the row's length, all of it predicted.
 Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predicted, and the value where the prompt
@@ -27,7 +27,7 @@ from node.training.rows import NOTHING_LEFT, Row, TheoremTransition, steps_of, t
 from node.training.settings import DataSettings
 
 Purpose = Literal["train", "valid", "all"]
-"""What is not held out; what is; everything."""
+"""Rows that are not held out (`train`), held-out rows (`valid`), or both (`all`)."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +36,20 @@ class Document:
 
     tokens: tuple[int, ...]
     prompt: int
-    """How many at the start are not predicted; at least one."""
+    """Number of tokens at the start that are not predicted; at least one."""
     remaining_steps: float | None
-    """For the value, read at the last token of the prompt; None: no value."""
+    """Target of the value, which is read at the last token of the prompt; None: no value."""
     characters: int
-    """Bytes of UTF-8 that the predicted tokens stand for: for bits per byte."""
+    """Bytes of UTF-8 of the predicted tokens, for bits per byte."""
     after: int = 0
-    """How many tokens at the end are the state after the tactic. They are predicted with a weight of their own, except
-    for the first, which is a mark."""
+    """Number of tokens at the end that are the state after the tactic. They are predicted with a separate weight,
+    except for the first, which is a mark."""
     weight: float = 1.0
-    """Of each predicted token in the loss."""
+    """Weight of each predicted token in the loss."""
 
     @property
     def predicted(self) -> int:
-        """Tokens that the policy loss is about."""
+        """Number of tokens in the policy loss."""
         return len(self.tokens) - self.prompt - self.after
 
 
@@ -88,8 +88,8 @@ def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit
 
 
 def proof_document(tokenizer: Tokenizer, proof: TheoremProof, limit: int, *, canonical: bool = True) -> Document | None:
-    """A whole proof, names as in `transition_document`; None for more than `limit` tokens: half a statement is another
-    one, and half a proof is none."""
+    """A whole proof, with names as in `transition_document`; None if it has more than `limit` tokens, because neither a
+    statement nor a proof can be cut."""
     statement, text = proof.statement, proof.proof
     if canonical:
         names = StatementNames(statement)

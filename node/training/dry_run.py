@@ -1,4 +1,4 @@
-"""What a stage would do, without doing it."""
+"""Dry run of a stage: prints its plan and its estimated cost, without training."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _shape(settings: StageSettings) -> tuple[ModelConfig, Tokenizer | None]:
 
 
 def _supervised(settings: StageSettings, tokenizer: Tokenizer | None) -> tuple[float, str]:
-    """(share of tokens, how it is known)."""
+    """(share of predicted tokens, how it was determined)."""
     if tokenizer is None:
         kinds = [source.partition(":")[0] for source in settings.data.sources]
         if settings.data.transitions_as_text:

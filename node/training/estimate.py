@@ -1,4 +1,4 @@
-"""What a stage will cost, before it runs: parameters, operations, memory, time."""
+"""Estimates the cost of a stage before it runs: parameters, operations, memory, time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UTILISATION = {"cpu": 0.6, "cuda": 0.4}
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one stage."""
+    """The cost of one stage."""
 
     parameters: int
     matrices: int
@@ -57,7 +57,7 @@ PEAK = {"NVIDIA H100": 989e12, "NVIDIA H200": 989e12, "NVIDIA A100": 312e12}
 
 
 def peak_speed(device: torch.device) -> float | None:
-    """What the device's data sheet says; None if it is not known here."""
+    """The device's peak FLOP/s from its data sheet; None if it is not known here."""
     if device.type != "cuda":
         return None
     name = torch.cuda.get_device_name(device)

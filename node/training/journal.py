@@ -1,4 +1,4 @@
-"""Curves of a stage: lines in metrics.jsonl (their form: common/curves.py), and progress for who watches."""
+"""Writes the curves of a stage to metrics.jsonl (format: common/curves.py), and shows its progress."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from node.training.tracked import Tracked
 
 
 class StageJournal:
-    """Writes one line for each report: {"time", "step", "values"}; a run that goes on appends."""
+    """Writes one line for each report: {"time", "step", "values"}. A continued run appends."""
 
     def __init__(self, path: Path, total: int, *, first: bool, tracked: Tracked | None = None) -> None:
-        """`first`: whether this is the rank that writes; the others' reports go nowhere. `tracked` gets them, too."""
+        """`first`: whether this is the first rank, the only one that writes. `tracked` gets the reports, too."""
         self._tracked = tracked
         self._path, self._first, self._total = path, first, total
         self._progress: Any = None
@@ -40,16 +40,16 @@ class StageJournal:
             self._progress.stop()
 
     def trim(self, step: int) -> None:
-        """Forget lines after a step: they come again. A torn last line goes, too."""
+        """Delete lines after a step, because the steps are repeated, and an incomplete last line."""
         if not self._first or not self._path.exists():
             return
         lines = self._path.read_bytes().splitlines(keepends=True)
-        kept = [line for line in lines if (point := decode_line(line)) is not None and point.step <= step]
-        if kept != lines:  # else it stays the file that it is, which a monitor may be reading
-            write_whole(self._path, b"".join(kept))
+        remaining = [line for line in lines if (point := decode_line(line)) is not None and point.step <= step]
+        if remaining != lines:  # do not replace an unchanged file: a monitor may be reading it
+            write_whole(self._path, b"".join(remaining))
 
     def at(self, step: int, text: str) -> None:
-        """Move the bar."""
+        """Update the progress bar."""
         if self._progress is not None:
             self._progress.update(self._task, completed=step, description=text)
 
@@ -62,7 +62,7 @@ class StageJournal:
             self._tracked.write(step, values)
 
     def say(self, text: str) -> None:
-        """A line for who watches."""
+        """Print a line for the user."""
         if not self._first:
             return
         if self._progress is not None:

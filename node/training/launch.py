@@ -1,7 +1,7 @@
-"""Starts ranks: the processes that train one network together. The stages and reinforcement learning start them alike.
+"""Starts ranks, the processes that train one network together, for the stages and for reinforcement learning.
 
-On one machine the ranks are our own child processes, which find each other through a file. On several machines torchrun
-starts them, and they find each other through its rendezvous.
+On one machine, the ranks are child processes that find each other through a file. On several machines, torchrun starts
+them, and they find each other through its rendezvous.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GRACE = 20.0
 """Seconds that ranks get for their last checkpoint after a signal; then they are killed."""
 
 AFTERMATH = 3.0
-"""Seconds in which the ranks that lost one may say what they know, before they are ended."""
+"""Seconds that the other ranks get to report errors after one has crashed, before they are ended."""
 
 
 def rank_environment(rank: int, ranks: int, threads: int, rendezvous: Path) -> dict[str, str]:
@@ -122,7 +122,7 @@ async def _launch(command: Sequence[str], ranks: int, threads: int, where: Path)
 
 
 async def _watch(waits: dict[asyncio.Task[int], int], where: Path) -> int:
-    """Until all ranks have ended well, or one did not. Raises TrainingError for one that a signal killed."""
+    """Wait until all ranks have succeeded or one has failed. Raises TrainingError if a signal killed a rank."""
     pending = set(waits)
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
@@ -135,7 +135,7 @@ async def _watch(waits: dict[asyncio.Task[int], int], where: Path) -> int:
             killed = [wait for wait in failed if wait.result() < 0]
             cause = (killed or failed)[0]
             if not killed:
-                return cause.result()  # it has said why
+                return cause.result()  # the rank has printed its error
             name = signal.Signals(-cause.result()).name
             raise TrainingError(
                 f"rank {waits[cause]} died ({name}); the other ranks were ended. The same command goes on from the "

@@ -1,7 +1,7 @@
-"""Batches without an end: deterministic, each rank its own share, resumable to the exact sample.
+"""An endless data loader: deterministic, with a share for each rank, resumable to the exact sample.
 
-Documents are gathered until they fill a window, packed, and the rows mixed. Where a loader is, is where each source was
-at the start of the window, and how many of the window's rows have been given out.
+Documents are collected until they fill a window, packed into rows, and the rows are shuffled. The loader's state is the
+place of each source at the start of the window, and how many of the window's rows have been returned.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from node.training.settings import DataSettings
 from node.training.sources import RowSource, open_source, parse
 
 BARREN = 100_000
-"""Rows in a row without a document after which the data is taken for empty."""
+"""Number of consecutive rows without a document after which the data counts as empty."""
 
 SCANNED = 200_000
-"""Rows that are looked at for held-out documents."""
+"""Most rows searched for held-out documents."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Loader:
         return {**self._start, "given": self._given}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there: the next rows are those that would have come. Raises InputError."""
+        """Continue from a state: the next rows are those that would have followed it. Raises InputError."""
         if len(state["sources"]) != len(self._readers):
             raise InputError(
                 f"the checkpoint was made with {len(state['sources'])} sources, there are {len(self._readers)}"

@@ -1,4 +1,4 @@
-"""The monitor's page beside a training run: a process of its own that reads the run's files and dies with us."""
+"""Serves the monitor's page during a training run, in a child process that reads the run's files."""
 
 from __future__ import annotations
 

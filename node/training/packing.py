@@ -1,4 +1,4 @@
-"""Documents packed into rows of one length, first-fit decreasing, and rows made into tensors.
+"""Packs documents into rows of one length by first-fit decreasing, and makes tensors of the rows.
 
 First-fit decreasing (Johnson, 1973) needs at most 11/9 of the fewest rows; on documents as short as transitions next to
 nothing is left empty (LOG.md). No token attends across documents: the mask sees to that, and rotary angles depend on

@@ -1,5 +1,5 @@
-"""Rows of whole proofs: a statement and its proof, as a dataset has them, and those that a run or an evaluation has
-found."""
+"""Parses rows of whole proofs: a statement and its proof, from a dataset or from the folder of a run or an
+evaluation."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     [pretrain], [midtrain], [sft]   one stage's own; each starts from the one before
     [rl]       reinforcement learning from the last checkpoint: minutes, a mesh file, [rl.learner] over its [learner]
 
-A stage that is done is passed over, so the same command goes on where it was. `proofmesh train STAGE` runs one alone.
+Finished stages are skipped, so the same command continues where it stopped. `proofmesh train STAGE` runs one stage.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _dry(recipe: Recipe) -> int:
 
 
 def run(recipe: Recipe, *, watched: bool = False) -> int:
-    """Every stage in a process of its own: what one leaves behind in memory cannot disturb the next."""
+    """Run every stage in a separate process, so that each starts with clean memory."""
     begun = time.monotonic()
     with monitor(recipe.settings.directory, wanted=watched):
         for stage, settings in recipe.stages.items():

@@ -1,4 +1,4 @@
-"""Formats of rows: what a line of JSON, a row of a dataset or a file holds. Pure.
+"""Parses rows of training data: lines of JSON, rows of datasets, files. Pure.
 
 Transitions come as the bank writes them (`state`, `tactic`, `remaining_steps`), as our traces (`theorems` with
 `blocks` of `steps`) and as LeanTree's files (`theorems` with `by_blocks` of trees; the schema of
@@ -31,7 +31,7 @@ NOTHING_LEFT = "no goals"
 
 
 class BadRow(ValueError):
-    """A row of no known format; the text says what it has and what was expected."""
+    """A row in an unknown format. The message names its fields and the expected ones."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TheoremTransition:
     theorem: str
     transition: Transition
     state_after: str = ""
-    """What the tactic left to be proved, as the policy reads states; empty where the data does not say."""
+    """The state after the tactic, in the policy's format; empty if the data does not have it."""
 
 
 def text_of(row: Row, field: str = "") -> str:

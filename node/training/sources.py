@@ -1,4 +1,4 @@
-"""Where training data comes from: the bank and the Lean files of this repository, local files, the Hugging Face hub.
+"""Opens sources of training data: the bank and the Lean files of this repository, local files, the Hugging Face hub.
 
 A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean`, `transitions`, `proofs` (whole ones, with
 their statements), or `conjectures` (with their seeds). WHERE: `bank`, `bank-all` (with what
@@ -42,7 +42,7 @@ BUILDERS = {".jsonl": "text", ".json": "text", ".txt": "document", ".lean": "doc
 
 @dataclass(frozen=True)
 class Spec:
-    """One source, as it was asked for."""
+    """The parsed name of a source."""
 
     kind: str
     where: str
@@ -250,9 +250,9 @@ def _dataset(spec: Spec, *, streaming: bool, split: str, cache: str) -> Any:
 
 @contextmanager
 def explained(spec: Spec) -> Iterator[None]:
-    """Turn what `datasets` and pyarrow raise for unreadable data into an InputError that names the source.
+    """Turn errors of `datasets` and pyarrow about unreadable data into an InputError that names the source.
 
-    They raise classes of their own, of pyarrow's and of fsspec's, without a common base.
+    The error classes of `datasets`, pyarrow and fsspec have no common base.
     """
     try:
         yield

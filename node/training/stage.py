@@ -1,4 +1,4 @@
-"""A stage from start to end on one rank: data, steps, evaluations, checkpoints, curves.
+"""Runs a training stage on one rank: data, steps, evaluations, checkpoints, curves.
 
 The run directory is DIRECTORY/RUN: config.toml, training.json, metrics.jsonl, checkpoints/step-N, and
 checkpoints/STABLE, which names the newest checkpoint that is whole. A run that is killed at any moment goes on from
@@ -48,7 +48,8 @@ in nanochat). What a step makes is freed by counting references."""
 
 
 def run_stage(stage: str, settings: StageSettings) -> dict[str, float]:
-    """Train until the stage's last step, from wherever it is; returns the last evaluation, or the last step's metrics.
+    """Train from the newest checkpoint to the stage's last step; returns the last evaluation, or the last
+    step's metrics.
 
     Raises TrainingError, InputError.
     """
@@ -76,7 +77,7 @@ def _tracked(settings: StageSettings, directory: Path, device: RankDevice) -> Tr
 
 @contextmanager
 def owned(directory: Path, device: RankDevice) -> Iterator[None]:
-    """Hold the run directory: one trainer at a time. Raises InputError."""
+    """Lock the run directory, so that only one process trains in it. Raises InputError."""
     if not device.first:
         yield
         return
@@ -273,7 +274,7 @@ class _StageRun:
             self.latest = self._evaluate() or self.latest
 
     def _agreed(self, stop: bool) -> bool:
-        """Whether any rank wants to stop: then all do, after the same step."""
+        """True on all ranks if any rank wants to stop, so that all stop after the same step."""
         if self.device.ranks == 1:
             return stop
         return bool(self.device.total(torch.tensor([float(stop)], device=self.device.device)) > 0)
@@ -286,8 +287,8 @@ class _StageRun:
             return {}
         values = {f"valid_{name}": value for name, value in metrics.items() if name != "tokens"}
         self.journal.write(self.trainer.step_number, values)
-        told = ", ".join(f"{name[6:].replace('_', ' ')} {value:.3f}" for name, value in values.items())
-        self.journal.say(f"{self.stage} step {self.trainer.step_number}: {told}")
+        text = ", ".join(f"{name[6:].replace('_', ' ')} {value:.3f}" for name, value in values.items())
+        self.journal.say(f"{self.stage} step {self.trainer.step_number}: {text}")
         return values
 
     def _save(self, place: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Curves to trackio as well (https://github.com/gradio-app/trackio), for those who look at all their runs there.
+"""Sends the curves to trackio, too (https://github.com/gradio-app/trackio).
 
-An optional package, imported only where it is asked for. It writes to a local database and reaches no network; what it
-is configured to do beyond that (its own environment variables) is its user's choice.
+trackio is an optional package, imported only on request. It writes to a local database and does not use the network,
+unless its own environment variables configure it otherwise.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Tracked:
     def __init__(self, project: str, run: Path, settings: dict[str, Any]) -> None:
         """Raises InputError without the package."""
         if importlib.util.find_spec("trackio") is None:
-            raise InputError("--trackio wants the package `trackio`: `pip install 'proofmesh[trackio]'`, or trackio")
+            raise InputError("--trackio needs the package `trackio`: `pip install 'proofmesh[trackio]'`, or trackio")
         import trackio
 
         self._run = trackio.init(project=project, name=run.name, config=settings, resume="allow", embed=False)

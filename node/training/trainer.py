@@ -1,5 +1,5 @@
-"""The one training step: forward, backward, update, over all ranks; and evaluation. The stages and reinforcement
-learning both use it. Knows no files, no data formats and no clock."""
+"""The training step (forward, backward, update, over all ranks) and evaluation, for the stages and for reinforcement
+learning. It does not use files, data formats or clocks."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Trainer:
 
     @torch.no_grad()
     def log_probabilities(self, batches: Sequence[PackedBatch]) -> list[float]:
-        """Of what is predicted of each document of this rank's batches, in nats, in order."""
+        """Log-probability, in nats, of the predicted tokens of each document of this rank's batches, in order."""
         self.model.eval()
         found: list[float] = []
         for batch in batches:

@@ -1,1 +1,1 @@
-"""Transitions of verified proofs, kept for training in append-only files."""
+"""The replay buffer: transitions of verified proofs, stored for training in append-only files."""

@@ -1,8 +1,8 @@
-"""`proofmesh replay rebuild RUN_DIRECTORY`: a run's replay buffer anew, from the transitions in its proofs.sqlite.
+"""`proofmesh replay rebuild RUN_DIRECTORY`: rebuild a run's replay buffer from the transitions in its proofs.sqlite.
 
-For a buffer whose files are damaged, or whose window has changed. A learner that runs there must be stopped first.
+Use it if the buffer's files are damaged, or after a change of its window. Stop the run's learner first.
 
-Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is no run directory.
+Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is not a run directory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
         print(__doc__)
         return DONE
     if len(argv) != 2 or argv[0] != "rebuild":
-        return _complain("`proofmesh replay rebuild RUN_DIRECTORY` is the command (see --help)", UNUSABLE)
+        return _complain("bad arguments: use `proofmesh replay rebuild RUN_DIRECTORY` (see --help)", UNUSABLE)
     return rebuild(Path(argv[1]))
 
 
@@ -41,7 +41,7 @@ def rebuild(path: Path) -> int:
     try:
         directory = RunDirectory(path.parent, path.name)
         if not directory.database.is_file():
-            return _complain(f"{path} is no run directory: it has no {directory.database.name}", UNUSABLE)
+            return _complain(f"{path} is not a run directory: it has no {directory.database.name}", UNUSABLE)
         file = directory.config if directory.config.is_file() else None
         settings = load(LearnerSettings, file, "learner").replay
         directory.open()
@@ -58,7 +58,7 @@ def rebuild(path: Path) -> int:
 
 
 def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
-    """Transitions in the buffer, and in the records that it was made from. Raises RunDirectoryError."""
+    """Rebuild the buffer. Returns its number of transitions and that of the database. Raises RunDirectoryError."""
     from node.learner.replay import replay
     from node.learner.run.directory import explained
     from node.learner.store.store import Store

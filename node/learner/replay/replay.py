@@ -1,7 +1,7 @@
 """The replay buffer: transitions of verified proofs, without duplicates, in a bounded window over append-only segments.
 
-Everything in it comes from the database in order of recording, so it can be rebuilt from there at any time
-(`proofmesh replay rebuild`).
+Its transitions come from the run database in order of recording, so it can be rebuilt at any time (`proofmesh replay
+rebuild`).
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from node.learner.replay.segments import SegmentReader, SegmentWriter, read_inde
 
 @dataclass
 class ReplaySettings:
-    """What the trainer sees."""
+    """The transitions that the trainer samples from."""
 
     window: Positive = 250_000
-    """Transitions kept for sampling, the newest ones (AlphaProof's pseudocode)."""
+    """Number of newest transitions that are kept for sampling (AlphaProof's pseudocode)."""
     segment: Positive = 10_000
     """Transitions per segment file."""
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
     held_out: Natural = 16
-    """One state of so many is never trained on: weights are measured on it before they are published. 0: none."""
+    """One in this many states is held out of training: weights are measured on it before they are published. 0:
+    none."""
 
 
 Ref = tuple[str, int]
-"""Where a transition is: the segment's path (without suffix) and the position in it."""
+"""Reference to a transition: the segment's path (without suffix) and the position in it."""
 
 
 def fingerprint(transition: Transition) -> bytes:
@@ -47,14 +48,14 @@ def fingerprint(transition: Transition) -> bytes:
 
 
 def is_held_out(transition: Transition, every: int) -> bool:
-    """Whether a transition is never trained on: a matter of its state alone, whatever the tactic, and the same in every
-    run. One state of `every` is; 0: none."""
+    """True if a transition is held out of training: one state in `every` is; with 0, none. It depends on the state
+    only, not on the tactic, and is the same in every run."""
     digest = hashlib.blake2b(transition.state.encode(), digest_size=8).digest()
     return every > 0 and int.from_bytes(digest, "big") % every == 0
 
 
 class Replay:
-    """The buffer on disk. One writer."""
+    """The replay buffer on disk. It may have one writer only."""
 
     def __init__(self, folder: Path, settings: ReplaySettings) -> None:
         self.folder = folder
@@ -63,7 +64,7 @@ class Replay:
         self._held_out: dict[bytes, Ref] = {}
         self._bases: list[Path] = []
         self.last_id = 0
-        """Database id up to which transitions have been taken in, duplicates included."""
+        """Database id of the latest added transition, duplicates included."""
         folder.mkdir(parents=True, exist_ok=True)
         self._load()
         self._writer = SegmentWriter(self._bases[-1] if self._bases else self._new_base())
@@ -72,9 +73,9 @@ class Replay:
         return len(self._window)
 
     def add(self, rows: Sequence[tuple[int, Transition]]) -> int:
-        """Take in transitions with their database ids, in order; returns how many were new to the window.
+        """Add transitions with their database ids, in order; returns how many were new to the window.
 
-        What was taken in before is passed over, so adding is harmless when repeated.
+        Transitions that were added before are skipped, so a repeated call is harmless.
         """
         added = 0
         for row_id, transition in rows:
@@ -89,11 +90,11 @@ class Replay:
         return added
 
     def refs(self) -> list[Ref]:
-        """What is trained on, oldest first."""
+        """The transitions to train on, oldest first."""
         return [ref for key, ref in self._window.items() if key not in self._held_out]
 
     def held_out(self) -> list[Ref]:
-        """What is never trained on, oldest first."""
+        """The held-out transitions, oldest first."""
         return list(self._held_out.values())
 
     def close(self) -> None:
@@ -116,7 +117,7 @@ class Replay:
         self._drop_unused()
 
     def _drop_unused(self) -> None:
-        """Delete segments that have left the window; the database still has their transitions."""
+        """Delete segments whose transitions have all left the window; the database still has them."""
         oldest = next(iter(self._window.values()))[0]
         while str(self._bases[0]) != oldest:
             base = self._bases.pop(0)
@@ -130,7 +131,7 @@ class Replay:
         return base
 
     def _load(self) -> None:
-        """Take over the segments of an earlier process."""
+        """Load the segments of an earlier process."""
         names = sorted(path.with_suffix("") for path in self.folder.glob("segment-*.index"))
         for base in names:
             self._bases.append(base)
@@ -142,10 +143,10 @@ class Replay:
 
 
 def rebuild(folder: Path, settings: ReplaySettings, recorded: Callable[[int], Sequence[tuple[int, Transition]]]) -> int:
-    """Make a buffer anew, in place of what is in its folder; returns how many transitions it holds.
+    """Build a new buffer in place of the one in `folder`; returns its number of transitions.
 
-    `recorded(after)`: the next transitions with database ids above `after`, in order; none at the end
-    (`Store.transitions`). The old buffer stays until the new one is whole. Raises OSError.
+    `recorded(after)` returns the next transitions with database ids above `after`, in order; none at the end
+    (`Store.transitions`). The old buffer is deleted only when the new one is complete. Raises OSError.
     """
     fresh = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(fresh, ignore_errors=True)
@@ -164,18 +165,18 @@ def rebuild(folder: Path, settings: ReplaySettings, recorded: Callable[[int], Se
 def sample(supervised: Sequence[Ref], replayed: Sequence[Ref], size: int, share: float, seed: int) -> list[Ref]:
     """One batch: about `share` of it supervised, the rest from the replay window, uniformly with replacement.
 
-    Pure: equal arguments give equal batches. A side that is empty leaves its share to the other.
+    Pure: equal arguments give equal batches. If one source is empty, the whole batch comes from the other.
     """
     generator = np.random.default_rng(seed)
     share = 1.0 if not replayed else 0.0 if not supervised else share
     first = int(generator.binomial(size, share))
     chosen = [supervised[index] for index in generator.integers(len(supervised), size=first)] if first else []
-    rest = size - first
-    return chosen + ([replayed[index] for index in generator.integers(len(replayed), size=rest)] if rest else [])
+    second = size - first
+    return chosen + ([replayed[index] for index in generator.integers(len(replayed), size=second)] if second else [])
 
 
 def epochs(refs: Sequence[Ref], size: int, seed: int, step: int) -> list[Ref]:
-    """Batch number `step` of passes over all of `refs`, each pass in an order of its own. Pure."""
+    """Batch number `step` of epochs over `refs`, each epoch in a different order. Pure."""
     per_epoch = max(1, len(refs) // size)
     epoch, place = divmod(step, per_epoch)
     order = np.random.default_rng(derive_seed(seed, "epoch", epoch)).permutation(len(refs))

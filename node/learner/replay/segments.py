@@ -1,8 +1,8 @@
-"""Append-only files of transitions, read through memory maps: how batches reach the trainer's ranks.
+"""Append-only segment files of transitions, read through memory maps by the trainer.
 
-A segment is two files. `NAME.data` holds msgpack-encoded transitions one after another; `NAME.index` holds one entry
-of fixed size per transition: where it is, a checksum, and its id in the database. Data is written before its index
-entry, so a torn end is never read: entries are cut off at the first that does not fit.
+A segment is two files. `NAME.data` holds msgpack-encoded transitions one after another. `NAME.index` holds one entry
+of fixed size per transition: its offset and length, a checksum, and its id in the database. Data is written before its
+index entry, and entries that point past the end of the data are ignored, so an interrupted write is never read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ ENTRY = np.dtype([("id", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("crc", "
 """24 bytes per transition."""
 
 REMEDY = "`proofmesh replay rebuild RUN_DIRECTORY` makes a replay buffer anew"
+"""Advice at the end of error texts about a replay buffer."""
 
 _decoder = msgspec.msgpack.Decoder(Transition)
 
 
 class SegmentError(ValueError):
-    """A segment that does not hold what its index says; the text names the file."""
+    """A segment's data is damaged or missing. The message names the file."""
 
 
 def data_path(base: Path) -> Path:
@@ -38,7 +39,7 @@ def index_path(base: Path) -> Path:
 
 
 class SegmentWriter:
-    """Appends to one segment, from the end of what is whole."""
+    """Appends to one segment, after the last whole transition."""
 
     def __init__(self, base: Path) -> None:
         base.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,7 @@ class SegmentWriter:
         self._index.truncate(self.count * ENTRY.itemsize)
 
     def append(self, rows: Iterable[tuple[int, Transition]]) -> int:
-        """Append transitions with their database ids; returns how many. They may be read when this returns."""
+        """Append transitions with their database ids; returns how many. Readers can read them when this returns."""
         entries = []
         for row_id, transition in rows:
             payload = msgspec.msgpack.encode(transition)
@@ -73,7 +74,7 @@ class SegmentWriter:
 
 
 def read_index(base: Path) -> np.ndarray:
-    """Entries of a segment whose data is there, in order. A missing segment has none."""
+    """Index entries of a segment whose data is complete, in order. A missing segment has none."""
     if not index_path(base).exists() or not data_path(base).exists():
         return np.zeros(0, ENTRY)
     raw = index_path(base).read_bytes()
@@ -84,7 +85,7 @@ def read_index(base: Path) -> np.ndarray:
 
 
 class SegmentReader:
-    """Reads transitions of one segment by position. Follows a segment that grows."""
+    """Reads transitions of one segment by position. The segment may grow meanwhile."""
 
     def __init__(self, base: Path) -> None:
         self._base = base
@@ -92,11 +93,13 @@ class SegmentReader:
         self._data: mmap.mmap | None = None
 
     def read(self, position: int) -> Transition:
-        """Transition number `position`. Raises SegmentError when it is not there or damaged."""
+        """Transition number `position`. Raises SegmentError if it is missing or damaged."""
         if position >= len(self._entries):
             self._refresh()
         if position >= len(self._entries) or self._data is None:
-            raise SegmentError(f"{self._base}: has {len(self._entries)} transitions, number {position} was asked for")
+            raise SegmentError(
+                f"{self._base}: transition {position} is missing, the segment has {len(self._entries)}; {REMEDY}"
+            )
         entry = self._entries[position]
         start, length = int(entry["offset"]), int(entry["length"])
         payload = self._data[start : start + length]

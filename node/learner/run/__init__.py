@@ -1,1 +1,1 @@
-"""One run at work: its directory, what its parts share, and what it tells the monitor."""
+"""One run: its directory, the state that the learner's parts share, and its telemetry."""

@@ -1,4 +1,4 @@
-"""The run directory: its layout, the lock that makes one process its owner, and what its errors mean."""
+"""The run directory: its layout, the lock that gives it to one process, and the wording of its errors."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class RunDirectory:
         self._lock = FileLock(self.path / "lock", timeout=0)
 
     def open(self, wait: float = 0.0) -> None:
-        """Create and take the directory. `wait`: seconds to wait for a process that is about to leave it.
+        """Create and lock the directory. `wait`: seconds to wait for the lock of a process that is about to end.
 
-        Raises RunDirectoryError, which says who holds it or why it cannot be written.
+        Raises RunDirectoryError, which names the process that holds the lock or says why it cannot be written.
         """
         with explained(self.path):
             for folder in (self.path, self.replay, self.checkpoints, self.weights):
@@ -53,7 +53,7 @@ class RunDirectory:
             self._check_space()
 
     def close(self) -> None:
-        """Leave the directory to others."""
+        """Release the directory."""
         if self._lock.is_locked:
             self._owner.unlink(missing_ok=True)
             self._lock.release()
@@ -66,18 +66,19 @@ class RunDirectory:
             return "another process"
 
     def _check_space(self) -> None:
-        found = os.statvfs(self.path)
-        free = found.f_bavail * found.f_frsize
+        disk = os.statvfs(self.path)
+        free = disk.f_bavail * disk.f_frsize
         if free < SPACE_NEEDED:
             raise RunDirectoryError(
-                f"{self.path}: {free // 2**20} MiB are free, a run needs {SPACE_NEEDED // 2**20} MiB to start"
+                f"{self.path}: {free // 2**20} MiB are free, a run needs {SPACE_NEEDED // 2**20} MiB to start; free "
+                "some space, or choose another folder with --directory"
             )
 
 
 ADVICE = database.Advice(
     RunDirectoryError,
     cannot="cannot be written",
-    kept="What was recorded is kept; what was not is still with the broker and comes again",
+    kept="Recorded results are safe; the others are still with the broker and will be redelivered",
     damaged="the file is damaged: restore it, or use another run name",
     denied="make it writable for this user, or choose another folder with --directory",
     newer="another run name",

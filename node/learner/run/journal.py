@@ -1,4 +1,4 @@
-"""What a learner tells the world: lines of metrics.jsonl, points and proofs for the monitor, gauges, counts."""
+"""The learner's telemetry: lines of metrics.jsonl, points and proofs for the monitor, gauges and counters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAUSED = gauge("learner_pause_fraction", "Share of the time of reinforcement lea
 FAILURES = counter("learner_trainer_failures", "Trainer groups that died or hung and were started again")
 
 SOLVE_WINDOW = 200
-"""Recent decided attempts to prove train statements, over which the solve rate is taken."""
+"""Number of latest decided attempts to prove train statements from which the solve rate is computed."""
 
 
 class LearnerJournal:
@@ -41,7 +41,7 @@ class LearnerJournal:
         self.expansions_per_s = 0.0
 
     def solve_rate(self) -> float:
-        """Share of recent decided attempts to prove train statements that did."""
+        """Share of successes among the latest decided attempts to prove train statements."""
         return sum(self._solved) / len(self._solved) if self._solved else 0.0
 
     def counted(self, purpose: str, outcome: str, expansions: int) -> None:
@@ -56,7 +56,7 @@ class LearnerJournal:
         PAUSED.set(fraction)
 
     def speed(self) -> float:
-        """Expansions per second since the last call, as recorded results tell it."""
+        """Expansions per second since the last call, from the recorded results."""
         now = time.monotonic()
         seconds, self._since = now - self._since, now
         expansions, self._expansions = self._expansions, 0
@@ -64,24 +64,24 @@ class LearnerJournal:
         return self.expansions_per_s
 
     async def point(self, step: int, values: dict[str, float]) -> None:
-        """One line of metrics.jsonl, and the same for the monitor. Raises RunDirectoryError."""
+        """Write one line of metrics.jsonl, and send the same point to the monitor. Raises RunDirectoryError."""
         STEPS.set(step)
         await self._append(round(time.time(), 3), step, values)
 
-    async def evaluation(self, found: Evaluated) -> None:
-        """The same for an evaluation that was finished: its time is its end's, its step that of its weights.
+    async def evaluation(self, finished: Evaluated) -> None:
+        """Write and send the point of a finished evaluation, with the time of its end and the step of its weights.
 
         Raises RunDirectoryError.
         """
         values: dict[str, float] = {
-            "eval_solve_rate": found.solve_rate,
-            "eval_statements": found.statements,
-            "eval_solved": found.solved,
-            "eval_undecided": found.undecided,
-            "eval_simulations": found.simulations,
-            "eval_beside": found.beside,
+            "eval_solve_rate": finished.solve_rate,
+            "eval_statements": finished.statements,
+            "eval_solved": finished.solved,
+            "eval_undecided": finished.undecided,
+            "eval_simulations": finished.simulations,
+            "eval_beside": finished.beside,
         }
-        await self._append(found.time, found.step, values)
+        await self._append(finished.time, finished.step, values)
 
     async def _append(self, when: float, step: int, values: dict[str, float]) -> None:
         rounded = {key: round(value, 6) for key, value in values.items()}
@@ -92,7 +92,7 @@ class LearnerJournal:
     async def proof(self, attempt: Attempt, script: str, simulations: int) -> None:
         """Announce a verified proof."""
         lean = written(attempt.theorem, textwrap.dedent(script).split("\n"))
-        found = ProofFound(
+        message = ProofFound(
             theorem_id=attempt.theorem_id,
             attempt_id=attempt.attempt_id,
             purpose=attempt.purpose,
@@ -100,7 +100,7 @@ class LearnerJournal:
             lean=lean,
             simulations=simulations,
         )
-        await self._ctx.bus.publish(self._subject("proof"), found)
+        await self._ctx.bus.publish(self._subject("proof"), message)
 
     def _subject(self, kind: str) -> str:
         return subjects.telemetry(self._ctx.role, self._ctx.id, kind)

@@ -1,4 +1,4 @@
-"""What the learner's parts share: the run's directory, records, settings, connection, and what they tell each other."""
+"""The state that the learner's parts share: the run's directory, database, settings and connection, and its events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 class Stopping(Exception):
-    """The node was told to stop while something waited for the broker."""
+    """The node stops while a request still waits for the broker."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Recorded:
 
 @dataclass
 class Run:
-    """One run, as long as this process works on it."""
+    """One run in this process."""
 
     ctx: NodeContext
     settings: LearnerSettings
@@ -56,12 +56,12 @@ class Run:
     journal: LearnerJournal
     on_recorded: list[Callable[[Recorded], None]] = field(default_factory=list)
     judging: Counter[str] = field(default_factory=Counter)
-    """By purpose, attempts whose proofs have come and have no verdict yet. They are outstanding, but hold no search
-    slot: others may begin."""
+    """By purpose, the number of attempts whose proofs are being verified. They are outstanding, but hold no search
+    slot, so other attempts may begin."""
     on_judging: list[Callable[[], None]] = field(default_factory=list)
-    """Called when such a proof has come."""
+    """Called when the verification of a proof begins."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a result was recorded or something became outstanding: whoever waits for work looks again."""
+    """Set when a result was recorded; ends `wait`."""
 
     @property
     def bus(self) -> Bus:
@@ -77,7 +77,7 @@ class Run:
 
     @contextmanager
     def judged(self, purpose: str) -> Iterator[None]:
-        """Inside, an attempt of this purpose waits for the verdict on its proof."""
+        """Count an attempt of this purpose as waiting for the verification of its proof."""
         self.judging[purpose] += 1
         for hear in self.on_judging:
             hear()
@@ -87,7 +87,7 @@ class Run:
             self.judging[purpose] -= 1
 
     async def recorded(self, event: Recorded) -> None:
-        """Tell everybody that a result was recorded, after it was."""
+        """Notify the learner's parts of a recorded result."""
         if event.purpose in TRAINED_PURPOSES:
             self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
         if event.verdict.outcome == AttemptOutcome.PROVED:
@@ -97,7 +97,7 @@ class Run:
         self.changed.set()
 
     async def fill_replay(self) -> int:
-        """Take new transitions from the records into the replay buffer; returns how many were new.
+        """Add new transitions from the database to the replay buffer; returns how many were new.
 
         Raises RunDirectoryError.
         """
@@ -109,13 +109,13 @@ class Run:
         return added
 
     async def wait(self, seconds: float) -> None:
-        """Until something has changed, the node is to stop, or `seconds` have passed."""
+        """Wait until a result was recorded, the node stops, or `seconds` have passed."""
         await wait_first(self.changed, self.ctx.stopping, timeout=seconds)
         self.changed.clear()
 
     async def persistently(self, send: Callable[[], Awaitable[R]], complaint: str) -> R:
-        """Try until the broker has taken it; each failure is logged as `complaint`. Raises Stopping when the node is to
-        stop meanwhile."""
+        """Retry until the broker accepts the request; each failure is logged as `complaint`. Raises Stopping if the
+        node stops meanwhile."""
         try:
             return await persistently(send, complaint, until=lambda: self.stopping)
         except BusError as error:

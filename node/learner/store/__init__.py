@@ -1,1 +1,1 @@
-"""What a run has recorded: proofs.sqlite, its tables, and the thread that owns it."""
+"""The run database: proofs.sqlite, its tables, and the thread that owns it."""

@@ -1,4 +1,4 @@
-"""One open proofs.sqlite."""
+"""Opens proofs.sqlite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from node.learner.store.schema import MIGRATIONS
 
 
 class Database(database.Database):
-    """One open database. Raises RunDirectoryError where it cannot be written or read."""
+    """One open database. Raises RunDirectoryError if it cannot be read or written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, MIGRATIONS, ADVICE)

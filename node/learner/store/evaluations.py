@@ -1,4 +1,4 @@
-"""The records of evaluations: which were begun, what became of their statements, what they have cost."""
+"""The database's records of evaluations: their state, the outcomes of their attempts, and their costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COSTS = (
     "lean_attempts",
     "tokens",
 )
-"""Columns of `results` that say what an attempt has cost."""
+"""Columns of `results` with the costs of an attempt."""
 
 _SUMS = ", ".join(f"COALESCE(SUM(results.{name}), 0)" for name in COSTS)
 
@@ -30,10 +30,10 @@ _FIELDS = (
 
 
 class EvaluationRecords(Database):
-    """Evaluations of an open database."""
+    """The evaluations of an open database."""
 
     def begin_evaluation(self, label: str, weights: int, simulations: int, now: float, beside: bool = False) -> int:
-        """The id of the evaluation with this label, which is begun if there is none."""
+        """The id of the evaluation with this label; begins it if it does not exist."""
         with self._transaction() as db:
             db.execute(
                 "INSERT OR IGNORE INTO evaluations (label, weights, simulations, created, beside)"
@@ -43,7 +43,7 @@ class EvaluationRecords(Database):
         return int(self._rows("SELECT evaluation_id FROM evaluations WHERE label = ?", label)[0][0])
 
     def finish_evaluation(self, evaluation: int, now: float, worked: float | None = None) -> None:
-        """It has its result; `worked`: seconds that the run was at work so far."""
+        """Mark an evaluation as finished. `worked`: seconds that the run has been running so far."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE evaluations SET finished = ?, worked = ? WHERE evaluation_id = ? AND given_up IS NULL",
@@ -51,7 +51,7 @@ class EvaluationRecords(Database):
             )
 
     def give_up_evaluation(self, evaluation: int, now: float, reason: str) -> None:
-        """It is ended without a result."""
+        """Mark an evaluation as abandoned: it has no result."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE evaluations SET given_up = ?, reason = ? WHERE evaluation_id = ? AND finished IS NULL",
@@ -68,31 +68,31 @@ class EvaluationRecords(Database):
         return [_row(*row) for row in self._rows(f"SELECT {_FIELDS} ORDER BY evaluation_id")]
 
     def evaluated(self, evaluation: int) -> dict[str, list[AttemptOutcome | None]]:
-        """Outcomes of an evaluation's attempts by theorem; None is outstanding."""
+        """Outcomes of an evaluation's attempts by theorem; None: outstanding."""
         return {each.theorem_id: list(each.outcomes) for each in self.tried(evaluation)}
 
     def tried(self, evaluation: int) -> list[Tried]:
         """Every statement of an evaluation that has an attempt."""
-        found: dict[tuple[str, str, int], list[AttemptOutcome | None]] = {}
+        statements: dict[tuple[str, str, int], list[AttemptOutcome | None]] = {}
         for name, family, level, outcome in self._rows(
             "SELECT theorem_id, family, level, outcome FROM attempts JOIN theorems USING (theorem_id)"
             " LEFT JOIN results USING (attempt_id) WHERE evaluation_id = ? ORDER BY number",
             evaluation,
         ):
-            known = found.setdefault((name, family, level), [])
-            known.append(None if outcome is None else AttemptOutcome(outcome))
-        return [Tried(*statement, tuple(outcomes)) for statement, outcomes in found.items()]
+            outcomes = statements.setdefault((name, family, level), [])
+            outcomes.append(None if outcome is None else AttemptOutcome(outcome))
+        return [Tried(*statement, tuple(outcomes)) for statement, outcomes in statements.items()]
 
     def evaluation_costs(self, evaluation: int) -> dict[str, float]:
-        """What the attempts of one evaluation have cost (`COSTS`)."""
+        """Total costs of the attempts of one evaluation (`COSTS`)."""
         (row,) = self._rows(
             f"SELECT {_SUMS} FROM results JOIN attempts USING (attempt_id) WHERE evaluation_id = ?", evaluation
         )
         return dict(zip(COSTS, row, strict=True))
 
     def costs(self) -> dict[str, dict[str, float]]:
-        """What the attempts with a result have cost, summed by purpose: counts and seconds (`COSTS`). Those of
-        evaluations beside learning stand by themselves, as `eval-beside`."""
+        """Total costs by purpose of the attempts with a result: counts and seconds (`COSTS`). Evaluations beside
+        learning have their own entry, `eval-beside`."""
         rows = self._rows(
             f"SELECT CASE WHEN beside THEN 'eval-beside' ELSE purpose END, COUNT(*), {_SUMS}"
             " FROM results JOIN attempts USING (attempt_id) LEFT JOIN evaluations USING (evaluation_id) GROUP BY 1"

@@ -1,4 +1,4 @@
-"""The small types that go in and out of the learner's records."""
+"""Types of the rows in the learner's database."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class TheoremRow:
 
 @dataclass(frozen=True)
 class Planned:
-    """An attempt about to be dispatched."""
+    """An attempt that is about to be dispatched."""
 
     number: int
-    """Counts up over the run; seeds derive from it."""
+    """Increases over the run; seeds derive from it."""
     attempt: Attempt
     evaluation: int | None = None
 
 
 @dataclass(frozen=True)
 class VerifiedProof:
-    """A proof that Lean accepted. The states of its transitions are the prover's word; everything else was checked."""
+    """A proof that Lean accepted. The states of its transitions are unchecked reports of the prover."""
 
     script: str
     transitions: tuple[Transition, ...]
@@ -41,12 +41,12 @@ class VerifiedProof:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an attempt came to, after verification."""
+    """The final outcome of an attempt, after verification."""
 
     outcome: AttemptOutcome
     message: str = ""
     proof: VerifiedProof | None = None
-    """What is recorded of a proved attempt."""
+    """The proof, if the attempt proved its statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +78,17 @@ class EvaluationRow:
     created: float
     finished: float | None
     beside: bool = False
-    """Beside learning, and no phase of its own."""
+    """True for an evaluation beside learning, False for one in its own phase."""
     worked: float | None = None
-    """Seconds that the run had been at work when it was finished."""
+    """Seconds that the run had been running when the evaluation finished."""
     given_up: float | None = None
-    """When it was ended without a result."""
+    """Time at which it was abandoned without a result."""
     step: int = 0
     """Training step of the weights."""
 
     @property
     def open(self) -> bool:
-        """Begun, and neither finished nor given up."""
+        """True while it is neither finished nor abandoned."""
         return self.finished is None and self.given_up is None
 
 
@@ -104,7 +104,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Audit:
-    """The numbers behind the rule recorded = dispatched - outstanding."""
+    """The counts that check the rule recorded = dispatched - outstanding."""
 
     dispatched: int
     outstanding: int

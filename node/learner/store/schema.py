@@ -1,6 +1,6 @@
-"""The tables of proofs.sqlite, as migrations: each takes the file from one schema version to the next.
+"""The tables of proofs.sqlite, as migrations: each one upgrades the file from one schema version to the next.
 
-Only ever append a migration: a run directory may be years old. `PRAGMA user_version` holds the version.
+Only append migrations, never change one: a run directory may be years old. `PRAGMA user_version` holds the version.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ ALTER TABLE results ADD COLUMN expansions_lost INTEGER NOT NULL DEFAULT 0;  -- g
 ALTER TABLE results ADD COLUMN seconds_policy REAL NOT NULL DEFAULT 0;      -- summed over expansions, which overlap
 ALTER TABLE results ADD COLUMN seconds_lean REAL NOT NULL DEFAULT 0;
 """
-"""What results of earlier versions do not say of themselves counts as 0."""
+"""Results of earlier versions have no values for these columns; they count as 0."""
 
 _PLACES_OF_THEOREMS = """
 CREATE TABLE contexts (             -- texts that stand above theorems in files, each once
@@ -176,7 +176,7 @@ SELECT theorem_id, attempts, failures, tries, proofs, disproved, refused, in_a_r
     told.weights_last, summed.expansions, summed.lean_attempts
 FROM summed JOIN told USING (theorem_id, place) LEFT JOIN lengths USING (theorem_id);
 """
-"""Filled from the history once."""
+"""The new table is filled once from the recorded results."""
 
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
@@ -187,12 +187,12 @@ MIGRATIONS: tuple[str, ...] = (
 SCHEMA_VERSION = len(MIGRATIONS)
 
 BEFORE_STATISTICS = 5
-"""The last version without statistics of theorems."""
+"""The last schema version without the table `theorem_statistics`."""
 
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
-    """Bring the file to the newest schema and return the version it had; all or nothing.
+    """Upgrade the file to the newest schema in one transaction, and return the version that it had.
 
-    Raises RunDirectoryError for a file that a newer version of proofmesh wrote.
+    Raises RunDirectoryError for a file from a newer version of proofmesh.
     """
     return database.migrate(connection, name, migrations, ADVICE)

@@ -1,9 +1,9 @@
-"""The learner's records: proofs.sqlite. Synchronous; `StoreThread` gives it a thread of its own.
+"""The learner's database, proofs.sqlite: attempts, results, proofs, transitions, weights and notes.
 
-The rule that everything here keeps: recorded = dispatched - outstanding, each attempt id once. An attempt and its
-outbox row are written in one transaction, before anything is published; the result, its proof, its transitions and its
-theorem's statistics are written, and the outbox row removed, in one transaction, before the result is acknowledged.
-So a crash at any moment leaves an attempt either outstanding or recorded.
+Synchronous; `StoreThread` runs it in a separate thread. Invariant: recorded = dispatched - outstanding, each attempt id
+once. One transaction writes an attempt and its outbox row, before the attempt is published. Another one writes the
+result, its proof, its transitions and its theorem's statistics, and removes the outbox row, before the result is
+acknowledged. So after a crash at any moment, every attempt is either outstanding or recorded.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from node.learner.store.theorem_statistics import TheoremStatistics
 
 
 class Store(EvaluationRecords, TheoremStatistics):
-    """One open database. Raises RunDirectoryError where it cannot be written or read."""
+    """One open database. Raises RunDirectoryError if it cannot be read or written."""
 
     # --- theorems ---------------------------------------------------------------------------------------------------
 
     def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
-        """Add theorems; those that are known stay as they are. The text of a file is kept once for all its theorems."""
+        """Add theorems; existing ones are unchanged. The text of a file is stored once for all its theorems."""
         contexts, values = {}, []
         for row in rows:
             place = row.theorem.place
@@ -51,7 +51,7 @@ class Store(EvaluationRecords, TheoremStatistics):
             )
 
     def theorem(self, theorem_id: str) -> TheoremRow | None:
-        """A theorem of the run, with its place in its file, if it has one."""
+        """A theorem of the run, with its place in a file if it has one; None if the name is unknown."""
         rows = self._rows(
             "SELECT split, binders, conclusion, header, family, level, digest, packed, place"
             " FROM theorems LEFT JOIN contexts ON context = digest WHERE theorem_id = ?",
@@ -96,7 +96,7 @@ class Store(EvaluationRecords, TheoremStatistics):
         return [(_attempt(payload), tries) for payload, tries in rows]
 
     def published(self, attempt_ids: Sequence[str], now: float) -> None:
-        """The broker has these attempts."""
+        """Mark attempts as acknowledged by the broker."""
         with self._transaction() as db:
             db.executemany(
                 "UPDATE outbox SET published = ?, tries = tries + 1 WHERE attempt_id = ?",
@@ -104,7 +104,7 @@ class Store(EvaluationRecords, TheoremStatistics):
             )
 
     def publish_again(self) -> int:
-        """Mark everything outstanding for publishing again; returns how many there are."""
+        """Mark all outstanding attempts to be published again; returns how many there are."""
         with self._transaction() as db:
             return db.execute("UPDATE outbox SET published = NULL").rowcount
 
@@ -117,40 +117,42 @@ class Store(EvaluationRecords, TheoremStatistics):
     # --- results ----------------------------------------------------------------------------------------------------
 
     def open_attempt(self, attempt_id: str) -> Attempt | None:
-        """The attempt as it was dispatched, while it is outstanding: its first result has not come."""
+        """The dispatched attempt, while it is outstanding; None after its first result."""
         rows = self._rows("SELECT payload FROM outbox WHERE attempt_id = ?", attempt_id)
         return _attempt(rows[0][0]) if rows else None
 
     def keep_part(self, part: ResultPart) -> AttemptResult | None:
-        """Keep one part of a result; the whole result once all its parts are there. Harmless when repeated.
+        """Store one part of a result; returns the whole result once all its parts have arrived. A repeated part is
+        harmless.
 
-        Raises MessageError when the parts together are no result of this attempt; then they are forgotten.
+        Raises MessageError if the joined parts are not a result of this attempt; then the parts are deleted.
         """
         key = (part.attempt_id, part.prover_id, part.digest, part.parts)
-        mine = "attempt_id = ? AND prover_id = ? AND digest = ? AND parts = ?"
+        same_result = "attempt_id = ? AND prover_id = ? AND digest = ? AND parts = ?"
         with self._transaction() as db:
             db.execute(
                 "INSERT OR IGNORE INTO parts (attempt_id, prover_id, digest, parts, part, payload)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
                 (*key, part.part, part.payload),
             )
-        if self._rows(f"SELECT COUNT(*) FROM parts WHERE {mine}", *key)[0][0] < part.parts:
+        if self._rows(f"SELECT COUNT(*) FROM parts WHERE {same_result}", *key)[0][0] < part.parts:
             return None
-        rows = self._rows(f"SELECT payload FROM parts WHERE {mine} ORDER BY part", *key)
+        rows = self._rows(f"SELECT payload FROM parts WHERE {same_result} ORDER BY part", *key)
         try:
             result = parts.joined([payload for (payload,) in rows], part.digest)
             if result.attempt_id != part.attempt_id:
-                raise MalformedMessage(f"parts of attempt {part.attempt_id} are a result of {result.attempt_id}")
+                raise MalformedMessage(f"the parts of attempt {part.attempt_id} hold a result of {result.attempt_id}")
         except MessageError:
             with self._transaction() as db:
-                db.execute(f"DELETE FROM parts WHERE {mine}", key)
+                db.execute(f"DELETE FROM parts WHERE {same_result}", key)
             raise
         return result
 
     def record(self, result: AttemptResult, verdict: Verdict, now: float) -> bool:
-        """Record the first result of an attempt, with its proof and transitions. False: recorded before, or not ours.
+        """Record the first result of an attempt, with its proof and transitions. Returns False if the attempt already
+        has a result or is unknown.
 
-        `verdict.outcome` is what counts; the prover's own word (`result.outcome`) is not stored.
+        Stores `verdict.outcome`, not the outcome that the prover reported (`result.outcome`).
         """
         with self._transaction() as db:
             row = db.execute(
@@ -203,7 +205,7 @@ class Store(EvaluationRecords, TheoremStatistics):
                 [(attempt_id, each.state, each.tactic, each.remaining_steps) for each in proof.transitions],
             )
 
-    # --- what others are rebuilt from -------------------------------------------------------------------------------
+    # --- transitions for the replay buffer --------------------------------------------------------------------------
 
     def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
         """Transitions with ids above `after`, in order of recording."""
@@ -216,7 +218,7 @@ class Store(EvaluationRecords, TheoremStatistics):
         return [(row[0], Transition(*row[1:])) for row in rows]
 
     def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
-        """For transitions with ids above `after`: the training step of the weights that found them; None: not known."""
+        """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""
         return self._rows(
             "SELECT transition_id, step FROM transitions JOIN results USING (attempt_id)"
             " LEFT JOIN weights ON version = weights_last WHERE transition_id > ? ORDER BY transition_id",
@@ -226,7 +228,7 @@ class Store(EvaluationRecords, TheoremStatistics):
     # --- weights ----------------------------------------------------------------------------------------------------
 
     def add_weights(self, row: WeightsRow, now: float) -> None:
-        """A version of the weights has been stored for all nodes."""
+        """Record a published version of the weights."""
         with self._transaction() as db:
             values = (row.version, row.step, row.digest, row.object_name, now)
             db.execute("INSERT OR REPLACE INTO weights VALUES (?, ?, ?, ?, ?)", values)
@@ -240,24 +242,24 @@ class Store(EvaluationRecords, TheoremStatistics):
 
     def counts(self) -> dict[str, int]:
         """Results by `purpose:outcome`, and totals of transitions, proofs and expansions."""
-        found = {
+        counts = {
             f"{purpose}:{outcome}": number
             for purpose, outcome, number in self._rows(
                 "SELECT purpose, outcome, COUNT(*) FROM results JOIN attempts USING (attempt_id) GROUP BY 1, 2"
             )
         }
         for table in ("attempts", "results", "proofs", "transitions"):
-            found[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
-        found["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
-        return found
+            counts[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
+        counts["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
+        return counts
 
     def lean_version(self) -> str:
-        """The Lean that verified the latest proof; empty before the first."""
+        """The version of Lean that verified the latest proof; empty before the first."""
         rows = self._rows("SELECT lean_version FROM proofs ORDER BY proof_id DESC LIMIT 1")
         return str(rows[0][0]) if rows else ""
 
     def audit(self) -> Audit:
-        """The rule, counted: recorded = dispatched - outstanding, each id once."""
+        """The counts that check the invariant recorded = dispatched - outstanding, each id once."""
         dispatched, outstanding, recorded, both, neither, strays = self._rows(
             "SELECT (SELECT COUNT(*) FROM attempts), (SELECT COUNT(*) FROM outbox), (SELECT COUNT(*) FROM results),"
             " (SELECT COUNT(*) FROM outbox JOIN results USING (attempt_id)),"
@@ -268,14 +270,14 @@ class Store(EvaluationRecords, TheoremStatistics):
         return Audit(dispatched, outstanding, recorded, both, neither, strays)
 
     def ids(self) -> tuple[set[str], set[str], set[str]]:
-        """Ids of what was dispatched, what is outstanding, what is recorded."""
+        """Ids of the dispatched, the outstanding and the recorded attempts."""
         tables = ("attempts", "outbox", "results")
         sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
         return sets[0], sets[1], sets[2]
 
 
 def _attempt(payload: bytes) -> Attempt:
-    """An attempt of the outbox. Attempts of older schema versions have fields of the same meaning."""
+    """Decode an attempt of the outbox. In attempts of older schema versions the fields have the same meaning."""
     attempt = msgspec.msgpack.decode(payload, type=Attempt)
     return msgspec.structs.replace(attempt, v=SCHEMA_VERSION)
 

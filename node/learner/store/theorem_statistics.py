@@ -1,5 +1,5 @@
-"""The statistics of each train theorem: what its attempts came to, and what they have cost. They change in the
-transaction that records a result, so they always tell what the results tell."""
+"""The statistics of each train theorem: outcomes and costs of its attempts. They are updated in the transaction that
+records a result, so they always agree with the results."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from node.learner.standing import Standing, learn
 from node.learner.store.database import Database
 from node.learner.store.records import Recent, Verdict
 
-_KNOWN = ", ".join(field.name for field in fields(Standing))
+_COLUMNS = ", ".join(field.name for field in fields(Standing))
 
 _KEEP = (
-    f"INSERT INTO theorem_statistics (theorem_id, {_KNOWN}, shortest, last_budget, last_weights, expansions,"
+    f"INSERT INTO theorem_statistics (theorem_id, {_COLUMNS}, shortest, last_budget, last_weights, expansions,"
     f" lean_attempts) VALUES (?, {', '.join('?' * len(fields(Standing)))}, ?, ?, ?, ?, ?)"
     " ON CONFLICT (theorem_id) DO UPDATE SET "
     + ", ".join(f"{field.name} = excluded.{field.name}" for field in fields(Standing))
@@ -29,9 +29,9 @@ class TheoremStatistics(Database):
     """Statistics of the train theorems of an open database."""
 
     def standings(self) -> dict[str, Standing]:
-        """What is known about every theorem that has a result."""
-        rows = self._rows(f"SELECT theorem_id, {_KNOWN} FROM theorem_statistics")
-        return {theorem_id: _standing(known) for theorem_id, *known in rows}
+        """The record of every theorem that has a result."""
+        rows = self._rows(f"SELECT theorem_id, {_COLUMNS} FROM theorem_statistics")
+        return {theorem_id: _standing(columns) for theorem_id, *columns in rows}
 
     def outstanding_theorems(self) -> list[str]:
         """The theorem of every outstanding attempt on a train statement."""
@@ -53,9 +53,9 @@ class TheoremStatistics(Database):
     def _keep_statistics(
         self, db: sqlite3.Connection, theorem_id: str, purpose: str, result: AttemptResult, verdict: Verdict
     ) -> None:
-        """Fold a result that is being recorded into its theorem's statistics, within the same transaction."""
-        found = db.execute(f"SELECT {_KNOWN} FROM theorem_statistics WHERE theorem_id = ?", (theorem_id,)).fetchone()
-        standing = _standing(found) if found else Standing()
+        """Update a theorem's statistics with a result, in the transaction that records the result."""
+        row = db.execute(f"SELECT {_COLUMNS} FROM theorem_statistics WHERE theorem_id = ?", (theorem_id,)).fetchone()
+        standing = _standing(row) if row else Standing()
         learn(standing, purpose == Purpose.DISPROVE, verdict.outcome)
         (budget,) = db.execute("SELECT simulations FROM attempts WHERE attempt_id = ?", (result.attempt_id,)).fetchone()
         spent = result.statistics
@@ -69,13 +69,13 @@ class TheoremStatistics(Database):
         )
 
 
-def _standing(known: list[int]) -> Standing:
-    attempts, failures, tries, proofs, disproved, refused, in_a_row = known
+def _standing(columns: list[int]) -> Standing:
+    attempts, failures, tries, proofs, disproved, refused, in_a_row = columns
     return Standing(attempts, failures, tries, proofs, bool(disproved), bool(refused), in_a_row)
 
 
 def _steps(verdict: Verdict) -> int | None:
-    """Tactics on the longest branch of a verified proof; None where there is none, or it tells no states."""
+    """Tactics on the longest branch of a verified proof; None without a proof, or if it has no transitions."""
     if verdict.proof is None:
         return None
     return max((each.remaining_steps for each in verdict.proof.transitions), default=None)

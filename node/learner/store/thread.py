@@ -1,4 +1,4 @@
-"""Gives the records a thread of their own: SQLite's calls wait for the disk, and the event loop must not."""
+"""Runs the database in a separate thread: SQLite's calls wait for the disk, and the event loop must not."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class StoreThread:
         return cls(store, executor)
 
     async def call(self, method: Callable[Concatenate[Store, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-        """`await thread.call(Store.record, result, verdict, now)`. What has begun is finished also when the caller is
-        cancelled. Raises what the method raises."""
+        """Call a method, as in `await thread.call(Store.record, result, verdict, now)`. A call that has begun finishes
+        even if the caller is cancelled. Raises what the method raises."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, lambda: method(self._store, *args, **kwargs))
 

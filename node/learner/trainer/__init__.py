@@ -1,1 +1,1 @@
-"""Training in child processes: the group of ranks, their messages, their steps."""
+"""Training in child processes: the group of ranks, its messages and its training steps."""

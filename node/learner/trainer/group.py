@@ -1,8 +1,8 @@
-"""The learner's side of the trainer: starts the ranks, commands the first one, and ends them all when one fails.
+"""The learner's side of the trainer: starts the ranks, sends commands to the first one, and ends all when one fails.
 
-Ranks are child processes that die with the learner. A step holds an interpreter for long and a collective can hang;
-neither is noticed here, where nothing waits without a time limit. With several machines the children of this process
-are torchrun and its ranks; the other machines run `proofmesh join-trainer`.
+Ranks are child processes that end with the learner. A step keeps an interpreter busy for long, and a collective can
+hang. Neither blocks the learner, because it waits for answers with timeouts. With several machines, the child of this
+process is torchrun, which starts the ranks; the other machines run `proofmesh join-trainer`.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from node.model.config import ModelConfig
 from node.training.launch import rank_environment, start_rank, torchrun
 
 LINE_LIMIT = 1 << 20
-"""Bytes of an answer at most."""
+"""Longest answer in bytes."""
 
 TAIL_LINES = 6
-"""Lines of a dead rank's standard error that go into the error message."""
+"""Lines from the end of a crashed rank's standard error that go into the error message."""
 
 RANK_MODULE = "node.learner.trainer.rank"
 
 LAST_WORDS = 1.0
-"""Seconds in which a dead rank's answer may still come, and the others of a group that lost one may end."""
+"""Seconds to wait, after a rank has ended, for its last answer and for the other ranks to end."""
 
 
 class TrainerGroup:
-    """One start of the ranks. After TrainerFailed it is over; `start` begins a new one."""
+    """The ranks of one trainer. After TrainerFailed they have ended; `start` starts new ones."""
 
     def __init__(self, settings: TrainerSettings, logs: Path) -> None:
         """`logs`: folder for the ranks' standard error."""
@@ -93,8 +93,8 @@ class TrainerGroup:
         await asyncio.gather(*(kill_group(process, grace=0) for process in processes))
 
     async def step(self, refs: Sequence[Ref], factor: float = 1.0, *, average: bool = False) -> dict[str, float]:
-        """One optimizer step; returns the metrics of the batch. `average`: from now on the average of the weights is
-        written, not the latest. Raises TrainerFailed."""
+        """One optimizer step; returns the metrics of the batch. `average`: from now on, write the moving average of the
+        weights to files, not the latest weights. Raises TrainerFailed."""
         return (await self._command("step", refs, factor=factor, average=average)).metrics
 
     async def evaluate(self, refs: Sequence[Ref]) -> dict[str, float]:
@@ -102,13 +102,14 @@ class TrainerGroup:
         return (await self._command("evaluate", refs)).metrics
 
     async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
-        """log p of each transition's tactic under the weights that act, in nats. Raises TrainerFailed."""
+        """log p of each transition's tactic, in nats, under the weights that would be published. Raises
+        TrainerFailed."""
         values = (await self._command("log-probabilities", refs)).values
         order = [(base, position) for base, positions in by_segment(refs) for position in positions]
         return dict(zip(order, values, strict=True))
 
     async def restore(self, path: Path) -> None:
-        """Take the weights of this file in place of those that were trained. Raises TrainerFailed."""
+        """Replace the trained weights by those of a file. Raises TrainerFailed."""
         await self._command("restore", path=str(path))
 
     async def checkpoint(self, directory: Path) -> None:
@@ -120,7 +121,7 @@ class TrainerGroup:
         return (await self._command("weights", path=str(path), information=information)).digest
 
     async def create(self, checkpoint: Path, model: ModelConfig, seed: int, refs: Sequence[Ref]) -> None:
-        """Write a checkpoint of a fresh network, in a process of its own. Raises TrainerFailed."""
+        """Write a checkpoint of a fresh network, in a separate process. Raises TrainerFailed."""
         config = CreateConfig(str(checkpoint), dataclasses.asdict(model), seed, by_segment(refs))
         with explained(self._logs):
             self._logs.mkdir(parents=True, exist_ok=True)
@@ -152,12 +153,12 @@ class TrainerGroup:
             await self._spawn(["-m", RANK_MODULE, compute], environment, first=rank == 0)
 
     async def _spawn(self, command: Sequence[str], environment: dict[str, str], *, first: bool) -> None:
-        # A fault that a test asked for strikes once.
-        strikes_again = {faults.VARIABLE: ""} if self.starts > 1 and faults.VARIABLE in os.environ else {}
+        # A fault that a test injects happens in the first start only.
+        without_faults = {faults.VARIABLE: ""} if self.starts > 1 and faults.VARIABLE in os.environ else {}
         with self._log(f"rank-{len(self._processes)}").open("ab") as log:
             process = await start_rank(
                 command,
-                {**environment, **strikes_again},
+                {**environment, **without_faults},
                 stdin=asyncio.subprocess.PIPE if first else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE if first else log,
                 stderr=log,
@@ -190,18 +191,18 @@ class TrainerGroup:
             stdin.write(line + b"\n")
             await stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the rank is dead; waiting for its answer says why
+            pass  # the rank has ended; `_answer` reports why
 
     async def _answer(self, timeout: float, op: str) -> RankAnswer:
-        """The first rank's answer. Any rank's death, an error or silence ends the group. Raises TrainerFailed."""
+        """The first rank's answer. A rank that ends, an error or a timeout ends the group. Raises TrainerFailed."""
         reading = asyncio.create_task(self._read())
         deaths = [asyncio.create_task(process.wait()) for process in self._processes]
         try:
-            done, _ = await asyncio.wait({reading, *deaths}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
+            ended, _ = await asyncio.wait({reading, *deaths}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if not ended:
                 raise TrainerFailed(f"{op}: no answer within {timeout:g} s; the group was ended")
-            # An answer counts also when its rank has ended behind it: then it says why.
-            if reading not in done:
+            # Read the answer even if its rank has ended: it may say why.
+            if reading not in ended:
                 await asyncio.wait({reading}, timeout=LAST_WORDS)
             if not reading.done() or not reading.result():
                 raise await self._died(deaths)
@@ -209,7 +210,7 @@ class TrainerGroup:
             if answer.error:
                 raise TrainerFailed(answer.error, answer.errno)
         except BaseException:
-            # Also when cancelled: an answer is on its way that nobody will read, so this group cannot go on.
+            # Also when cancelled: the pending answer would be read as the answer to the next command.
             await self.stop()
             raise
         finally:
@@ -220,13 +221,14 @@ class TrainerGroup:
         return answer
 
     async def _read(self) -> bytes:
-        """A line of the first rank; empty at the end."""
+        """A line of the first rank's output; empty at the end."""
         stdout = self._processes[0].stdout
         assert stdout is not None
         return await stdout.readline()
 
     async def _died(self, deaths: Sequence[asyncio.Task[int]]) -> TrainerFailed:
-        """Which rank died, and its last words. One that a signal killed takes others with it: it is the cause."""
+        """An error that names the crashed rank, with the end of its log. If a signal killed a rank, it is the cause:
+        the others failed because of it."""
         await asyncio.wait(deaths, timeout=LAST_WORDS)
         codes = {number: death.result() for number, death in enumerate(deaths) if death.done()}
         killed = [number for number, code in codes.items() if code < 0]
@@ -242,16 +244,16 @@ class TrainerGroup:
             lines = self._log(name).read_text(encoding="utf-8", errors="replace").strip().splitlines()
         except OSError:
             return "no log"
-        return " / ".join(lines[-TAIL_LINES:]) or "it said nothing"
+        return " / ".join(lines[-TAIL_LINES:]) or "its log is empty"
 
 
 def compute_config(settings: TrainerSettings) -> ComputeConfig:
-    """What the settings say of where ranks compute."""
+    """Where and how the ranks compute, from the settings."""
     return ComputeConfig(settings.device, settings.bf16, settings.threads, settings.timeout)
 
 
 def start_config(settings: TrainerSettings, checkpoint: Path) -> StartConfig:
-    """What the settings say of the training."""
+    """What the ranks train and how, from the settings."""
     return StartConfig(
         checkpoint=str(checkpoint),
         compile=settings.compile,

@@ -1,10 +1,10 @@
-"""`proofmesh join-trainer`: this machine's ranks for a learner that trains on several machines.
+"""`proofmesh join-trainer`: run this machine's ranks for a learner that trains on several machines.
 
     [learner.trainer] machines = 2, rendezvous = "FIRST-MACHINE:29500"        # the learner's configuration
     proofmesh join-trainer --rendezvous FIRST-MACHINE:29500 --machines 2 --machine 1      # the other machine
 
-The ranks get network, data and commands from the learner's first rank: nothing else has to be on this machine. They
-start again whenever the group ends, since the learner starts its own again then.
+The ranks get network, data and commands from the learner's first rank: this machine needs no other files. They restart
+whenever the group ends, because the learner restarts its ranks then, too.
 
 Exit code: 0 stopped, 2 bad input.
 """
@@ -31,7 +31,7 @@ from node.learner.trainer.messages import ComputeConfig
 from node.training.launch import start_rank, threads_per_rank, torchrun
 
 RETRY = 2.0
-"""Seconds before the ranks start again: the learner needs about as long to notice that the group has ended."""
+"""Seconds before the ranks restart: the learner needs about as long to notice that the group has ended."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class JoinSettings:
     machines: Positive
     """Machines that train together, as in [learner.trainer]."""
     machine: Positive
-    """Number of this one: 1, 2, ... The learner's is 0."""
+    """Number of this machine: 1, 2, ... The learner's machine is 0."""
     ranks: Natural = 0
     """Ranks on this machine; 0: one for each GPU, one on a CPU. The same number on every machine."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -75,9 +75,12 @@ def resolved_ranks(settings: JoinSettings) -> int:
 
 
 def command_line(settings: JoinSettings) -> list[str]:
-    """Arguments for `python`. Raises ValueError for numbers or an address that cannot be."""
+    """Arguments for `python`. Raises ValueError for an impossible machine number or address."""
     if settings.machine >= settings.machines:
-        raise ValueError(f"machine {settings.machine} of {settings.machines}: numbers go from 0 (the learner's) on")
+        raise ValueError(
+            f"--machine {settings.machine} with --machines {settings.machines}: the numbers go from 0 (the learner's) "
+            f"to {settings.machines - 1}"
+        )
     compute = ComputeConfig(settings.device, settings.bf16, settings.threads, settings.timeout)
     return torchrun(
         RANK_MODULE,
@@ -90,7 +93,7 @@ def command_line(settings: JoinSettings) -> list[str]:
 
 
 async def join(command: Sequence[str], threads: int) -> int:
-    """Run the ranks again and again, until SIGINT or SIGTERM; returns the exit code."""
+    """Run the ranks and restart them when they end, until SIGINT or SIGTERM; returns the exit code."""
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -103,6 +106,9 @@ async def join(command: Sequence[str], threads: int) -> int:
             await kill_group(process)
             await ended
         if not stopping.is_set():
-            print(f"proofmesh join-trainer: the ranks ended ({ended.result()}); joining again", file=sys.stderr)
+            print(
+                f"proofmesh join-trainer: the ranks ended with exit code {ended.result()}; joining again",
+                file=sys.stderr,
+            )
             await wait_first(stopping, timeout=RETRY)
     return 0

@@ -1,5 +1,5 @@
-"""What the learner and the first rank of its trainer say to each other: one JSON line each way, over the rank's
-standard streams. The first rank passes commands on to the others."""
+"""Messages between the learner and the first rank of its trainer: JSON lines over the rank's standard streams. The
+first rank passes commands on to the other ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Picks = list[tuple[str, list[int]]]
 
 
 class ComputeConfig(msgspec.Struct, frozen=True):
-    """Where and how a rank computes: what it must know before it joins the others (`node.training.device`)."""
+    """Where and how a rank computes; it needs this before it joins the other ranks (`node.training.device`)."""
 
     device: str = "auto"
     bf16: str = "auto"
@@ -25,10 +25,10 @@ class ComputeConfig(msgspec.Struct, frozen=True):
 
 
 class StartConfig(msgspec.Struct, frozen=True):
-    """What all ranks train: the first line that the first rank reads."""
+    """What all ranks train. It is the first line that the first rank reads."""
 
     checkpoint: str
-    """On the learner's machine; ranks of other machines get its files from the first rank."""
+    """Folder on the learner's machine; ranks of other machines get its files from the first rank."""
     compile: bool
     token_budget: int
     matrix_rate: float
@@ -36,7 +36,7 @@ class StartConfig(msgspec.Struct, frozen=True):
     warmup: int
     value_weight: float
     average_steps: float = 0.0
-    """Steps over which the weights that act are averaged; 0: the latest act."""
+    """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):
@@ -53,31 +53,31 @@ Operation = Literal["step", "evaluate", "log-probabilities", "checkpoint", "weig
 
 
 class RankCommand(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the trainer is to do next."""
+    """A command to the trainer."""
 
     op: Operation
     id: int
     picks: Picks = []
     factor: float = 1.0
-    """Of the learning rates."""
+    """Factor of the learning rates."""
     average: bool = False
-    """Of a step: take the weights after it into the average, and let that act from now on."""
+    """For `step`: add the weights after it to the moving average, and publish the average from now on."""
     path: str = ""
     information: dict[str, str] = {}
 
 
 class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first rank's answer. `error` not empty: the command failed, and the group must be started again."""
+    """The first rank's answer. If `error` is not empty, the command failed, and the group must be restarted."""
 
     id: int
     step: int
     metrics: dict[str, float] = {}
     values: list[float] = []
-    """Of `log-probabilities`: one for each transition, in the order of the picks."""
+    """For `log-probabilities`: one value for each transition, in the order of the picks."""
     digest: str = ""
     error: str = ""
     errno: int = 0
-    """Of the file system, when the command was to write a file and could not."""
+    """The file system's error number, if the command could not write its file."""
 
 
 def by_segment(refs: Iterable[Ref]) -> Picks:

@@ -1,8 +1,8 @@
 """One process of the trainer group: `python -m node.learner.trainer.rank COMPUTE`, COMPUTE being JSON.
 
-The first rank reads commands as lines on standard input and writes answers as lines to standard output (whatever
-libraries print goes to standard error). It passes every command on to the other ranks, with the transitions that it
-needs, so no rank waits in a collective for one that did not hear of it. A rank never touches the broker.
+The first rank reads commands as lines on standard input and writes answers as lines to standard output; output of
+libraries goes to standard error. It broadcasts every command to the other ranks, with its transitions, so all ranks
+enter the same collectives. Ranks do not connect to the broker.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from node.training.documents import Document
 
 IDLE_SHARE = 0.25
-"""Of the ranks' patience with each other: after so long without a command the first rank says that it is there."""
+"""Share of the ranks' timeout after which the first rank, without a command, broadcasts an empty one, so that the
+others do not time out."""
 
 
 def main() -> int:
-    """Work until standard input ends; with `create` in place of COMPUTE, create a network as standard input says."""
+    """Carry out commands until standard input ends; with `create` in place of COMPUTE, create a network instead."""
     die_with_parent()
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
@@ -55,7 +56,8 @@ def create(config: CreateConfig) -> int:
     transitions = [readers[base].read(position) for base, positions in config.picks for position in positions]
     texts = [text for transition in transitions for text in canonical(transition)]
     tokenizer = Tokenizer.train(texts, shape.vocab_size)
-    # A small corpus fills fewer tokens than asked for; rows for the others would be sampled, and mean nothing.
+    # A small corpus yields fewer tokens than `vocab_size`. Embedding rows for the missing tokens would be sampled, but
+    # they have no text.
     model = Transformer(dataclasses.replace(shape, vocab_size=tokenizer.vocab_size))
     model.reset(torch.Generator().manual_seed(config.seed))
     checkpoint.save(Path(config.checkpoint), model, tokenizer, step=0)
@@ -63,7 +65,7 @@ def create(config: CreateConfig) -> int:
 
 
 def work(compute: ComputeConfig, answers: IO[bytes]) -> int:
-    """Join the other ranks, load the network, say so, and carry out commands."""
+    """Join the other ranks, load the network, report that, and carry out commands."""
     from node.model.checkpoint import CheckpointError
     from node.training.device import started
     from node.training.errors import TrainingError
@@ -85,7 +87,7 @@ def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> in
         start = next((line for line in lines if line is not None), b"")
     start = device.broadcast(start)
     if not start:
-        return 0  # the learner has gone before it said anything
+        return 0  # the learner ended before it sent its configuration
     worker = RankWorker(msgspec.json.decode(start, type=StartConfig), device)
     device.gather(0)  # every rank has loaded
     if device.first:
@@ -102,7 +104,7 @@ def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> in
 
 
 Work = tuple[RankCommand, "list[Document]", str]
-"""A command, the transitions that it is about, and why they could not be read (empty if they could)."""
+"""A command, its transitions, and why they could not be read (empty if they were read)."""
 
 
 def _next(device: RankDevice, worker: RankWorker, lines: Iterator[bytes | None] | None) -> Work | None:
@@ -122,7 +124,7 @@ def _next(device: RankDevice, worker: RankWorker, lines: Iterator[bytes | None] 
                 return work
             payload = msgspec.msgpack.encode(work) if work is not None else b""
         payload = device.broadcast(payload)
-        if payload:  # else the first rank only said that it is there
+        if payload:  # an empty payload only keeps the ranks from timing out
             decoded: Work | None = packet.decode(payload)
             return decoded
 
@@ -137,9 +139,9 @@ def _read(worker: RankWorker, command: RankCommand) -> Work:
 
 
 def _lines(patience: float) -> Iterator[bytes | None]:
-    """Lines of standard input; None whenever none has come for `patience` seconds."""
+    """Lines of standard input; yields None after each `patience` seconds without input."""
     stream = sys.stdin.fileno()
-    rest = b""
+    partial = b""
     while True:
         readable, _, _ = select.select([stream], [], [], patience)
         if not readable:
@@ -148,12 +150,12 @@ def _lines(patience: float) -> Iterator[bytes | None]:
         content = os.read(stream, 1 << 20)
         if not content:
             return
-        *whole, rest = (rest + content).split(b"\n")
+        *whole, partial = (partial + content).split(b"\n")
         yield from whole
 
 
 def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document], unreadable: str) -> RankAnswer:
-    """The answer to a command."""
+    """Carry out a command and return the answer. `unreadable`: why its transitions could not be read, or empty."""
     from node.training.errors import NotFinite
 
     first = worker.device.first

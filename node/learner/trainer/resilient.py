@@ -1,4 +1,4 @@
-"""A trainer that survives its ranks: when the group fails, it is started again from the last checkpoint."""
+"""A trainer that survives crashes of its ranks: it restarts a failed group from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ R = TypeVar("R")
 
 
 class ResilientTrainer:
-    """Trains from the newest checkpoint of a folder on. Steps that a failure undid are counted back in
-    `step_number`."""
+    """Trains from the newest checkpoint in a folder. After a restart, `step_number` is the step of that checkpoint."""
 
     def __init__(self, settings: TrainerSettings, root: Path, logs: Path, keep: int, log: Any) -> None:
         self.settings = settings
@@ -38,12 +37,13 @@ class ResilientTrainer:
         return self.group.step_number
 
     async def start(self) -> None:
-        """Start the ranks from the newest checkpoint, unless they run. Raises LearnerError."""
+        """Start the ranks from the newest checkpoint, unless they are running. Raises LearnerError."""
         if not self.group.running:
             await self._again(self._begin)
 
     async def step(self, refs: Sequence[Ref], factor: float = 1.0, *, average: bool = False) -> dict[str, float] | None:
-        """One step (`TrainerGroup.step`); None when the group failed and was started again: look at `step_number`.
+        """One step (`TrainerGroup.step`). Returns None if the group failed and was restarted; `step_number` may then be
+        lower.
 
         Raises LearnerError.
         """
@@ -60,17 +60,18 @@ class ResilientTrainer:
         return await self._again(lambda: self.group.evaluate(refs))
 
     async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
-        """log p of each transition's tactic under the weights that act, in nats. Raises LearnerError."""
+        """log p of each transition's tactic, in nats, under the weights that would be published. Raises
+        LearnerError."""
         return await self._again(lambda: self.group.log_probabilities(refs))
 
     async def restore(self, path: Path) -> None:
-        """Take the weights of this file in place of those that were trained. Raises LearnerError."""
+        """Replace the trained weights by those of a file. Raises LearnerError."""
         await self._again(lambda: self.group.restore(path))
 
     async def save(self, *, replace: bool = False) -> Path:
-        """Write a checkpoint of now, and drop the oldest. `replace`: also where there is one of this step.
+        """Write a checkpoint, and delete the oldest ones. `replace`: overwrite a checkpoint of the same step.
 
-        Raises LearnerError; at once when the disk is full."""
+        Raises LearnerError; without a retry if the disk is full."""
 
         async def save() -> Path:
             path = self._checkpoint()
@@ -84,7 +85,7 @@ class ResilientTrainer:
         return path
 
     def _checkpoint(self) -> Path:
-        """The folder of a checkpoint of now."""
+        """The folder of a checkpoint of the current step."""
         return self.root / f"step-{self.group.step_number:06d}"
 
     async def write_weights(self, path: Path, version: int) -> str:
@@ -112,7 +113,7 @@ class ResilientTrainer:
             with explained(path):
                 aside = set_aside(path)
             self._log.warning(
-                "damaged checkpoint; training goes on from the one before it",
+                "damaged checkpoint set aside; training goes on from an older one",
                 problem=problem,
                 goes_on_from=str(newest),
                 kept_as=aside.name,
@@ -120,7 +121,7 @@ class ResilientTrainer:
         return newest
 
     async def _again(self, work: Callable[[], Awaitable[R]]) -> R:
-        """Do it, with the group started again when it fails."""
+        """Run `work`; if the group fails, restart it and try again."""
         while True:
             try:
                 return await work()
@@ -129,21 +130,21 @@ class ResilientTrainer:
 
     async def _failed(self, error: TrainerFailed, restart: bool = True) -> None:
         if error.errno:
-            with explained(self.root):  # a disk that is full now is full in a second, too
+            with explained(self.root):  # no retry: a full disk stays full
                 raise OSError(error.errno, os.strerror(error.errno)) from error
         self._failures += 1
         FAILURES.inc()
         if self._failures > self.settings.restarts:
             raise LearnerError(
-                f"the trainer failed {self._failures} times in a row; last: {error}. The learner's log has them; "
-                "the same command goes on from the last checkpoint"
+                f"the trainer failed {self._failures} times in a row, the last time with: {error}; see the learner's "
+                "log for all of them; the same command continues from the last checkpoint"
             ) from error
-        self._log.warning("trainer failed; it starts again from the last checkpoint", reason=str(error))
+        self._log.warning("trainer failed; restarting it from the last checkpoint", reason=str(error))
         if restart:
             await self._again(self._begin)
 
     def _prune(self) -> None:
-        """All but the newest checkpoints go, and what interrupted writes left."""
+        """Delete all but the newest checkpoints, and the remains of interrupted writes."""
         with explained(self.root):
             for path in [*complete(self.root)[: -self._keep], *self.root.glob(".step-*")]:
                 shutil.rmtree(path, ignore_errors=True)

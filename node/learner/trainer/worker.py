@@ -1,7 +1,7 @@
-"""One rank's part of the learner's training: transitions in, packed batches to the training step, files out.
+"""One rank's part of the learner's training: encodes transitions, packs batches, takes steps, writes files.
 
-The first rank reads transitions from the segments, which only its machine has, and hands them to the others as tokens.
-Knows nothing of pipes, brokers or clocks.
+The first rank reads transitions from the segments, which only its machine has, and sends them to the others as tokens.
+This module does not use pipes, the broker or clocks.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from node.training.packing import PackedBatch, first_fit_decreasing
 from node.training.trainer import StepSettings, Trainer
 
 CACHED_DOCUMENTS = 50_000
-"""Encoded transitions kept: some 100 MB at most. Encoding takes about 30 µs, so the rest is encoded when needed."""
+"""Size of the cache of encoded transitions: some 100 MB at most. Encoding one takes about 30 µs."""
 
 ROW = 256
-"""Tokens of a row that transitions are packed into, unless one is longer. Shorter rows are filled less well, longer
-ones spend more on attention across documents that is masked out."""
+"""Tokens of a row that transitions are packed into, unless one is longer. Shorter rows are filled less well; longer
+ones waste more on masked attention across documents."""
 
 LATEST = "latest"
-"""In a checkpoint's optimizer state: the weights that training goes on with, where the network is an average."""
+"""Key in a checkpoint's optimizer state: the latest weights, which training continues from, if the checkpoint's network
+is the moving average."""
 
 ROUNDED = 64
-"""Longer rows have a multiple of this: few shapes, for what is compiled."""
+"""Longer rows have a multiple of this many tokens, so that the compiler sees few shapes."""
 
 
 class RankWorker:
@@ -58,7 +59,7 @@ class RankWorker:
         self._average: WeightAverage | None = None
         if loaded.optimizer is not None:
             self.trainer.optimizer.load_state_dict(loaded.optimizer)
-            if LATEST in loaded.optimizer:  # what the checkpoint holds as its network is the average
+            if LATEST in loaded.optimizer:  # the checkpoint's network is the average
                 self._average = WeightAverage(self.trainer.model, config.average_steps)
                 put(self.trainer.model, loaded.optimizer[LATEST])
         self._token_budget = config.token_budget
@@ -72,7 +73,7 @@ class RankWorker:
     # --- data -------------------------------------------------------------------------------------------------------
 
     def read(self, picks: Picks) -> list[Document]:
-        """The picked transitions as tokens (first rank). Raises SegmentError."""
+        """The picked transitions as tokens (first rank only). Raises SegmentError."""
         return [self._document(base, position) for base, positions in picks for position in positions]
 
     def _document(self, base: str, position: int) -> Document:
@@ -85,20 +86,21 @@ class RankWorker:
         return document
 
     def _share(self, documents: Sequence[Document]) -> list[PackedBatch]:
-        mine = share(documents, self.device.rank, self.device.ranks)
-        return micro_batches(mine, self.trainer.model.config, self._token_budget)
+        own = share(documents, self.device.rank, self.device.ranks)
+        return micro_batches(own, self.trainer.model.config, self._token_budget)
 
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def step(self, documents: Sequence[Document], factor: float, *, average: bool = False) -> dict[str, float]:
-        """One optimizer step on all documents, over all ranks; returns the metrics of the whole batch before it.
-        `average`: from the first such step on, files hold the average of the weights, not the latest.
+        """One optimizer step on all documents, over all ranks; returns the metrics of the whole batch before the step.
+        `average`: from the first such step on, files hold the moving average of the weights, not the latest weights.
 
-        Raises ValueError for fewer documents than ranks, NotFinite; then nothing has changed.
+        Raises ValueError for fewer documents than ranks, and NotFinite; the weights are then unchanged.
         """
         if len(documents) < self.device.ranks:
             raise ValueError(
-                f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks"
+                f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks: raise "
+                "[learner.trainer] batch (or rl_batch), or lower ranks"
             )
         if average and self._average_steps and self._average is None:
             self._average = WeightAverage(self.trainer.model, self._average_steps)
@@ -112,14 +114,15 @@ class RankWorker:
         return self.trainer.evaluate(self._share(documents))
 
     def log_probabilities(self, documents: Sequence[Document]) -> list[float]:
-        """log p of each transition's tactic under the weights that act, in nats, over all ranks. Raises NotFinite."""
-        mine = longest_first(documents)[self.device.rank :: self.device.ranks]
+        """log p of each transition's tactic, in nats, under the weights that would be published, over all ranks.
+        Raises NotFinite."""
+        own = longest_first(documents)[self.device.rank :: self.device.ranks]
         config = self.trainer.model.config
-        batches, order = packed([documents[index] for index in mine], config, self._token_budget)
+        batches, order = packed([documents[index] for index in own], config, self._token_budget)
         with self._acting():
-            found = self.trainer.log_probabilities(batches)
-        everywhere = self.device.gather([(mine[place], value) for place, value in zip(order, found, strict=True)])
-        values = dict(pair for part in everywhere for pair in msgspec.convert(part, list[tuple[int, float]]))
+            own_values = self.trainer.log_probabilities(batches)
+        gathered = self.device.gather([(own[place], value) for place, value in zip(order, own_values, strict=True)])
+        values = dict(pair for part in gathered for pair in msgspec.convert(part, list[tuple[int, float]]))
         if not all(map(math.isfinite, values.values())):
             raise NotFinite("the network's log-probabilities are not finite")
         return [values[index] for index in range(len(documents))]
@@ -127,7 +130,8 @@ class RankWorker:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def save(self, directory: Path) -> None:
-        """Write a checkpoint (first rank): the network that acts, and what training goes on with. Raises OSError."""
+        """Write a checkpoint (first rank only): the network that would be published, and the state to continue training
+        from. Raises OSError."""
         state = self.trainer.optimizer.state_dict()
         if self._average is not None:
             state[LATEST] = weights_of(self.trainer.model)
@@ -142,12 +146,12 @@ class RankWorker:
             )
 
     def write_weights(self, path: Path, information: dict[str, str]) -> str:
-        """Write a file of the weights that act (first rank); returns its digest. Raises OSError."""
+        """Write the weights to publish to a file (first rank only); returns its digest. Raises OSError."""
         with self._acting():
             return weights.write(path, self.trainer.model, self.tokenizer, information | proofs_note(self.run_config))
 
     def restore(self, path: Path) -> None:
-        """Take the weights of a file in place of those that were trained; all ranks do. The optimizer keeps its state.
+        """Replace the trained weights by those of a file, on all ranks. The optimizer keeps its state.
 
         Raises OSError, WeightsError."""
         content = self.device.broadcast(path.read_bytes() if self.device.first else b"")
@@ -160,7 +164,7 @@ class RankWorker:
             self._average = WeightAverage(self.trainer.model, self._average_steps)
 
     def _acting(self) -> AbstractContextManager[None]:
-        """The network has the weights that act, for as long as the block lasts."""
+        """Inside this context, the network has the weights that would be published."""
         return self._average.acting(self.trainer.model) if self._average is not None else nullcontext()
 
 
@@ -170,7 +174,7 @@ def longest_first(documents: Sequence[Document]) -> list[int]:
 
 
 def share(documents: Sequence[Document], rank: int, ranks: int) -> list[Document]:
-    """One rank's documents. Ranks take turns from long to short, so that their shares take equally long."""
+    """One rank's documents. Ranks take turns from long to short documents, so that their shares take equally long."""
     return [documents[index] for index in longest_first(documents)[rank::ranks]]
 
 
@@ -182,8 +186,8 @@ def micro_batches(documents: Sequence[Document], config: ModelConfig, token_budg
 def packed(
     documents: Sequence[Document], config: ModelConfig, token_budget: int
 ) -> tuple[list[PackedBatch], list[int]]:
-    """The same, and the documents' indices in the order in which the passes have them. A prefix LM reads one document
-    in a row."""
+    """`micro_batches`, and the documents' indices in the order of the passes. A prefix LM has one document in each
+    row."""
     if not documents:
         return [], []
     lengths = [len(document.tokens) for document in documents]
@@ -197,12 +201,12 @@ def packed(
 
 
 def row_length(longest: int, context: int) -> int:
-    """Tokens of a row for documents of at most `longest` tokens, which all fit into the network's `context`."""
+    """Tokens of a row for documents of at most `longest` tokens; `longest` fits into the network's `context`."""
     return min(context, max(ROW, -(-longest // ROUNDED) * ROUNDED))
 
 
 def step_settings(config: StartConfig) -> StepSettings:
-    """The training step as the learner's settings want it."""
+    """The settings of the training step, from the learner's settings."""
     return StepSettings(
         OptimizerSettings(matrix_rate=config.matrix_rate, rate=config.rate, warmup=config.warmup),
         LossSettings(value_weight=config.value_weight),
@@ -211,7 +215,8 @@ def step_settings(config: StartConfig) -> StepSettings:
 
 
 def load_everywhere(path: Path, device: RankDevice) -> Checkpoint:
-    """The first rank's checkpoint, on every rank: machines without the folder get its files. Raises CheckpointError."""
+    """Load the first rank's checkpoint on every rank: machines without the folder get its files. Raises
+    CheckpointError."""
     if all(device.gather(path.is_dir())):
         return checkpoint.load(path)
     with tempfile.TemporaryDirectory(prefix="proofmesh-checkpoint-") as folder:

@@ -172,7 +172,7 @@ def test_what_is_remembered_stays_within_its_memory() -> None:
     run(engine, jobs(40, seed=2))
     assert 0 < engine.prefixes.size <= 200_000
     assert engine.counters.dropped > 0
-    assert engine.prefixes.size == sum(kept.size for kept in engine.prefixes._kept.values())
+    assert engine.prefixes.size == sum(entry.size for entry in engine.prefixes._entries.values())
 
 
 def test_half_precision_answers_stay_near_those_of_single_precision() -> None:

@@ -27,7 +27,7 @@ async def test_proof_trees_that_cannot_be_written_down_are_rejected(run: Run, bu
     trees = {
         "does not fit": ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)),
         "two branches with several goals": ProofTree("x", ((0, 1), (2, 3)), (ProofTree("a"), ProofTree("b"))),
-        "without its tree": None,
+        "no proof tree": None,
     }
     attempts = await dispatch(run, len(trees) + 1)
     honest = ProofTree("rfl")

@@ -24,7 +24,7 @@ def told(replay: Replay) -> Usage:
     """The first four were found with the weights of step 100, others with those of step 130; one without weights."""
     usage, window = Usage(replay.folder), replay.refs()
     found = [(number, 100 if number <= 4 else None if number == 8 else 130) for number in range(1, 9)]
-    usage.told([each for each in found if each[0] > usage.asks(window)], window)
+    usage.add([each for each in found if each[0] > usage.new_after(window)], window)
     return usage
 
 
@@ -56,20 +56,20 @@ def test_a_step_that_is_taken_again_counts_once(replay: Replay) -> None:
 
 def test_batches_without_replay_transitions_say_nothing(tmp_path: Path) -> None:
     usage = Usage(tmp_path)
-    usage.told([], [])
+    usage.add([], [])
     usage.seen([("supervised", 3)], 1)
-    assert usage.asks([]) == 0 and usage.values() == {}
+    assert usage.new_after([]) == 0 and usage.values() == {}
 
 
 def test_a_buffer_that_grows_and_forgets_is_followed(replay: Replay) -> None:
     usage = told(replay)
     replay.add(rows(*range(8, 20), start=9))
     window = replay.refs()
-    assert usage.asks(window) == 10  # what has left the window meanwhile is never asked for
-    usage.told([(number, 140) for number in range(11, 21)], window)
+    assert usage.new_after(window) == 10  # transitions that have left the window are skipped
+    usage.add([(number, 140) for number in range(11, 21)], window)
     usage.seen(window, 141)
     assert usage.values() == {"replay_age_steps": 1.0, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}
-    assert usage.asks(window) == 20
+    assert usage.new_after(window) == 20
 
 
 def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
