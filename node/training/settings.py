@@ -11,7 +11,7 @@ from node.model.config import PRESETS, ModelConfig, ModelConfigError
 
 @dataclass
 class DataSettings:
-    """What is trained on; `proofmesh train` names the forms that a source can have."""
+    """The training data."""
 
     sources: tuple[str, ...] = ()
     """KIND:WHERE*WEIGHT, KIND being text, lean, transitions, proofs (whole ones: rows {"statement", "proof"}) or
@@ -19,13 +19,13 @@ class DataSettings:
     bank, bank-all, pocket, hub:ORG/NAME[/CONFIG], or a path of .jsonl, .txt, .lean or .parquet files, patterns allowed;
     of proofs also the folder of a run or an evaluation. Empty: the stage's own, from this repository."""
     valid: tuple[str, ...] = ()
-    """Sources to evaluate on; empty: what is held out of `sources`."""
+    """Sources to evaluate on; empty: the held-out rows of `sources`."""
     held_out: Natural = 20
-    """One theorem (or text) of so many is held out, by its name: the same ones on every machine; 0: none."""
+    """One in this many theorems (or texts) is held out, by name, the same on every machine; 0: none."""
     valid_tokens: Positive = 16_384
     """Tokens of the evaluation."""
     streaming: bool = False
-    """Read as it comes, without copying to the cache of `datasets` first; for what is too large for the disk."""
+    """Read the data as a stream, without a copy in the cache of `datasets`; for data too large for the disk."""
     split: str = "train"
     """Split of a dataset of the hub."""
     text_field: str = ""
@@ -33,32 +33,32 @@ class DataSettings:
     window: Positive = 32
     """Rows of `length` tokens that are packed and mixed at a time, on each rank."""
     shuffle_hypotheses: bool = False
-    """Hypotheses in a random order that Lean could have given them in, anew in every epoch."""
+    """Shuffle hypotheses into another valid order, a different one in every epoch."""
     rename_hypotheses: bool = False
-    """Local names drawn anew; with canonical names it makes no difference."""
+    """Draw random local names; with canonical names it makes no difference."""
     canonical_names: bool = True
-    """Local names as v0, v1, ...: what inference and the learner do. Switch it off only for experiments."""
+    """Write local names as v0, v1, ..., as inference and the learner do. Switch it off only for experiments."""
     state_after: bool = False
-    """Transitions go on with the state after the tactic, where the data has it (`proofmesh trace`'s steps and
-    theorems): predicting it is an auxiliary task, weighted by `after_weight`."""
+    """Append the state after the tactic to transitions, if the data has it (`proofmesh trace`'s steps and theorems).
+    Predicting it is an auxiliary task, weighted by `after_weight`."""
     transitions_as_text: bool = False
-    """Predict states, too, and a mark of the remaining steps behind the tactic (midtraining)."""
+    """Predict states, too, and a mark of the remaining steps after the tactic (midtraining)."""
     cache: str = ""
     """Folder for copies that `datasets` makes; empty: its own default."""
 
 
 @dataclass
 class RateSettings:
-    """Learning rates and their course."""
+    """Learning rates and their schedule."""
 
     matrix_rate: Factor = 0.02
-    """Of Muon, for the matrices inside the blocks."""
+    """Learning rate of Muon, for the matrices inside the blocks."""
     rate: Factor = 0.003
-    """Of AdamW, for embedding, heads and gains."""
+    """Learning rate of AdamW, for embedding, heads and gains."""
     momentum: Share = 0.95
-    """Muon's."""
+    """Momentum of Muon."""
     weight_decay: Factor = 0.01
-    """Decoupled, of the matrices."""
+    """Decoupled weight decay of the matrices."""
     clip: Factor = 1.0
     """Largest norm of the whole gradient."""
     warmup: Natural = 20
@@ -88,13 +88,13 @@ class StageSettings:
     tokenizer: str = ""
     """A tokenizer.json, for a fresh network; empty: one is trained on the data. With `start` it must be the same."""
     vocab_size: Positive = 1024
-    """Of a tokenizer that is trained here."""
+    """Vocabulary of a tokenizer that is trained here."""
     preset: str = ""
     """Shape of a fresh network by name (demo, nano, small, base); empty: as in `model`."""
     model: ModelConfig = field(default_factory=ModelConfig)
     """Shape of a fresh network; the vocabulary is the tokenizer's."""
     data: DataSettings = field(default_factory=DataSettings)
-    """What is trained on."""
+    """The training data."""
     steps: Positive = 300
     """Optimizer steps of the stage."""
     length: Positive = 256
@@ -122,7 +122,7 @@ class StageSettings:
     compile: bool = False
     """Compile the network with torch.compile."""
     checkpoint_activations: bool = False
-    """Keep no activations inside blocks and compute them again: less memory, a third more work."""
+    """Recompute activations inside blocks in the backward pass: less memory, a third more work."""
     evaluate_every: Positive = 100
     """Steps between evaluations."""
     save_every: Positive = 100
@@ -134,11 +134,11 @@ class StageSettings:
     keep: Positive = 2
     """Newest checkpoints kept."""
     seed: Natural = 0
-    """Of weights, order and augmentation."""
+    """Seed of weights, order and augmentation."""
     timeout: Timeout = 300.0
     """Seconds that ranks wait for each other before they give up."""
     minutes: Duration | None = None
-    """End after so many minutes, with a checkpoint from which the same command goes on; none: no limit."""
+    """End after this many minutes, with a checkpoint from which the same command continues; none: no limit."""
 
     def check(self) -> None:
         """Raises ValueError for settings that do not go together."""
@@ -149,7 +149,7 @@ class StageSettings:
 
     @property
     def shape(self) -> ModelConfig:
-        """Of a fresh network."""
+        """Shape of a fresh network."""
         return PRESETS[self.preset] if self.preset else self.model
 
     def rows(self, ranks: int) -> int:
