@@ -41,7 +41,9 @@ def overview() -> str:
         lines.append(f"{title}:")
         lines += [f"  {name:<17}{command.help}" for name, command in table.items()]
         lines.append("")
-    lines.append("Nodes take --config mesh.toml, --dry-run (print the resolved configuration) and flags, which win.")
+    lines.append(
+        "Nodes take --config mesh.toml, --dry-run (print the resolved configuration), and flags (override the file)."
+    )
     return "\n".join(lines)
 
 

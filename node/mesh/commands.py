@@ -35,7 +35,7 @@ def _role(package: str, settings: str, help: str) -> Role:
 
 ROLES: dict[str, Role] = {
     "broker": _role("broker", "BrokerSettings", "the message broker: nats-server with the streams of a run"),
-    "learner": _role("node.learner", "LearnerSettings", "matchmaker, replay, training, checkpoints, evaluation"),
+    "learner": _role("node.learner", "LearnerSettings", "matchmaker, replay buffer, training, checkpoints, evaluation"),
     "inference": _role("node.inference", "InferenceSettings", "samples tactics from the policy, in batches"),
     "prover": _role("node.prover", "ProverSettings", "searches for proofs, several at once"),
     "lean-proxy": _role("node.lean_proxy", "LeanProxySettings", "runs tactics in Lean, verifies proofs"),
@@ -49,22 +49,22 @@ TOOLS: dict[str, Command] = {
     "fill": Command("replace `sorry`s in .lean files by proofs, printed or written", "node.mesh.fill:main"),
     "inspect": Command("show a search of `prove --explain`, or the theorems of a run", "node.mesh.inspect:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
-    "serve": Command("a verification service: Kimina Lean Server's HTTP API over Lean", "node.serve.service:main"),
-    "status": Command("the nodes of a mesh, and how its Lean processes are protected", "node.mesh.status:main"),
-    "trace": Command("every tactic of Lean files, with the states before and after it", "node.mesh.trace:main"),
-    "premises": Command("premises of a library by proof state: index, search, eval", "node.retrieval.command:main"),
+    "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
+    "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.mesh.status:main"),
+    "trace": Command("extract every tactic of Lean files, with states before and after", "node.mesh.trace:main"),
+    "premises": Command(
+        "premise retrieval by proof state: index a library, search, eval", "node.retrieval.command:main"
+    ),
     "bank": Command("theorem banks: import data sets, list, stats, check", "node.bank.command:main"),
     "models": Command(
         "prover models: families and exact prompts, try one, convert ours to Hugging Face format and back",
         "node.llm.command:main",
     ),
     "replay": Command("rebuild a run's replay buffer from its records", "node.learner.replay.command:main"),
-    "demo": Command("warm start, evaluation, reinforcement learning, evaluation", "node.mesh.demo:main"),
-    "repl": Command(
-        "the community REPL's protocol on stdin and stdout, over a Lean worker", "node.lean.adapters.repl.service:main"
-    ),
+    "demo": Command("run a small mesh that learns: warm start, reinforcement learning", "node.mesh.demo:main"),
+    "repl": Command("serve the community REPL's protocol on stdin and stdout", "node.lean.adapters.repl.service:main"),
     "leantree-server": Command(
-        "LeanTree's HTTP protocol, served over our Lean workers", "node.lean.adapters.leantree.service:main"
+        "serve LeanTree's HTTP protocol over our Lean workers", "node.lean.adapters.leantree.service:main"
     ),
     "train": Command(
         "train our network (pretrain, midtrain, sft, recipe), or a Hugging Face model (hf-sft, grpo, ...)",
@@ -73,7 +73,7 @@ TOOLS: dict[str, Command] = {
     "agent": Command("learn from Lean repositories in turn, and prove their `sorry`s", "node.mesh.agent:main"),
     "stp": Command("self-play of a conjecturer and a prover (STP)", "node.mesh.stp:main"),
     "join-trainer": Command(
-        "this machine's ranks for a learner that trains on several machines", "node.learner.trainer.join:main"
+        "join a learner that trains on several machines, with this machine's ranks", "node.learner.trainer.join:main"
     ),
     "tokenizer": Command("make, measure and show tokenizers", "node.training.tokenizer_cli:main"),
     "bench": Command("benchmark one part: bus, engine, search, ...", "scripts.bench.__main__:main"),

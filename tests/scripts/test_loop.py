@@ -45,4 +45,4 @@ def test_the_mesh_learns_at_once_from_the_checkpoint(tmp_path: Path) -> None:
 
 def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path)]) == 1
-    assert "no checkpoint" in capsys.readouterr().err
+    assert "not a checkpoint" in capsys.readouterr().err
