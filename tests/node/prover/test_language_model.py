@@ -190,7 +190,7 @@ async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("openai", "names no server and model; write `openai:URL#MODEL`"),
         ("openai:http://a/v1", "names no model; write openai:URL#MODEL"),
-        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`: .*after the model: MODEL@TEMPLATE"),
+        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`: .*behind the model: MODEL@TEMPLATE"),
         (f"openai:http://a/v1#{BFS}@nope", "no template `nope`"),
         (f"openai:http://a/v1#{BFS}*0", "share 0 proposes nothing"),
         (f"openai:http://a/v1#{BFS}+openai:http://a/v1#{BFS}*2", "twice"),
