@@ -26,5 +26,5 @@ def template_wanted(name: PolicyName | ModelAddress, address: ModelAddress) -> I
         with as_bad_policy():
             yield
     except TemplateError as error:
-        where = "" if address.template else ", after the model: MODEL@TEMPLATE"
+        where = "" if address.template else ", behind the model: MODEL@TEMPLATE"
         raise BadPolicy(f"`{name}`: {error}{where}") from error
