@@ -1,4 +1,4 @@
-"""Lean as the search sees it: open a theorem, run tactics on a state. The work is done by lean-proxies over the bus."""
+"""The Lean environment of a search: opens a theorem and runs tactics on a state, by requests to lean-proxies."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 TRANSPORT_SECONDS = 5.0
-"""Part of the time after which a request is sent again, perhaps to another proxy: queueing, a worker's restart, the
-broker."""
+"""First part of the timeout before a request is sent again, perhaps to another proxy: time for the queue, a worker's
+restart and the broker."""
 
 SLOW_TACTICS = 2
-"""The other part: this many tactics of a batch may run into their time limit. With more of them the request is sent
-again while the proxy still works on it, and finds what is done by then in the proxy's cache."""
+"""Second part: this many tactics of a batch may reach their time limit. With more slow tactics the request is sent
+again while the proxy still works on it, and the outcomes so far are hits in the proxy's cache."""
 
 
 class Environment(Protocol):
-    """One theorem in Lean."""
+    """A theorem in Lean."""
 
     async def open(self) -> str:
         """The text of the theorem's first state. Raises BadStatement, BusError."""
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """One outcome for every tactic, on the state at the end of the path. What infrastructure lost has kind
-        `lost`."""
+        """Run tactics on the state at the end of the path. Returns one outcome for every tactic; an outcome that
+        infrastructure lost has kind `lost`."""
 
 
 class LeanEnvironment:
-    """A theorem in whichever lean-proxy answers: every request carries all that is needed."""
+    """A theorem in the lean-proxies of the mesh. Requests are self-contained, so any proxy can reply."""
 
     def __init__(self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float) -> None:
-        """`tactic_timeout`: seconds for one tactic alone; `patience`: seconds of asking before outcomes count as lost,
-        time without a broker not counted."""
+        """`tactic_timeout`: seconds for a single tactic. `patience`: seconds of retries before outcomes count as lost,
+        without broker outages."""
         self._bus = bus
         self._theorem = theorem
         self._tactic_timeout = tactic_timeout
@@ -55,7 +55,7 @@ class LeanEnvironment:
             raise
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """One outcome for every tactic. An answer that cannot be used counts as lost."""
+        """One outcome for every tactic. All are lost if there is no usable reply."""
         if not tactics:
             return {}
         try:
@@ -74,7 +74,7 @@ class LeanEnvironment:
 
 
 def checked(outcome: Outcome) -> Outcome:
-    """An outcome as it is, or `lost` when it contradicts itself: goals are left exactly when the kind says so."""
+    """The outcome, or `lost` if it contradicts itself: it must have branches exactly if its kind is `goals`."""
     if (outcome.kind is OutcomeKind.GOALS) == bool(outcome.branches):
         return outcome
     return Outcome(OutcomeKind.LOST, message=f"an outcome of kind {outcome.kind} with {len(outcome.branches)} branches")

@@ -1,4 +1,4 @@
-"""One expansion of a state: what is asked for, and how the answers enter the tree. Every search expands alike."""
+"""Expansion of a state: the request to policy and Lean, and how their replies enter the tree. All searches share it."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from node.prover.statistics import add_mass
 from node.prover.tree import StateNode, Tree
 
 LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
-"""Python 3.11 looks an enum's member up by a call."""
+"""Constants, because Python 3.11 looks up an enum's member with a function call."""
 
 mass_of = operator.attrgetter("mass")
 
 
 class ExpandRequest(msgspec.Struct, frozen=True):
-    """Wanted: tactics for a state, its value, and what Lean says about the tactics."""
+    """A request for tactics at a state, the state's value, and Lean's outcomes for the tactics."""
 
     node_id: int
     state: str
     path: tuple[Step, ...]
     round: int
-    """How often this state has been expanded before; with `node_id` it seeds the samples."""
+    """Number of earlier expansions of this state. It is part of the seed of the samples, as is `node_id`."""
     tried: frozenset[str]
-    """Tactics whose outcome is known here: they need not go to Lean again."""
+    """Tactics with a known outcome at this state. They are not sent to Lean again."""
     turn: int = 0
-    """Which policy is to be asked, where several take turns."""
+    """Index of the policy to ask, if several take turns."""
 
 
 @dataclass(slots=True)
 class Growth:
-    """What an expansion found out about its tactics."""
+    """Counts of the new tactics of an expansion, by outcome."""
 
     tried: int = 0
     failed: int = 0
     useless: int = 0
     solved_after: int = 0
-    """How many of the tried tactics, in their order, it took until the root was solved; 0: it is not."""
+    """Position (from 1) of the tried tactic that solved the root; 0 if the root is unsolved."""
 
 
 def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes: Mapping[str, Outcome]) -> Growth:
-    """Add the actions of a leaf: what the proposed tactics led to, P(a) being mass(a) / Σ mass.
+    """Add an action to the leaf for each legal tactic, with the prior P(a) = mass(a) / Σ mass.
 
-    A tactic proposed again only gains prior mass. One whose outcome infrastructure lost is as if never proposed.
+    A tactic that was tried before only gains prior mass. A tactic whose outcome was lost is ignored.
     """
     growth = Growth()
     root = tree.root
     for proposal in proposals:
         tactic, mass = proposal.tactic, proposal.mass
         if tactic in leaf.tried:
-            known = leaf.tried[tactic]
-            if known is not None:
-                add_mass(known, mass)
+            tried_action = leaf.tried[tactic]
+            if tried_action is not None:
+                add_mass(tried_action, mass)
             continue
         outcome = outcomes[tactic]
         kind = outcome.kind
@@ -75,5 +75,5 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
         if proposal.source:
             leaf.sources[tactic] = proposal.source
     if len(leaf.actions) > 1:
-        leaf.actions.sort(key=mass_of, reverse=True)  # equal ones stay in order
+        leaf.actions.sort(key=mass_of, reverse=True)  # stable: ties keep the order of proposals
     return growth

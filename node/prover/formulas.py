@@ -1,8 +1,8 @@
-"""The scores by which a simulation walks down the tree (AlphaProof, Nature 2025, pseudocode). All of them only read.
+"""The formulas of tree search: PUCT selection at OR and AND nodes, Q-values, progressive sampling, leaf values.
 
-Values V are minus the number of remaining tactics on the longest branch (<= -1 for an open state). In the walk N
-counts the visits plus those in flight; a visit in flight counts as a loss (virtual loss), so that leaves in flight
-together differ.
+They follow AlphaProof (Nature 2025, pseudocode), and only read the tree. A value V is minus the number of remaining
+tactics on the longest branch (<= -1 for an open state). During selection N counts visits and simulations in flight. A
+simulation in flight counts as a loss (virtual loss), so that concurrent simulations select different leaves.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 
 def q_value(value: float, parameters: SearchParameters) -> float:
-    """Q = γ^(-1-V), in (0, 1] for V <= -1: one for an action that closes its state."""
+    """Q = γ^(-1-V), in (0, 1] for V <= -1. An action that closes its state has Q = 1."""
     return math.pow(parameters.discount, -1.0 - value)
 
 
 def unvisited_q(parent_value: float, parameters: SearchParameters) -> float:
-    """Q of a child that no simulation has reached: V(parent) minus a penalty in steps, or zero by option."""
+    """Q of an unvisited child: from V(parent) minus a penalty in steps, or 0 with `unvisited_zero`."""
     return 0.0 if parameters.unvisited_zero else q_value(parent_value - parameters.unvisited_penalty, parameters)
 
 
 def exploration(total: int, parameters: SearchParameters) -> float:
-    """c · sqrt(ΣN), with c = c_init + log((ΣN + c_base + 1) / c_base); still to be multiplied by P / (1 + N)."""
+    """c · sqrt(ΣN), with c = c_init + log((ΣN + c_base + 1) / c_base). The caller multiplies by P / (1 + N)."""
     growth = math.log((total + parameters.c_base + 1.0) / parameters.c_base)
     return (parameters.c_init + growth) * math.sqrt(total)
 
 
 def few_tactics(visits: int, parameters: SearchParameters) -> float:
-    """c · N^exponent: a state of N visits that has no more tactics than these is sampled again."""
+    """c · N^exponent: a state with N visits and at most this many tactics is sampled again."""
     return parameters.progressive_c * math.pow(visits, parameters.progressive_exponent)
 
 
 class ByCount(dict[int, float]):
-    """A formula of a count, remembered: a search asks for the same counts again and again, at every level."""
+    """A cache of a formula's values by count. A search needs the same counts again and again, at every level."""
 
     def __init__(self, formula: Callable[[int, SearchParameters], float], parameters: SearchParameters) -> None:
         super().__init__()
@@ -51,36 +51,36 @@ class ByCount(dict[int, float]):
 
 
 def wants_tactics(node: StateNode, parameters: SearchParameters) -> bool:
-    """Progressive sampling: expand again while n_actions <= c · N^exponent. A fresh state has neither, so it is
+    """Progressive sampling: expand a state while n_actions <= c · N^exponent. A new state has 0 <= 0, so it is
     expanded."""
     return node.live <= parameters.few_tactics[node.visits] and not (node.exhausted or node.pending)
 
 
 def is_blocked(action: Action) -> bool:
-    """True when every open branch waits for its first expansion, which is in flight."""
-    for child in action.children:  # noqa: SIM110 - a generator takes longer, at every level
-        if child.steps is None and (child.live > 0 or not child.pending):  # `is_open`, without a call
+    """True when no branch is open: all unsolved branches wait for their first expansion, which is in flight."""
+    for child in action.children:  # noqa: SIM110 - a generator is slower, and this runs at every level
+        if child.steps is None and (child.live > 0 or not child.pending):  # `is_open`, inlined for speed
             return False
     return True
 
 
 def is_open(child: StateNode) -> bool:
-    """An unsolved branch into which a simulation can walk: it has live actions, or its first expansion is not in
-    flight."""
+    """True for an unsolved branch that a simulation can enter: it has live actions, or no expansion is in flight."""
     return child.steps is None and (child.live > 0 or not child.pending)
 
 
 def best_action(node: StateNode, parameters: SearchParameters) -> Action | None:
-    """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N). Ties go to the larger prior. None: nothing here can be
-    selected now."""
+    """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N) over the actions. Ties go to the larger prior. None if no
+    action can be selected now."""
     best = _argmax_action(node, node.actions, parameters)
-    if best is not None and is_blocked(best):  # seldom: so not every action is asked
+    if best is not None and is_blocked(best):  # rare, so only the best action is checked first
         return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], parameters)
     return best
 
 
 def _argmax_action(node: StateNode, actions: list[Action], parameters: SearchParameters) -> Action | None:
-    total = node.visits - node.expansions + node.in_flight - node.pending  # ΣN: every other passage took an action
+    # ΣN: all visits that took an action, which are those that did not end here.
+    total = node.visits - node.expansions + node.in_flight - node.pending
     weight = parameters.exploration[total] / node.mass if node.mass else 0.0
     fresh_q = None
     best, best_score = None, -math.inf
@@ -104,11 +104,10 @@ def _argmax_action(node: StateNode, actions: list[Action], parameters: SearchPar
 
 
 def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
-    """AND node: argmax of (1 - Q) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N) over the n branches; solved ones are
-    skipped.
+    """AND node: argmax of (1 - Q) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N) over the n branches, without solved ones.
 
-    So the hardest branch comes first, and an unvisited one before all: an action is worth no more than its worst
-    branch. Raises ValueError when the action is blocked.
+    So unvisited branches come first, then the hardest branch, because the value of an action is that of its worst
+    branch. Raises ValueError if the action is blocked.
     """
     children = action.children
     total = 0
@@ -133,8 +132,8 @@ def hardest_branch(action: Action, parameters: SearchParameters) -> StateNode:
 
 
 def product_value(action: Action) -> float:
-    """V of an AND node: the minimum over its branches that are solved or visited; the parent state's value when
-    there is none."""
+    """V of an AND node: the minimum over its solved and visited branches. The parent state's value if there are
+    none."""
     least = None
     for child in action.children:
         if (child.visits or child.steps is not None) and (least is None or child.value < least):
@@ -143,11 +142,11 @@ def product_value(action: Action) -> float:
 
 
 def leaf_value(leaf: StateNode, value: float, parameters: SearchParameters, *, lost: bool) -> float:
-    """V that a simulation backs up from its leaf: the exact value when solved, -40 when no tactic is legal, else the
-    policy's V (or -1 without `parameters.values`).
+    """V that a simulation backs up from its leaf.
 
-    An open state needs at least one tactic, so V is at most -1. `lost`: infrastructure lost some outcomes, so that
-    nobody knows whether a tactic is legal.
+    The exact value if the leaf is solved, `no_tactic_value` (-40) if it has no legal tactic, otherwise the policy's V
+    (or -1 without `parameters.values`). An open state needs at least one tactic, so V is at most -1. `lost`: outcomes
+    were lost, so a leaf without actions may still have a legal tactic.
     """
     if leaf.steps is not None:
         return -float(leaf.steps)

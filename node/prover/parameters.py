@@ -1,4 +1,4 @@
-"""The numbers of the search, each with its source: section [prover.search] of a configuration."""
+"""The parameters of the search, each with its source: section [prover.search] of a configuration."""
 
 from __future__ import annotations
 
@@ -13,63 +13,63 @@ from node.prover import formulas
 from node.prover.merging import Merging
 
 LIST_PENALTY = 1.0
-"""Steps that an untried tactic is behind at most with a list of tactics, whose values are only guesses."""
+"""Largest `unvisited_penalty` for a list of tactics, because its values are only guesses."""
 
 Depth = Annotated[int, Meta(ge=1, le=256)]
-"""Steps from the root. A proof is encoded by nested calls, two for each step, and Python allows a thousand."""
+"""Steps from the root. A proof is encoded with nested calls, two for each step, and Python allows a thousand."""
 
 
 @dataclass(frozen=True)
 class SearchParameters:
-    """The numbers of the search. Defaults are AlphaProof's (Nature 2025, pseudocode); those marked † come from
+    """The parameters of the search. Defaults are AlphaProof's (Nature 2025, pseudocode); those marked † come from
     reimplementations of it."""
 
     discount: Discount = 0.99
-    """γ of Q = γ^(-1-V): a proof one step longer is worth one percent less."""
+    """Discount γ in Q = γ^(-1-V): a proof that is one step longer is worth one percent less."""
     c_init: Factor = 0.001
-    """Constant part of the exploration factor."""
+    """PUCT: the constant part of the exploration factor c."""
     c_base: Ratio = 3200.0
-    """Visits at which the exploration factor has grown by log 2."""
+    """PUCT: the visit count at which c has grown by log 2."""
     c_and: Factor = 64.0
-    """† Exploration among the branches of a product node, in place of an informed prior."""
+    """† Exploration factor among the branches of a product (AND) node, in place of a learned prior."""
     unvisited_penalty: Factor = 32.0
-    """† Steps below its parent's value at which an unvisited child starts. With a list of tactics alone at most 1."""
+    """† An unvisited child starts this many steps below its parent's value. With a list of tactics alone at most 1."""
     unvisited_zero: bool = False
-    """The pseudocode's rule in place of the penalty: an unvisited child has Q = 0."""
+    """Use the pseudocode's rule instead of the penalty: an unvisited child has Q = 0."""
     no_tactic_value: Loss = -40.0
-    """Value of a state at which no tactic is legal."""
+    """Value of a state without legal tactics."""
     progressive_c: Factor = 0.01
-    """Sample again at a state while its number of tactics is at most progressive_c · N^progressive_exponent ..."""
+    """Progressive sampling: a state with at most progressive_c · N^progressive_exponent tactics is sampled again."""
     progressive_exponent: Share = 0.6
-    """... so the second round comes at about 2,150 visits, unless no tactic is legal: then at every visit."""
+    """With these defaults the second round comes at about 2,150 visits; at every visit if no tactic is legal."""
     length_exponent: Share = 0.5
-    """Best-first search: α of Σ log p / L^α for a path of L tactics (BFS-Prover); 0 is GPT-f's and ReProver's order, 1
-    the mean."""
+    """Best-first search: α in Σ log p / L^α for a path of L tactics (BFS-Prover). 0 is the order of GPT-f and ReProver,
+    1 the mean."""
     max_losses: Natural = 3
-    """How often an expansion is repeated whose outcomes infrastructure lost, before the search goes on without it."""
+    """How often an expansion with lost outcomes is repeated before the search goes on without these outcomes."""
     max_depth: Depth = 128
-    """Steps from the root to the deepest state: twice the 64 bins of the value."""
+    """Most steps from the root to a state: twice the 64 bins of the value."""
     merging: Merging = "names-and-order"
-    """Which states of a search are one: those of equal text, or also those that differ in the names of their hypotheses
-    only, or in the names and the order. A proof through such a state is renamed."""
+    """Which states are merged into one node: those of equal text (`text`), those equal up to the names of hypotheses
+    (`names`), or up to names and order (`names-and-order`). Proofs through merged states are renamed."""
     values: bool = True
-    """Use the policy's values. False, for ablations: every open state is worth -1, so that priors alone guide MCTS."""
+    """Use the policy's values. False, for ablations: every open state has value -1, so only priors guide MCTS."""
     and_nodes: bool = True
     """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: the goals of
     a tactic are one state, as goals that share a metavariable always are."""
 
     @cached_property
     def exploration(self) -> formulas.ByCount:
-        """`formulas.exploration` by ΣN."""
+        """`formulas.exploration`, cached by ΣN."""
         return formulas.ByCount(formulas.exploration, self)
 
     @cached_property
     def few_tactics(self) -> formulas.ByCount:
-        """`formulas.few_tactics` by visits."""
+        """`formulas.few_tactics`, cached by visit count."""
         return formulas.ByCount(formulas.few_tactics, self)
 
     def beside(self, *, network: bool) -> SearchParameters:
-        """The numbers that go with a policy. `network`: whether a network, which has values, is part of it."""
+        """The parameters for a policy. `network`: whether the policy includes a network, which has learned values."""
         if network:
             return self
         return replace(self, unvisited_penalty=min(self.unvisited_penalty, LIST_PENALTY))

@@ -1,12 +1,13 @@
-"""The AND-OR tree of one search: states (OR), actions (AND), and what is certain about them.
+"""The AND-OR tree of one search: states (OR nodes), actions (AND nodes), and which of them are solved or dead.
 
-A state is an OR node: one of its tactics has to work. An action is a tactic that ran; it is an AND node over the
-independent branches that the tactic left: all of them have to be proved. Equal states are merged, so the tree is a
-graph; it is kept acyclic by dropping tactics that lead back to an ancestor, where they cannot help. States are equal up
-to the names and the order of their hypotheses (`node.prover.known_states`): a node has the text of the state that came
-first, and where another one was merged into it, the action remembers the names there.
+A state is an OR node: one of its tactics has to prove it. An action is a tactic that ran without error. It is an AND
+node over the independent branches that the tactic left: all of them have to be proved.
 
-The nodes' statistics are declared here and written in `node.prover.statistics`.
+Equal states are merged, so the tree is a directed graph. It stays acyclic, because tactics that lead back to an
+ancestor are dropped. States are equal up to the names and the order of their hypotheses (`node.prover.known_states`).
+A node has the text of the first of its states. Actions store the names of the other states that were merged into it.
+
+The fields for statistics are declared here and updated in `node.prover.statistics`.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from node.prover.merging import Merging
 from node.prover.statistics import add_mass, count_solved
 
 Aliases = tuple[Alias | None, ...]
-"""For each branch of an action; None: the branch has the text of its node. Empty: all have."""
+"""One entry for each branch of an action. None: the branch has the text of its node. Empty: all branches have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tactic, and how what it led to is written; actions stand for all tactics that led to the same."""
+    """A tactic, and how its branches are written. One action stands for all tactics that lead to the same states."""
 
     tactic: str
     layout: Layout
@@ -39,31 +40,31 @@ class Action:
     tactic: str
     parent: StateNode
     children: tuple[StateNode, ...]
-    """One state per independent branch; none: the tactic closed the state."""
+    """One state for each independent branch. Empty: the tactic closed the state."""
     layout: Layout
     aliases: Aliases = ()
     mass: float = 0.0
-    """Prior mass; the prior is mass / parent.mass."""
+    """Prior mass. The prior P(a) is mass / parent.mass."""
     visits: int = 0
     in_flight: int = 0
     value_sum: float = 0.0
     q: float = 0.0
     """Q of the mean value."""
     dead: bool = False
-    """A branch is known to be unprovable with the tactics that the policy has, or the tactic is forbidden."""
+    """True if the policy's tactics cannot prove one of the branches, or if the tactic is forbidden."""
     forbidden: bool = False
     """Verification refused a proof with this tactic (`node.prover.refusals`)."""
     others: list[Result] | None = None
-    """Further tactics with the same result."""
+    """Further tactics that lead to the same states."""
 
     @property
     def value(self) -> float:
-        """Mean V of this action in steps, its own reward of -1 included (only when visited)."""
+        """Mean V of this action in steps, including its own reward of -1. Only for visited actions."""
         return self.value_sum / self.visits
 
     @property
     def steps(self) -> int | None:
-        """Tactics on the longest branch of the shortest known proof through this action; None while unsolved."""
+        """Length of the longest branch of the shortest known proof through this action. None while unsolved."""
         if self.forbidden:
             return None
         longest = 0
@@ -76,32 +77,32 @@ class Action:
 
 @dataclass(slots=True, eq=False)
 class StateNode:
-    """A proof state, and the statistics of the simulations that passed through it or ended in it."""
+    """A proof state, and the statistics of the simulations that passed through it or ended at it."""
 
     index: int
     state: str
     origin: tuple[Action, int] | None
-    """The action and branch that first led here: the state's path. None for the root."""
+    """The action and the branch that first led here. They define the state's path. None for the root."""
     depth: int = 0
-    """Length of that path."""
+    """Length of the path."""
     parents: list[Action] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    """Legal tactics by falling prior mass."""
+    """Legal tactics, sorted by decreasing prior mass."""
     tried: dict[str, Action | None] = field(default_factory=dict)
-    """Every tactic tried here; None: it failed, is useless or forbidden."""
+    """Every tactic that was tried here. None: it failed, is useless or forbidden."""
     sources: dict[str, str] = field(default_factory=dict)
-    """Who proposed the tactics tried here first, where the policy is a mixture."""
+    """For mixtures: the parts of the policy that first proposed each tactic."""
     mass: float = 0.0
     """Sum of the actions' prior masses."""
     live: int = 0
-    """Actions that are not dead."""
+    """Number of actions that are not dead."""
     visits: int = 0
     in_flight: int = 0
     value: float = 0.0
-    """Mean V in steps; exact (minus the steps of the proof) once solved."""
+    """Mean V in steps. Once the state is solved: minus the steps of the proof, which is exact."""
     value_sum: float = 0.0
     expansions: int = 0
-    """Simulations that ended here."""
+    """Number of simulations that ended here."""
     pending: bool = False
     """An expansion of this node is in flight."""
     losses: int = 0
@@ -109,13 +110,13 @@ class StateNode:
     """The policy has no further tactic for this state."""
     dead: bool = False
     steps: int | None = None
-    """Tactics on the longest branch of the shortest known proof; None while unsolved."""
+    """Length of the longest branch of the shortest known proof. None while unsolved."""
     best: Action | None = None
     """The first action of that proof."""
 
     @property
     def path(self) -> tuple[Step, ...]:
-        """The steps that first led here from the root."""
+        """The steps from the root that first led here."""
         steps = []
         origin = self.origin
         while origin is not None:
@@ -127,14 +128,14 @@ class StateNode:
 
 @dataclass(slots=True)
 class Walk:
-    """The way of one simulation: the actions from the root down to a leaf."""
+    """The path of one simulation: the actions from the root down to a leaf."""
 
     actions: list[Action]
     leaf: StateNode
 
 
 class LeadsBack(ValueError):
-    """A state is above the action that is to lead to it."""
+    """An action would lead to an ancestor of its own state, and make a cycle."""
 
 
 class Tree:
@@ -151,33 +152,32 @@ class Tree:
 
     @property
     def merged(self) -> int:
-        """Texts of states that were found to be another node's up to names and order."""
+        """Number of texts that were merged into a node with another text."""
         return self._known.merged
 
     def add_action(self, node: StateNode, tactic: str, mass: float, branches: tuple[Branch, ...]) -> Action | None:
-        """Record what a tactic left to be proved; None when it leads back to the state itself or to an ancestor, or
-        too deep.
+        """Add a tactic and its branches. None if it leads back to the state itself or an ancestor, or is too deep.
 
-        A tactic with the same result as another one of this state adds its mass to that one.
+        If another tactic of this state led to the same states, the tactic adds its prior mass to that action.
         """
         if branches and node.depth >= self.max_depth:
             return None
         if len(branches) > 1 and not self._and_nodes:
             branches = (joined(branches),)
         find = self._known.find
-        found = [find(branch.state) for branch in branches]
-        known = tuple([child for child, _, _ in found])
+        lookups = [find(branch.state) for branch in branches]
+        known = tuple([child for child, _, _ in lookups])
         if any(known) and leads_back(node, known):
             return None
         twin = None if None in known else find_twin(node, known)
         layout = tuple([branch.goals for branch in branches])
         if twin is not None:
-            join(twin, Result(tactic, layout, as_aliases(alias for _, alias, _ in found)), mass)
+            join(twin, Result(tactic, layout, as_aliases(alias for _, alias, _ in lookups)), mass)
             return twin
         action = Action(tactic, node, (), layout)
         children, aliases = [], []
-        for index, (branch, (child, alias, sketch)) in enumerate(zip(branches, found, strict=True)):
-            if child is None and index:  # the branches before this one may have brought it
+        for index, (branch, (child, alias, sketch)) in enumerate(zip(branches, lookups, strict=True)):
+            if child is None and index:  # an earlier branch of this tactic may have added the same state
                 child, alias, sketch = find(branch.state)
             child = child or self._new(branch.state, (action, index), sketch)
             child.parents.append(action)
@@ -193,15 +193,15 @@ class Tree:
         return action
 
     def part(self, action: Action, index: int) -> StateNode:
-        """Undo a merge: the branch of the action gets a node of its own text, which is merged with no other text from
-        now on. The caller finds out anew what is solved. Returns the node.
+        """Undo a merge: the branch gets a separate node with its own text, which is not merged with other texts.
 
-        A node of that text may be there already, made in the same way. Raises LeadsBack when that is above the action.
+        Returns the node. It may exist already, from an earlier undone merge. Raises LeadsBack if that node is an
+        ancestor of the action. The caller has to recompute which states are solved.
         """
         alias = action.aliases[index]
-        assert alias is not None  # the caller's choice
-        child, other = self._known.of_text(alias.state)
-        if other is not None:
+        assert alias is not None  # callers pass merged branches only
+        child, child_alias = self._known.of_text(alias.state)
+        if child_alias is not None:
             child = self._new(alias.state, (action, index), None)
         elif leads_back(action.parent, (child,)):
             raise LeadsBack(alias.state[:80])
@@ -219,7 +219,7 @@ class Tree:
 
 
 def joined(branches: tuple[Branch, ...]) -> Branch:
-    """One branch with all goals of these, in Lean's order."""
+    """One branch with all goals of these branches, in Lean's order."""
     texts: dict[int, str] = {}
     for branch in branches:
         texts.update(zip(branch.goals, branch.state.split("\n\n"), strict=True))
@@ -228,19 +228,19 @@ def joined(branches: tuple[Branch, ...]) -> Branch:
 
 
 def as_aliases(aliases: Iterable[Alias | None]) -> Aliases:
-    """None of them at all is the usual case."""
+    """The aliases as a tuple; the empty tuple if all are None, which is the usual case."""
     listed = tuple(aliases)
     return listed if any(listed) else ()
 
 
 def find_twin(node: StateNode, children: tuple[StateNode | None, ...]) -> Action | None:
-    """An action of this node with the same result."""
+    """The action of this node that leads to the same states, if there is one."""
     return next((action for action in node.actions if action.children == children), None)
 
 
 def join(twin: Action, result: Result, mass: float) -> None:
-    """Add a tactic to the action with the same result. It takes the place of one that is forbidden, and of one whose
-    proof has to be renamed when its own has not."""
+    """Add a tactic to the action that leads to the same states. The new tactic replaces the action's tactic if that one
+    is forbidden, or if only that one needs a renamed proof."""
     add_mass(twin, mass)
     if not twin.forbidden:
         former = Result(twin.tactic, twin.layout, twin.aliases)
@@ -257,10 +257,10 @@ def join(twin: Action, result: Result, mass: float) -> None:
 
 
 def take_place(action: Action, result: Result) -> None:
-    """Let another tactic with the same result stand for the action.
+    """Replace the action's tactic by another one that leads to the same states.
 
-    A state that was first reached by the former tactic has the names that this one gave. When the new tactic gives
-    other ones, the path of the state keeps the former tactic.
+    A state that was first reached by the former tactic has that tactic's names. If the new tactic gives other names,
+    the path of the state keeps the former tactic.
     """
     if result.aliases != action.aliases:
         former = Action(action.tactic, action.parent, action.children, action.layout, forbidden=True)
@@ -271,27 +271,28 @@ def take_place(action: Action, result: Result) -> None:
 
 
 def leads_back(node: StateNode, children: tuple[StateNode | None, ...]) -> bool:
-    """Is one of these states the node itself or above it? Only what has been expanded can be."""
+    """True if one of these states is the node itself or an ancestor of it. Only expanded states can be."""
     expanded = [child for child in children if child is not None and (child.actions or child is node)]
     return bool(expanded) and not ancestors(node).isdisjoint(expanded)
 
 
 def ancestors(node: StateNode) -> set[StateNode]:
-    """The node and every state from which it can be reached."""
-    found, queue = {node}, [node]
+    """The node and all states from which it can be reached."""
+    states, queue = {node}, [node]
     while queue:
         for action in queue.pop().parents:
-            if action.parent not in found:
-                found.add(action.parent)
+            if action.parent not in states:
+                states.add(action.parent)
                 queue.append(action.parent)
-    return found
+    return states
 
 
 def settle(action: Action) -> None:
-    """Carry a proof upwards: a state is solved by its shortest solved action, an action when all its branches are.
+    """Propagate a solved action to the states above it.
 
-    steps(state) = min over actions, steps(action) = 1 + max over branches. The best action of a state always leads to
-    states of fewer steps, so the proof is well-founded.
+    An action is solved when all its branches are, and a state when one of its actions is. steps(state) is the minimum
+    over its actions, steps(action) = 1 + the maximum over its branches. The best action of a state always leads to
+    states with fewer steps, so the proof is well-founded.
     """
     queue = [action]
     while queue:
@@ -304,8 +305,10 @@ def settle(action: Action) -> None:
 
 
 def bury(node: StateNode) -> None:
-    """Carry a dead end upwards: a state is dead when it is exhausted and all its actions are, an action when a
-    branch is."""
+    """Propagate a dead state to the actions and states above it.
+
+    A state is dead when it is exhausted and all its actions are dead. An action is dead when one of its branches is.
+    """
     queue = [node]
     while queue:
         node = queue.pop()
