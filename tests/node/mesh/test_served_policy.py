@@ -117,7 +117,7 @@ def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["up", "--help"])
     words = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
-    assert "Serve this policy and learn nothing" in words and "The mesh has no learner then" in words
+    assert "Serve this policy without learning" in words and "The mesh then has no learner" in words
 
 
 @pytest.mark.process
