@@ -98,7 +98,7 @@ def _check_weights_file(file: Path) -> None:
         with safetensors.safe_open(file, framework="numpy") as opened:
             ours = "proofmesh" in (opened.metadata() or {})
     except (OSError, safetensors.SafetensorError) as error:
-        raise BadPolicy(f"{file}: not a whole safetensors file ({error})") from error
+        raise BadPolicy(f"{file}: not a complete safetensors file ({error})") from error
     if not ours:
         raise BadPolicy(f"{file}: not a weights file of proofmesh")
 

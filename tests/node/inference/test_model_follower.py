@@ -101,7 +101,7 @@ def test_an_announcement_names_folders_of_the_run_and_models_of_the_nodes_own_se
         ("hf:/models/base", "hf:owner/other", "is not below /runs/one"),
         ("hf:/models/base", "hf:/models/base+/etc/adapter", "is not below /runs/one"),
         ("hf:/models/base", "openai:m", "another kind"),
-        ("openai:http://a#m", "openai:http://b#m", "inference nodes of a mesh know the servers"),
+        ("openai:http://a#m", "openai:http://b#m", "inference nodes of a mesh choose it"),
     ],
 )
 def test_an_announcement_of_anything_else_is_refused(own: str, model: str, why: str) -> None:

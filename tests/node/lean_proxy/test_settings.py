@@ -10,7 +10,7 @@ from node.lean_proxy.settings import LeanProxySettings
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ('imports = ["import A"]', "is no name of a module"),
+        ('imports = ["import A"]', "is not a module name"),
         ('opens = ["open Nat"]', "name a namespace"),
         ('options = ["maxRecDepth"]', "write NAME=VALUE"),
         ('projct = "x"', "did you mean `project`?"),

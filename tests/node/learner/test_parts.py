@@ -71,7 +71,7 @@ def test_a_bank_without_transitions_needs_a_network_to_begin_with(tmp_path: Path
         data.load(settings_for(tmp_path), tmp_path / "segments")
     loaded = data.load(settings_for(tmp_path, checkpoint="some/where", evaluate=True), tmp_path / "segments")
     assert (len(loaded.train), len(loaded.test), loaded.supervised, loaded.validation) == (24, 8, [], [])
-    with pytest.raises(DataError, match="control's supervised steps"):
+    with pytest.raises(DataError, match="\\[learner.plan\\] control_steps has nothing to train on"):
         data.load(settings_for(tmp_path, checkpoint="some/where", control=True), tmp_path / "segments")
 
 
@@ -97,7 +97,7 @@ def test_a_name_that_stands_for_two_statements_is_refused(tmp_path: Path) -> Non
     settings = settings_for(tmp_path, checkpoint="some/where")
     file = tmp_path / "bank" / "test.jsonl.gz"
     file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b"test_0", b"train_0")))
-    with pytest.raises(DataError, match="1 names stand for several statements, first train_0"):
+    with pytest.raises(DataError, match="1 names belong to several statements each, first 'train_0'"):
         data.load(settings, tmp_path / "segments")
 
 

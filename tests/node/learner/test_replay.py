@@ -83,7 +83,7 @@ def test_a_torn_end_is_cut_off_and_written_again(tmp_path: Path) -> None:
 
 def test_a_reader_follows_a_segment_that_grows(tmp_path: Path) -> None:
     writer, reader = SegmentWriter(tmp_path / "s"), SegmentReader(tmp_path / "s")
-    with pytest.raises(SegmentError, match="number 0"):
+    with pytest.raises(SegmentError, match="transition 0 is missing"):
         reader.read(0)
     writer.append(rows(1))
     assert reader.read(0).state == "⊢ 1"

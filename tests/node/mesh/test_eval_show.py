@@ -119,7 +119,7 @@ def test_an_evaluation_that_has_not_begun_has_no_rate(tmp_path, capsys):
     ("folder", "said"),
     [
         ("nowhere", "nowhere: no such folder; `proofmesh eval --out FOLDER` makes one"),
-        ("empty", "empty: no evaluation is in it (no evaluation.json)"),
+        ("empty", "empty: has no evaluation (no evaluation.json)"),
     ],
 )
 def test_nothing_there_is_one_clear_line(tmp_path, folder, said, capsys, monkeypatch):

@@ -130,7 +130,7 @@ async def test_a_state_over_the_servers_length_is_shortened_and_so_are_later_one
 @pytest.mark.parametrize("error", [SamplerError("server: no answer within 600 s"), ContextExceeded("too long")])
 async def test_a_model_that_gives_nothing_says_nothing_about_the_theorem(error: Exception) -> None:
     policy = LanguageModelPolicy(Says(*[error] * 100), sums())
-    with pytest.raises(BadAdvice, match=r"no answer within|goals make a prompt"):
+    with pytest.raises(BadAdvice, match=r"no answer within|goals alone make a prompt"):
         await policy.advise(STATE, 6, 7)
 
 
@@ -206,7 +206,7 @@ def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
     check_for_mesh(f"openai:{BFS}@my.toml")  # a file of the provers
     check_for_mesh("openai:gpt@goedel-prover-v2", "whole-proof", correct=1)
     wrong = {
-        f"openai:http://a/v1#{BFS}": f"inference nodes of a mesh know the servers; write `openai:{BFS}`",
+        f"openai:http://a/v1#{BFS}": f"inference nodes of a mesh choose it; write `openai:{BFS}`",
         "openai": "names no model; write `openai:MODEL`",
         "openai:gpt": "no template is known for the model `gpt`; .*MODEL@TEMPLATE",
         "openai:gpt@goedel-prover-v2": "gives whole proofs: they go with --method whole-proof",
@@ -221,7 +221,7 @@ def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(BadPolicy, match=r"need the package `openai`: pip install 'proofmesh\[models\]'$"):
+    with pytest.raises(BadPolicy, match=r"need the package `openai`; run pip install 'proofmesh\[models\]'$"):
         check(f"openai:http://a/v1#{BFS}")
 
 
