@@ -71,7 +71,7 @@ def test_a_bank_without_transitions_needs_a_network_to_begin_with(tmp_path: Path
         data.load(settings_for(tmp_path), tmp_path / "segments")
     loaded = data.load(settings_for(tmp_path, checkpoint="some/where", evaluate=True), tmp_path / "segments")
     assert (len(loaded.train), len(loaded.test), loaded.supervised, loaded.validation) == (24, 8, [], [])
-    with pytest.raises(DataError, match="\\[learner.plan\\] control_steps has nothing to train on"):
+    with pytest.raises(DataError, match=r"\[learner.plan\] control_steps has nothing to train on"):
         data.load(settings_for(tmp_path, checkpoint="some/where", control=True), tmp_path / "segments")
 
 
