@@ -115,6 +115,11 @@ def _plan(settings: DemoSettings, folder: Path) -> DemoPlan | None:
     recipe = config.read(settings.recipe)
     config.load(LearnerSettings, settings.recipe, "learner")  # raises ConfigError if the recipe is invalid
     plan = recipe.get("learner", {}).get("plan", {})
+    if not plan.get("evaluate"):
+        raise config.ConfigError(
+            f"{settings.recipe}: [learner.plan] evaluate is not true, and the demo compares two evaluations; set it, or "
+            "run the file with `proofmesh up`"
+        )
     if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
         return None
     plan_file = folder / PLAN

@@ -212,6 +212,13 @@ def test_a_control_takes_the_steps_of_the_demo(tmp_path: Path) -> None:
     assert mesh_config(settings, config.read(demo.RECIPE))["learner"]["plan"]["control_steps"] == 321
 
 
+def test_a_recipe_without_evaluations_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text("[learner.plan]\nminutes = 1.0\n")
+    assert demo.main(["--recipe", str(recipe), "--directory", str(tmp_path)]) == 2
+    assert "mine.toml: [learner.plan] evaluate is not true" in capsys.readouterr().err
+
+
 def test_a_bad_run_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main(["--run", "My Run", "--directory", str(tmp_path)]) == 2
     assert "bad run name" in capsys.readouterr().err
