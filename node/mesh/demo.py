@@ -117,8 +117,8 @@ def _plan(settings: DemoSettings, folder: Path) -> DemoPlan | None:
     plan = recipe.get("learner", {}).get("plan", {})
     if not plan.get("evaluate"):
         raise config.ConfigError(
-            f"{settings.recipe}: [learner.plan] evaluate is not true, and the demo compares two evaluations; set it, or "
-            "run the file with `proofmesh up`"
+            f"{settings.recipe}: [learner.plan] evaluate is not true, but the demo compares two evaluations; set it, "
+            "or run the file with `proofmesh up`"
         )
     if settings.minutes is not None or settings.control or "limit_minutes" not in plan:
         return None
