@@ -1,9 +1,8 @@
-"""The tables and the picture of an hour of reinforcement learning (`scripts.studies.rl_pocket`), as Markdown.
+"""Prints the tables of an hour of reinforcement learning (`scripts.studies.rl_pocket`), and draws its picture.
 
-    python -m scripts.studies.rl_pocket_page [--out evals/rl-pocket] [--seeds 0] [--pictures docs/pictures]
+    python -m scripts.studies.rl_pocket_page [--out evals/rl-pocket] [--seeds 0] [--bank pocket]
 
-Prints the tables; docs/results.md holds them between words of ours. Cells that are not finished are left out, with a
-line on standard error.
+docs/results.md has these tables. Unfinished cells are left out, with a line on standard error.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -43,6 +43,8 @@ class PageSettings:
     out: Path = Path("evals/rl-pocket")
     """Folder of the evaluations."""
     seeds: tuple[int, ...] = (0,)
+    bank: Literal["pocket", "witness"] = "pocket"
+    """Bank of the study; it names the picture."""
     pictures: Path = Path("docs/pictures")
 
 
@@ -65,7 +67,7 @@ def solved(each: Side) -> set[str]:
 
 
 def beyond(settings: PageSettings, found: dict[str, Side]) -> str:
-    """What is proved after learning and by nobody else, with more Lean attempts neither."""
+    """Counts the statements that only the learned network proves, although the others have more Lean attempts."""
     more = {
         label: side(settings, label, f"test-{label.replace(' ', '-')}-mcts-x{MORE}")
         for label in ("list", "warm and list")
@@ -93,7 +95,7 @@ def main() -> int:
         if bench == "test":
             print(beyond(settings, found), end="\n\n")
             shown = [found[label] for label in (*MCTS, "expert iteration") if label in found]
-            draw(shown, settings.pictures / "rl-pocket.png")
+            draw(shown, settings.pictures / f"rl-{settings.bank}.png")
     return 0
 
 
