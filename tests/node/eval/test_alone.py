@@ -93,7 +93,7 @@ async def test_the_same_evaluation_comes_out_the_same(tmp_path: Path):
 
 
 def test_a_policy_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path):
-    with pytest.raises(BadPolicy, match="there is no checkpoint"):
+    with pytest.raises(BadPolicy, match="there is no such checkpoint"):
         LoneVenue(LeanToolchain.pocket(), LeanProcessSettings(), f"own:{tmp_path / 'none'}")
 
 

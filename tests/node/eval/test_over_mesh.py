@@ -140,7 +140,7 @@ async def test_a_mesh_that_lacks_provers_is_told(
 async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:
     for node in (info("prover", 4), info("lean-proxy", Lean="4.35.0 (pocket)"), info("learner")):
         await bus.register(node)
-    with pytest.raises(BadPolicy, match="has a learner, which goes on changing the network"):
+    with pytest.raises(BadPolicy, match="has a learner, which keeps changing the network"):
         async with mesh_venue(broker.url, bus.run, "inference+tactics", 0, print):
             pass
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:

@@ -38,7 +38,7 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(bus
             await eventually(lambda: node.facts["model"] == "openai:prover-2")
             assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
             with pytest.raises(SamplerError, match="serves"):
-                await MeshSampler(bus, "openai:prover", patience=0.1).sample(Prompt("p"), 1, 0, Decoding())
+                await MeshSampler(bus, "openai:prover", patience=2.0).sample(Prompt("p"), 1, 0, Decoding())
             await eventually(lambda: node.heartbeat().values.get("samples") == 5, what="counts go on")
     assert {sent["model"] for sent in server.sent} == {"prover", "prover-2"}
 

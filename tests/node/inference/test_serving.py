@@ -441,7 +441,7 @@ async def test_checkpoints_and_runs_are_served_by_their_step(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("weights", "says"), [("nothing", "there is no checkpoint"), ("short", "not a whole")])
+@pytest.mark.parametrize(("weights", "says"), [("nothing", "there is no such checkpoint"), ("short", "not a complete")])
 def test_weights_that_cannot_be_served_end_the_command_with_a_line(
     broker: BusSettings, run_name: str, tmp_path: Path, weights: str, says: str
 ) -> None:

@@ -87,5 +87,5 @@ async def test_run_without_a_whole_checkpoint_is_refused(directory: Path, bus: B
     finally:
         await kill_group(learner, grace=0)
     said = (directory.parent.parent / "stderr").read_text()
-    assert "no checkpoint under" in said and "step-000002/model.safetensors has" in said and "Traceback" not in said
+    assert "all checkpoints under" in said and "step-000002/model.safetensors has" in said and "Traceback" not in said
     assert len(complete(directory / "checkpoints")) == 3

@@ -80,7 +80,7 @@ async def test_what_an_earlier_process_published_is_announced_again_without_dama
     state = await announced(bus)
     assert (state.version, again.latest.version) == (1, 1)
     await bus.get_object(state.object_name, tmp_path / "fetched", digest=state.digest)
-    with pytest.raises(LearnerError, match=r"\[2\] are no longer"):
+    with pytest.raises(LearnerError, match=r"\[2\] are missing"):
         await again.pin([2])
 
 

@@ -83,7 +83,7 @@ def test_what_cannot_be_imported_is_one_line(run_folder, tmp_path, capsys):
     target = run_folder / "checkpoints/step-000003"
     assert f"{target} exists already" in refused(["import", out, target], capsys)
     assert "holds no complete model" in refused(["import", run_folder, tmp_path / "new"], capsys)
-    assert "no model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
+    assert "no complete model in Hugging Face's" in refused(["import", tmp_path / "nowhere", tmp_path / "new"], capsys)
     half = shutil.copytree(out, tmp_path / "half")
     (half / "model.safetensors").unlink()
     assert "the folder is not complete" in refused(["import", half, tmp_path / "new"], capsys)

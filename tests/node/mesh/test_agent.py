@@ -142,7 +142,7 @@ def test_after_a_kill_in_training_the_agent_goes_on_learns_fills_writes_and_repo
     with pytest.raises(SystemExit):
         main(agent("--order", "hardest"))
     assert main(agent("--seed", "3")) == 2
-    assert "seed was 0, is 3. Continue with the settings" in capsys.readouterr().err
+    assert "holds an agent with other settings (seed was 0, is 3)" in capsys.readouterr().err
     (tmp_path / "easy" / "Easy.lean").write_text("-- somebody's\n")
     assert main(agent()) == 1
     assert "skipped: " in (told := capsys.readouterr().err) and "has uncommitted changes (Easy.lean" in told

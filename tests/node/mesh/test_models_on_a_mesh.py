@@ -142,7 +142,7 @@ def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
     wrong = {
         "openai:elsewhere@stp": "no inference node of run 'models' serves `openai:elsewhere`; they serve "
         f"openai:{BFS}, openai:{GOEDEL}",
-        f"openai:{served.tactics.url}#{BFS}": f"the inference nodes of a mesh know the servers; write `openai:{BFS}`",
+        f"openai:{served.tactics.url}#{BFS}": f"the inference nodes of a mesh choose it; write `openai:{BFS}`",
         "openai:gpt": "no template is known for the model `gpt`",
         f"openai:{BFS}@nope": f"`openai:{BFS}@nope`",
     }

@@ -138,7 +138,7 @@ async def test_a_message_does_not_choose_which_templates_are_read(
         *("own", "listed", "configured")
     }, found
     for name in ("other", "missing"):
-        assert "template files of its own configuration alone" in found[name].message
+        assert "reads only the template files of its own configuration" in found[name].message
 
 
 async def test_a_network_and_a_model_mix_with_the_list(bus: Bus, broker: BusSettings, lean_proxy: object) -> None:

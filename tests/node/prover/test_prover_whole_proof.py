@@ -42,7 +42,7 @@ async def test_a_prover_tries_the_proofs_that_it_is_configured_with(
     for name, reason in (
         ("searched", "they go with --method whole-proof"),
         ("both", "proposes no tactics"),
-        ("foreign", "reads the files of its own configuration alone"),
+        ("foreign", "reads only files of its own configuration"),
     ):
         assert found[name].outcome is AttemptOutcome.ERROR and reason in found[name].message
     tactics = (await played(bus, [attempt("tactics")], policy="tactics"))["tactics"]

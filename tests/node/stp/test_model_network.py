@@ -126,7 +126,7 @@ async def test_an_inference_node_that_does_not_follow_is_named(
     with pytest.raises(ServingError, match="no inference node serves a language model"):
         await announce(bus, parse_hub_address("base"), folder, 1)
     async with running(Server()) as server, following(bus, broker, f"openai:{server.url}#prover") as node:
-        with pytest.raises(ServingError, match=rf"{node.id} \(openai:prover\)\. Start them with \[inference\] follow"):
+        with pytest.raises(ServingError, match=rf"{node.id} \(openai:prover\); start them with \[inference\] follow"):
             await announce(bus, parse_hub_address("base"), folder, 1)
 
 

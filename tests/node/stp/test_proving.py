@@ -143,7 +143,7 @@ async def test_a_mesh_with_a_learner_and_tasks_of_one_id_are_refused(bus: Bus) -
     with pytest.raises(ValueError, match="two attempts have the same id"):
         await played(bus, [task(SWAP, 4), task(SWAP, 8)])
     await bus.register(info("learner"))
-    with pytest.raises(BusError, match=r"has a learner, which takes the results .* a mesh without one"):
+    with pytest.raises(BusError, match=r"has a learner, which takes the results .* a mesh without a learner"):
         await played(bus, [task(SWAP, 4)])
 
 

@@ -65,7 +65,7 @@ async def test_what_cannot_be_served_is_told_and_the_old_version_stays(bus: Bus,
     (tmp_path / "no-weights.safetensors").write_bytes(b"none")
     with pytest.raises(ServingError, match=r"the weights of .* cannot be written: .* not a complete safetensors file"):
         await serve(bus, tmp_path / "no-weights.safetensors", 2)
-    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+    with pytest.raises(CheckpointError, match="there is no such checkpoint"):
         await serve(bus, tmp_path / "missing", 2)
     assert await state(bus) == old
 
