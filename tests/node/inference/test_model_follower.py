@@ -16,10 +16,10 @@ from node.inference.settings import InferenceSettings
 from node.llm.address import BadModel
 from node.llm.models import parse_model
 from node.llm.sampling import Decoding, Prompt, SamplerError
-from node.prover.mesh_sampler import MeshSampler, served_models
+from node.prover.mesh_sampler import MeshSampler
 from tests.node.llm.server import Server, running
 from tests.node.prover.nodes import model_node
-from tests.waiting import eventually, until
+from tests.waiting import eventually
 
 FOLDER = Path("/runs/one")
 
@@ -37,12 +37,8 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(bus
             await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
             await eventually(lambda: node.facts["model"] == "openai:prover-2")
             assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
-
-            async def registered() -> bool:
-                return served_models(await bus.nodes()) == {"openai:prover-2"}
-
-            await until(registered)
-            with pytest.raises(SamplerError, match="serves"):
+            await bus.register(node.info())  # as the node's pulse does
+            with pytest.raises(SamplerError, match="no inference node serves `openai:prover`"):
                 await MeshSampler(bus, "openai:prover", patience=0.1).sample(Prompt("p"), 1, 0, Decoding())
             await eventually(lambda: node.heartbeat().values.get("samples") == 5, what="counts go on")
     assert {sent["model"] for sent in server.sent} == {"prover", "prover-2"}
