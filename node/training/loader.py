@@ -32,7 +32,7 @@ SCANNED = 200_000
 
 @dataclass(frozen=True)
 class Reader:
-    """A source with what makes documents of its rows."""
+    """A source and the function that makes documents of its rows."""
 
     source: RowSource
     encoder: Encoder
@@ -81,7 +81,7 @@ class Loader:
         self._taken = [0.0] * len(sources)
         """Tokens taken from each source."""
         self._number = 0
-        """Windows begun; rows read so far seed augmentation."""
+        """Number of windows begun. The number of rows read seeds augmentation."""
         self._read = 0
         self._window: list[Packed] = []
         self._given = 0
@@ -99,11 +99,11 @@ class Loader:
         return found
 
     def state(self) -> dict[str, Any]:
-        """Where it is, as JSON values."""
+        """The position, as JSON values."""
         return {**self._start, "given": self._given}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state: the next rows are those that would have followed it. Raises InputError."""
+        """Continue from a stored position with the rows that follow it. Raises InputError."""
         if len(state["sources"]) != len(self._readers):
             raise InputError(
                 f"the checkpoint was made with {len(state['sources'])} sources, there are {len(self._readers)}"
@@ -142,7 +142,7 @@ class Loader:
         self._number, self._given = self._number + 1, 0
 
     def _next(self) -> list[Document]:
-        """Documents of one row, from the source that is furthest behind its share of the tokens."""
+        """Documents of one row, from the source whose share of the tokens is furthest below its target."""
         weights = [reader.source.spec.weight for reader in self._readers]
         chosen = min(range(len(weights)), key=lambda index: self._taken[index] / weights[index])
         reader = self._readers[chosen]
@@ -163,8 +163,8 @@ def encoded(reader: Reader, row: Row, purpose: Purpose, number: int) -> list[Doc
 
 
 def held_out(settings: DataSettings, tokenizer: Tokenizer, length: int, seed: int) -> list[Document]:
-    """Documents for evaluation, the same on every rank: of `valid`, or those held out of `sources`, each source's
-    share by weight. Raises InputError."""
+    """Documents for evaluation, the same on every rank: from `valid`, or held out from `sources` in proportion to
+    their weights. Raises InputError."""
     names = settings.valid or settings.sources
     purpose: Purpose = "all" if settings.valid else "valid"
     found: list[Document] = []
@@ -182,7 +182,7 @@ def held_out(settings: DataSettings, tokenizer: Tokenizer, length: int, seed: in
 
 
 def batches(rows: Sequence[Packed], length: int, micro_rows: int, *, packed: bool = True) -> list[PackedBatch]:
-    """Micro-batches of at most `micro_rows` rows; unpacked rows of similar length stand together, and are padded to the
+    """Micro-batches of at most `micro_rows` rows; unpacked rows are grouped by length and padded to the
     longest."""
     if not packed:
         rows = sorted(rows, key=lambda row: -len(row[0].tokens))
@@ -191,11 +191,11 @@ def batches(rows: Sequence[Packed], length: int, micro_rows: int, *, packed: boo
 
 
 Ready = tuple[list[PackedBatch], dict[str, Any]]
-"""Micro-batches of a step, and where the loader is after them."""
+"""The micro-batches of a step, and the position of the loader after them."""
 
 
 class Prefetch:
-    """Makes the next step's batches in a thread while this one is computed."""
+    """Prepares the batches of the next step in a thread during the current step."""
 
     def __init__(self, make: Callable[[], Ready], ahead: int = 2) -> None:
         self._make = make

@@ -42,7 +42,7 @@ SUMS = (
     "after_nats",
     "after_tokens",
 )
-"""What a batch is summed up in; behind these come (samples, confidence, right) of each calibration bin."""
+"""The sums of a batch. After them come (samples, confidence, right) of each calibration bin."""
 
 ValueTargets = Literal["one-hot", "two-hot"]
 """What the value is trained on: the nearest bin, or the two bins around a number of steps that is not whole, such that
@@ -51,22 +51,22 @@ their mean is that number."""
 
 @dataclass(frozen=True)
 class LossSettings:
-    """What the loss is made of."""
+    """Weights and targets of the loss."""
 
     value_weight: float = VALUE_WEIGHT
-    """Weight of the value's cross-entropy beside the policy's."""
+    """Weight of the value's cross-entropy relative to the policy's."""
     value_targets: ValueTargets = "one-hot"
     """The value's targets."""
     after_weight: float = 0.0
-    """Weight of predicting the state after the tactic, where documents hold it."""
+    """Weight of predicting the state after the tactic, if documents contain it."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Of a whole step, on one rank's share: what sums are divided by to give means."""
+    """Divisors that turn the sums of a whole step, on one rank's share, into means."""
 
     tokens: float
-    """Weights of the predicted tokens."""
+    """Sum of the weights of the predicted tokens."""
     values: float
     after: float = 1.0
 
@@ -104,7 +104,7 @@ class Objective(nn.Module):
         self.settings = settings
 
     def forward(self, batch: PackedBatch, totals: Totals) -> tuple[Tensor, Tensor]:
-        """This micro-batch's part of the step's loss, and its sums, which know no weights: float64
+        """This micro-batch's part of the step's loss, and its unweighted sums: float64
         (len(SUMS) + 3 · CALIBRATION_BINS,)."""
         prefix = batch.prefix if self.model.config.prefix_lm else None
         states = self.model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
@@ -132,7 +132,7 @@ class Objective(nn.Module):
 
 @torch.no_grad()
 def log_probabilities(model: Transformer, batch: PackedBatch) -> Tensor:
-    """(count,) float32: the log-probability of what is predicted of each document, in nats, its end included."""
+    """(count,) float32: the log-probability in nats of the predicted tokens of each document, including its end."""
     prefix = batch.prefix if model.config.prefix_lm else None
     states = model.hidden(batch.tokens, prefix=prefix, documents=batch.documents).flatten(0, 1)
     predicted = states.index_select(0, batch.policy_at)
@@ -144,7 +144,7 @@ def log_probabilities(model: Transformer, batch: PackedBatch) -> Tensor:
 
 
 def _dtype(states: Tensor) -> torch.dtype:
-    """The products of the head run in what autocast says, which does not reach into functions of our own."""
+    """The dtype of autocast, which is not applied inside custom autograd functions."""
     kind = states.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else states.dtype
 
@@ -189,7 +189,7 @@ def calibration(logits: Tensor, steps: Tensor) -> Tensor:
 
 
 def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
-    """Means from sums over all batches and ranks.
+    """Computes means from sums over all batches and ranks.
 
     loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
     value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token

@@ -23,7 +23,7 @@ Packed = tuple[Document, ...]
 
 
 def first_fit_decreasing(lengths: Sequence[int], capacity: int) -> list[list[int]]:
-    """Indices in bins of at most `capacity`, longest first, each into the first bin that has room. Deterministic.
+    """Put indices into bins of at most `capacity`, longest first, each into the first bin with room. Deterministic.
 
     Raises ValueError for a length over the capacity. O(n log n): a tournament tree finds the first bin with room.
     """
@@ -48,7 +48,7 @@ def first_fit_decreasing(lengths: Sequence[int], capacity: int) -> list[list[int
 
 
 def pack(documents: Sequence[Document], length: int) -> list[Packed]:
-    """All documents in rows of at most `length` tokens."""
+    """Pack all documents into rows of at most `length` tokens."""
     bins = first_fit_decreasing([len(document.tokens) for document in documents], length)
     return [tuple(documents[index] for index in each) for each in bins]
 
@@ -60,11 +60,11 @@ class PackedBatch:
     tokens: Tensor
     """(B, T) int64."""
     documents: Tensor | None
-    """(B, T) int64: the document of each token, -1 for padding; None: each row holds one, so no mask is needed."""
+    """(B, T) int64: the document of each token, -1 for padding; None: one document in each row, which needs no mask."""
     prefix: Tensor
     """(B,) int64: tokens of the first document's prompt, for a prefix LM, whose rows hold one document."""
     policy_at: Tensor
-    """(N,) int64: flattened positions whose next token the policy loss is about."""
+    """(N,) int64: flattened positions whose next token is predicted by the policy."""
     targets: Tensor
     """(N,) int64: those next tokens."""
     after_at: Tensor
@@ -72,30 +72,30 @@ class PackedBatch:
     after_targets: Tensor
     """(A,) int64: those next tokens."""
     owner: Tensor
-    """(N,) int64: the document that each belongs to."""
+    """(N,) int64: the document of each predicted token."""
     weights: Tensor | None
-    """(N,) float32: the weight of each in the loss, that of its document; None: all are 1."""
+    """(N,) float32: the weight of each predicted token in the loss, which is its document's; None: all are 1."""
     weight: float
-    """Their sum."""
+    """Sum of the weights."""
     value_at: Tensor
-    """(M,) int64: flattened positions where a value is read."""
+    """(M,) int64: flattened positions of the values."""
     remaining_steps: Tensor
-    """(M,) float32: its target, in steps."""
+    """(M,) float32: the target of each value, in steps."""
     valued: Tensor
     """(M,) int64: the document of each value."""
     count: int
-    """Documents."""
+    """Number of documents."""
     characters: int
-    """Bytes of text that the predicted tokens stand for."""
+    """Bytes of the text of the predicted tokens."""
     used: int
-    """Tokens that are not padding."""
+    """Number of tokens that are not padding."""
 
     def to(self, device: torch.device | str) -> PackedBatch:
         """The batch on a device (asynchronously from pinned memory)."""
         return self._mapped(lambda part: part.to(device, non_blocking=True))
 
     def pinned(self) -> PackedBatch:
-        """The batch in memory that a GPU can fetch by itself."""
+        """The batch in pinned memory, which a GPU can copy asynchronously."""
         return self._mapped(Tensor.pin_memory)
 
     def _mapped(self, change: Callable[[Tensor], Tensor]) -> PackedBatch:
@@ -105,7 +105,7 @@ class PackedBatch:
 
 
 def collate(rows: Sequence[Packed], length: int) -> PackedBatch:
-    """Rows as tensors, padded on the right to `length`."""
+    """Convert rows to tensors, padded on the right to `length`."""
     tokens, numbers = [], []
     policy_at: list[int] = []
     targets: list[int] = []

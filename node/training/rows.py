@@ -20,14 +20,14 @@ from node.lean.text.leantree_goals import LeanTreeGoal, to_text
 Row = Mapping[str, Any]
 
 TEXT_FIELDS = ("text", "content", "code", "formal_statement")
-"""Where the text of a row is, in this order, unless the settings name a field."""
+"""Fields that may hold the text of a row, in this order, unless the settings name one."""
 
 REFUSED = ("sorry", "admit")
-"""A tactic with one of these words proves nothing."""
+"""Tactics with one of these words are not proofs."""
 
 
 NOTHING_LEFT = "no goals"
-"""The state after a tactic that closed its goal, as Lean says it."""
+"""The state after a tactic that closed its goal, in Lean's words."""
 
 
 class BadRow(ValueError):
@@ -36,7 +36,7 @@ class BadRow(ValueError):
 
 @dataclass(frozen=True)
 class TheoremTransition:
-    """A transition and the theorem that it is of; held-out data is chosen by theorem."""
+    """A transition and its theorem. Held-out data is chosen by theorem."""
 
     theorem: str
     transition: Transition
@@ -79,8 +79,8 @@ def _plain(row: Row) -> TheoremTransition:
 
 
 def _state_after(row: Row) -> str:
-    """Of a row of our traces (`state_after`, as Lean prints it) or of a step inside a theorem (`after`, goal by goal).
-    Normalised as states are, so that equal states read equally."""
+    """The state after the tactic, of a row of our traces (`state_after`, as Lean prints it) or of a step inside a theorem
+    (`after`, goal by goal). Normalised like states, so that equal states have equal texts."""
     printed = row.get("state_after")
     goals = split_goals(printed) if isinstance(printed, str) else list(row.get("after") or ())
     if not goals:
@@ -112,7 +112,7 @@ def _leantree(name: str, nodes: list[Row]) -> Iterator[TheoremTransition]:
 
 
 def _goals(node: Row) -> list[str]:
-    """The goals of a node as Lean prints them, so that equal states read equally whoever has written them."""
+    """The goals of a node as Lean prints them, so that equal states from different sources have equal texts."""
     try:
         return [to_text(msgspec.convert(goal, LeanTreeGoal)) for goal in node["state"]["goals"]]
     except msgspec.ValidationError as error:

@@ -37,7 +37,7 @@ POCKET = SOURCES
 """Pocket Lean's library, as text."""
 
 BUILDERS = {".jsonl": "text", ".json": "text", ".txt": "document", ".lean": "document", ".parquet": "parquet"}
-"""How `datasets` reads a file, by its ending: lines, whole files, or tables."""
+"""The `datasets` reader of a file, by its suffix: lines, whole files, or tables."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def parse(text: str) -> Spec:
 
 
 class RowSource(Protocol):
-    """Rows of one rank without an end: epoch after epoch."""
+    """An endless stream of rows for one rank, epoch after epoch."""
 
     spec: Spec
 
@@ -70,17 +70,17 @@ class RowSource(Protocol):
         """The next row. Raises InputError."""
 
     def state(self) -> dict[str, Any]:
-        """Where it is, as JSON values."""
+        """The position, as JSON values."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a stored position."""
 
     def once(self, limit: int) -> Iterator[Row]:
-        """All rows of all ranks in stored order, at most `limit`, apart from `next`."""
+        """All rows of all ranks in stored order, at most `limit`; independent of `next`."""
 
 
 class Table:
-    """Rows with random access, in an order drawn anew for every epoch; rank r takes every n-th from r on."""
+    """Rows with random access, shuffled for each epoch. Of n ranks, rank r takes every n-th row from row r on."""
 
     def __init__(self, spec: Spec, rows: Sequence[Row], *, rank: int, ranks: int, seed: int) -> None:
         if not len(rows):
@@ -113,7 +113,7 @@ class Table:
 
 
 class Stream:
-    """Rows that are read as they come, by an IterableDataset; ranks share its files or take turns.
+    """Rows that an IterableDataset streams. Ranks divide its files, or take rows by turns.
 
     It keeps its own place through `datasets`' state. The order is that of the files; the loader mixes within its
     window.
@@ -160,7 +160,7 @@ class Stream:
 
 
 def decoded(row: Row, spec: Spec, place: int) -> Row:
-    """A row whose only field is a line of JSON is what that says. Raises InputError."""
+    """Parses a row whose only field is a line of JSON. Raises InputError."""
     if not is_lines(spec.where) or set(row) != {"text"}:
         return row
     line = row["text"]
@@ -192,7 +192,7 @@ def open_source(
     split: str = "train",
     cache: str = "",
 ) -> RowSource:
-    """A source, ready at its first row. Raises InputError: nothing there, not readable, empty."""
+    """Open a source at its first row. Raises InputError if it is missing, unreadable or empty."""
     built_in = _built_in(spec)
     if built_in is not None:
         return Table(spec, built_in, rank=rank, ranks=ranks, seed=seed)

@@ -1,4 +1,4 @@
-"""`proofmesh tokenizer train|eval|show`: make a tokenizer, measure it, look at what it does to a text.
+"""`proofmesh tokenizer train|eval|show`: makes a tokenizer, measures it, shows the tokens of a text.
 
 proofmesh tokenizer train --out tokenizer.json --vocab-size 2048 --sources text:bank transitions:bank
 proofmesh tokenizer eval tokenizer.json --sources transitions:bank text:statements.jsonl
@@ -30,33 +30,33 @@ USAGE = """proofmesh tokenizer train|eval|show [OPTIONS]    (each has --help)
 
 @dataclass
 class TrainOptions:
-    """Learn a byte-level BPE from data."""
+    """Train a byte-level BPE tokenizer on data."""
 
     out: Path
-    """Where to write it: a tokenizer.json."""
+    """The tokenizer.json to write."""
     sources: tuple[str, ...] = ("text:bank", "lean:pocket", "transitions:bank")
-    """What it is learned from, as in `proofmesh train`."""
+    """Training data, as in `proofmesh train`."""
     vocab_size: Positive = 2048
-    """Tokens at most, special ones included."""
+    """Most tokens, including special ones."""
     value_bins: Natural = 64
     """Marks of remaining steps, one for each bin of the value head; 0: none."""
 
 
 @dataclass
 class EvalOptions:
-    """Round trip and compression."""
+    """Measure round trips and compression."""
 
     tokenizer: Path
     """A tokenizer.json, or a checkpoint with one."""
     sources: tuple[str, ...] = ("text:bank", "lean:pocket", "transitions:bank-all")
-    """Texts to try it on."""
+    """Texts to measure it on."""
     compare: bool = True
-    """Train a tokenizer with a split like GPT-2's on the same texts, as large, and compare."""
+    """Compare it with a tokenizer of the same size with GPT-2's split, trained on the same texts."""
 
 
 @dataclass
 class ShowOptions:
-    """A text cut into its tokens, with their ids."""
+    """Show the tokens of a text, with their ids."""
 
     tokenizer: Path
     """A tokenizer.json, or a checkpoint with one."""
@@ -66,14 +66,14 @@ class ShowOptions:
 
 @dataclass(frozen=True)
 class Measured:
-    """How a tokenizer does on a source."""
+    """The measurements of a tokenizer on a source."""
 
     source: str
     texts: int
     wrong: list[str] = field(default_factory=list)
-    """Texts that did not come back exactly."""
+    """Number of texts that a round trip changes."""
     size: int = 0
-    """Bytes of UTF-8."""
+    """Bytes of the texts in UTF-8."""
     tokens: int = 0
 
     @property
@@ -82,7 +82,7 @@ class Measured:
 
 
 def main(argv: Sequence[str]) -> int:
-    """The command; returns its exit code: 1 if a text did not come back, 2 for bad input."""
+    """The command; returns its exit code: 1 if a round trip changed a text, 2 for bad input."""
     arguments = list(argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(USAGE)
@@ -167,7 +167,7 @@ def _compare(texts: dict[str, list[str]], vocab_size: int) -> dict[str, Measured
 
 
 def measure(tokenizer: Tokenizer, source: str, texts: Sequence[str]) -> Measured:
-    """Round trip and size of all texts."""
+    """Measure round trips and sizes of all texts."""
     batch = tokenizer.encode_batch(texts)
     back = tokenizer.decode_batch(batch)
     wrong = [text for text, again in zip(texts, back, strict=True) if text != again]
