@@ -79,7 +79,7 @@ def _plain(row: Row) -> TheoremTransition:
 
 
 def _state_after(row: Row) -> str:
-    """The state after the tactic: `state_after` of our traces, as Lean prints it, or `after` of a step inside a theorem,
+    """The state after the tactic: `state_after` of our traces, as Lean prints it; or `after` of a step of a theorem,
     goal by goal. Normalised like states, so that equal states have equal texts."""
     printed = row.get("state_after")
     goals = split_goals(printed) if isinstance(printed, str) else list(row.get("after") or ())
