@@ -1,1 +1,1 @@
-"""Studies: measurements of hours, made of `proofmesh` commands. Each goes on where it stopped."""
+"""Studies: measurements that take hours, made of `proofmesh` commands. Each continues where it stopped."""

@@ -1,5 +1,4 @@
-"""What studies have in common: each cell is one `proofmesh eval` in a folder of its own, so a study may be killed and
-started again."""
+"""The cells of studies: each cell is one `proofmesh eval` in its own folder, so a study can be killed and resumed."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from common.limits import Natural, Positive
 
 @dataclass
 class CellSettings:
-    """What all cells of a study are played with."""
+    """Settings of all cells of a study."""
 
     out: Path
     """Folder of the evaluations."""
@@ -25,8 +24,8 @@ class CellSettings:
 
 
 def play(settings: CellSettings, name: str, policy: str, method: str, *more: str) -> int:
-    """Evaluate a cell, or go on with it; returns the exit code, which is told where it is not 0. `more`: further
-    arguments of `proofmesh eval`."""
+    """Evaluate a cell, or continue its evaluation; returns the exit code, and reports it if it is not 0.
+    `more`: further arguments of `proofmesh eval`."""
     command = [
         *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", policy),
         *("--method", method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),

@@ -1,4 +1,4 @@
-"""What a run's records say while its nodes are killed, read beside the learner; and the rule that holds at the end."""
+"""Reads the records of a run whose nodes are killed, and checks at the end: recorded = dispatched - outstanding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tally:
     neither: int
     strays: int
     changed: int
-    """Results that were there at a kill, and are not, or are others now."""
+    """Results that existed at a kill, and are missing or different now."""
     proofs: int
     proved: int
     outcomes: dict[str, int]
@@ -57,7 +57,7 @@ def outstanding(database: Path) -> set[str]:
 
 
 def tallied(database: Path, before: Collection[Row]) -> Tally:
-    """The records of a run that is not at work. Raises RunDirectoryError."""
+    """The records of a run that no learner has open. Raises RunDirectoryError."""
     rows = recorded(database)
     store = Store(database)
     try:
@@ -86,5 +86,5 @@ def _rows(database: Path, query: str) -> list[tuple[Any, ...]]:
     with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
         try:
             return list(db.execute(query))
-        except sqlite3.OperationalError:  # the learner is just making the tables
+        except sqlite3.OperationalError:  # the learner is creating the tables
             return []

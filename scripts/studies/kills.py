@@ -1,4 +1,4 @@
-"""Does an evaluation that is killed again and again come out as one that is left alone? Plays both and compares.
+"""Compares an evaluation that is killed several times with an undisturbed one.
 
     python -m scripts.studies.kills [--kills 5] [--policy tactics] [--limit 160] [--lean-attempts 128]
 
@@ -38,7 +38,7 @@ class KillSettings:
     lean_attempts: Positive = 128
     seed: Natural = 0
     out: Path = Path("evals/kills")
-    """Folder of both; what it holds of an earlier call is deleted."""
+    """Folder of both evaluations; those of an earlier call are deleted."""
 
 
 def command(settings: KillSettings, folder: Path) -> list[str]:
@@ -50,7 +50,7 @@ def command(settings: KillSettings, folder: Path) -> list[str]:
 
 
 def kill_at(settings: KillSettings, folder: Path, attempts: int) -> int:
-    """Start the evaluation and kill it when so many attempts have ended; how many had."""
+    """Start the evaluation and kill it after a number of attempts; returns how many had ended."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command(settings, folder), start_new_session=True, **quiet)  # type: ignore[call-overload]
     while process.poll() is None and ended(folder) < attempts:
@@ -67,7 +67,7 @@ def ended(folder: Path) -> int:
 
 
 def outcomes(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
-    """What every attempt came to, but for its clock."""
+    """The outcome of every attempt, without its times."""
     return {
         (each.name, each.number): (
             each.standing,

@@ -1,10 +1,10 @@
-"""Is anything lost or counted twice when nodes of every role are killed again and again? A whole mesh, and the rule.
+"""Kills nodes of every role of a mesh again and again, and checks that no result is lost or counted twice.
 
     python -m scripts.studies.kills_of_roles [--kills 20] [--checkpoint runs/demo/checkpoints/step-N] [--json OUT]
 
-Each round kills one node of each role with SIGKILL, in an order by seed. After a kill the study waits until the role is
-back and results have been recorded since. After the last kill everything that was outstanding has to be recorded. Then
-the mesh is stopped and its records are counted: recorded = dispatched - outstanding, each id once, and what had been
+Each round kills one node of each role with SIGKILL, in a seeded order. After a kill the study waits until the role is
+back and new results have been recorded. After the last kill all outstanding attempts have to be recorded. Then the mesh
+is stopped and its records are counted: recorded = dispatched - outstanding, each id once, and what had been
 recorded before a kill is there unchanged. Exit code 0: all of this holds; 1: it does not; 2: it cannot be tried.
 """
 
@@ -41,7 +41,7 @@ LOOK_EVERY = 0.2
 
 
 class Stuck(RuntimeError):
-    """The mesh made no progress after a kill; the message says what was waited for."""
+    """The mesh made no progress after a kill. The message says what is missing."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class RoleKillSettings:
     """A mesh whose nodes are killed."""
 
     kills: Positive = 20
-    """Of each role."""
+    """Kills of each role."""
     roles: tuple[str, ...] = ROLES
     """Roles to kill; `ui` is the monitor."""
     results: Natural = 3
@@ -57,23 +57,23 @@ class RoleKillSettings:
     spread: Duration = 2.0
     """Longest wait before a kill, by seed: without it every kill would come just after a result."""
     patience: Timeout = 300.0
-    """Seconds for the mesh to get so far."""
+    """Seconds to wait for the mesh after a kill."""
     minutes: Duration = 0.0
-    """Minutes after which no more nodes are killed, and the rest of the study follows; 0: no limit."""
+    """Minutes after which no more nodes are killed and the study is finished; 0: no limit."""
     checkpoint: Path | None = None
-    """Network to begin with; without one a tiny network is warm-started, which proves next to nothing by itself."""
+    """First network. Without one a tiny network is warm-started, which proves almost nothing."""
     bank: str = ""
     """Folder of a theorem bank; empty: pocket."""
     searches: Positive = 2
-    """Of the prover."""
+    """Searches of the prover at once."""
     explore: Natural = 8
     """Tactics of the fixed list that join the network's in every attempt, so that proofs are found and trained on."""
     seed: Natural = 0
     """Order of the kills, and seed of the run."""
     out: Path = Path("runs/kills-of-roles")
-    """Folder of the run, which must not be there yet."""
+    """Folder of the run, which must not exist."""
     json: Path | None = None
-    """Write the numbers here as well."""
+    """Also write the numbers to this file."""
 
     def check(self) -> None:
         """Raises ValueError."""
@@ -89,7 +89,7 @@ class RoleKillSettings:
 
 @dataclass
 class Kill:
-    """One kill, and what it cost."""
+    """One kill and its costs."""
 
     role: str
     after: float
@@ -97,14 +97,14 @@ class Kill:
     outstanding: int
     recorded: int
     back: float = 0.0
-    """Seconds until the role was there again."""
+    """Seconds until the role was back."""
     progress: float = 0.0
-    """Seconds until enough results had been recorded since."""
+    """Seconds until enough new results were recorded."""
 
 
 @dataclass
 class Study:
-    """A running mesh and what has been done to it."""
+    """A running mesh and its kills."""
 
     settings: RoleKillSettings
     mesh: Mesh
@@ -113,7 +113,7 @@ class Study:
     began: float = field(default_factory=time.monotonic)
     kills: list[Kill] = field(default_factory=list)
     seen: set[Row] = field(default_factory=set)
-    """Results that were in the records at some kill."""
+    """Results that were recorded before some kill."""
 
     @property
     def late(self) -> bool:
@@ -124,7 +124,7 @@ class Study:
         return next(child for child in self.mesh.children if child.spec.name == role)
 
     async def kill(self, role: str) -> None:
-        """Kill the node of a role, and wait for the mesh to go on. Raises Stuck."""
+        """Kill the node of a role, and wait until the mesh makes progress. Raises Stuck."""
         child = self.child(role)
         await self.wait(lambda: child.pid is not None, f"{role} to run")
         before = await self._there(role)
@@ -149,13 +149,13 @@ class Study:
         )
 
     async def drain(self) -> int:
-        """Wait until everything that is outstanding now is recorded; how much that was. Raises Stuck."""
+        """Wait until all attempts that are outstanding now are recorded; returns their number. Raises Stuck."""
         waiting = outstanding(self.database)
         await self.wait(lambda: not waiting & outstanding(self.database), "results of what was outstanding")
         return len(waiting)
 
     async def _there(self, role: str) -> set[str]:
-        """Nodes of a role that the registry has; it is the broker's, so it may be away."""
+        """Nodes of a role in the registry, which is not available while the broker is down."""
         try:
             return {node.node_id for node in await self.bus.nodes() if node.role == role}
         except BusError:
@@ -202,7 +202,7 @@ async def play(settings: RoleKillSettings) -> dict[str, Any]:
 
 
 async def _kills(study: Study, rng: random.Random) -> int:
-    """All kills, and what was outstanding after the last. Raises Stuck."""
+    """Do all kills; returns the number of attempts that were outstanding after the last. Raises Stuck."""
     await study.wait(lambda: len(recorded(study.database)) >= study.settings.results, "the first results")
     study.began = time.monotonic()
     for _ in range(study.settings.kills):

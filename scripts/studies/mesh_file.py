@@ -1,4 +1,4 @@
-"""Writes the configuration of a small mesh for studies: all roles on this machine, learning without end."""
+"""Writes the configuration of a small mesh for studies: all roles on this machine, with endless learning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TINY_WARM_START = {"steps": 4, "every": 2, "validation": 16, "decay": 0.0}
 
 
 class Wanted(Protocol):
-    """What a study says of its mesh."""
+    """A study's settings of its mesh."""
 
     out: Path
     checkpoint: Path | None
@@ -35,7 +35,7 @@ def write_mesh(wanted: Wanted) -> Path:
 
 
 def mesh(wanted: Wanted) -> dict[str, Any]:
-    """The sections of the file. The broker keeps its port, so that nodes find it again after its death."""
+    """The sections of the file. The broker has a fixed port, so that nodes find it again after a restart."""
     folder = wanted.out.resolve()
     learner: dict[str, Any] = {
         "seed": wanted.seed,
@@ -59,7 +59,7 @@ def mesh(wanted: Wanted) -> dict[str, Any]:
         "run": {"name": RUN, "dir": str(folder / "runs")},
         "broker": {"port": free_port(), "store": str(folder / "store")},
         "ui": {"port": 0},
-        # Every death is wanted: none may end the mesh.
+        # The study kills nodes on purpose: no number of crashes may end the mesh.
         "up": {"restarts": 100_000, "grace": 20.0},
         "lean_proxy": {"workers": 2},
         "inference": {"threads": 1},

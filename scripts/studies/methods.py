@@ -32,7 +32,7 @@ class StudySettings(CellSettings):
     out: Path = Path("evals/methods")
     """Folder of the evaluations."""
     only: str = ""
-    """Play the cells alone whose names contain this."""
+    """Only evaluate the cells whose names contain this."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def networks(run: Path) -> tuple[Path, Path]:
 
 
 def cells(runs: tuple[Path, ...]) -> Iterator[Cell]:
-    """All cells, run by run. The list draws nothing, so only random search needs it with more than one seed."""
+    """All cells, run by run. The list is deterministic, so only random search needs more than one seed of it."""
     for seed, run in enumerate(runs):
         warm, learned = networks(run)
         policies = {

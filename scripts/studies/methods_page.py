@@ -1,4 +1,4 @@
-"""The tables and the picture of the study of methods, as Markdown.
+"""Prints the tables of the study of methods as Markdown, and draws its picture.
 
     python -m scripts.studies.methods_page [--out evals/methods] [--pictures docs/pictures]
 
@@ -31,7 +31,7 @@ PAIRS = (
     *(((policy, "best-first"), (policy, "mcts")) for policy in POLICIES),
     *(((policy, "random"), (policy, "mcts")) for policy in POLICIES),
 )
-"""What is compared: (policy, method) with (policy, method)."""
+"""Pairs of cells to compare: (policy, method) with (policy, method)."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ def sides(folder: Path) -> dict[Key, Side]:
     found = {}
     for policy in POLICIES:
         for method in METHODS:
-            seeds = SEEDS if policy != "list" or method == "random" else SEEDS[:1]  # the list draws nothing
+            seeds = SEEDS if policy != "list" or method == "random" else SEEDS[:1]  # the list is deterministic
             side = finished(f"{policy}, {method}", (folder / f"{policy}-{method}-{seed}" for seed in seeds))
             if side is not None:
                 found[policy, method] = side

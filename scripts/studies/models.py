@@ -43,7 +43,7 @@ class StudySettings(CellSettings):
     lean_attempts: Positive = 64
     """Budget of each attempt: tactics, or whole proofs, that Lean tries."""
     seconds: Natural = 120
-    """Longest time for one attempt, for models that repeat themselves and never use the budget up."""
+    """Seconds for one attempt, for models that repeat themselves and never use up the budget."""
     seeds: bool = True
     """Send servers seeds (see `proofmesh eval --models.seeds`)."""
 
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def folder(self) -> str:
-        """Its evaluation's."""
+        """Name of its evaluation."""
         return re.sub(r"[^\w+.-]+", "-", self.label)
 
 
@@ -73,7 +73,7 @@ def entry(text: str) -> Entry:
 
 
 def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
-    """What its evaluation came to."""
+    """The result of its evaluation."""
     results = results_of(read(settings.out / each.folder))
     attempts = [attempt.statistics for statement in results.statements for attempt in statement.decided]
     mean = {
@@ -90,7 +90,7 @@ def row(each: Entry, settings: StudySettings, budgets: list[int]) -> list[str]:
 
 
 def solved_within(results: Results, budget: int) -> str:
-    """Share solved within so many Lean attempts, in percent. `≥`: some attempts had used their seconds up before."""
+    """Share solved within so many Lean attempts, in percent. `≥`: some attempts ran out of time before."""
     bound = "≥ " if within(results, LEAN_ATTEMPTS, budget) is None else ""
     return f"{bound}{100 * at_least(results, LEAN_ATTEMPTS, budget):.1f}"
 

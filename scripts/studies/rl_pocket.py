@@ -8,8 +8,8 @@ and the fixed list of tactics alone and by turns with them, are evaluated at equ
 statement, and on statements that no generator made (`textbook`). Two cells have ten times the Lean attempts: statements
 that neither of them proves, but the hour's network and list do, are beyond the list.
 
-`--bank witness` learns from the bank `witness` as well, whose statements ask for witnesses that the list does not
-propose, and evaluates on its test statements.
+`--bank witness` learns from the bank `witness` as well, whose statements ask for witnesses that the list seldom
+proposes, and evaluates on its test statements.
 
 Finished runs and evaluations are skipped, and unfinished ones continue: start it again as often as needed.
 """
@@ -39,10 +39,10 @@ BENCHES = {"test": "pocket:test", "textbook": "textbook"}
 WITNESS_BENCHES = {"test": "witness:test"}
 
 MORE = 10
-"""Times as many Lean attempts for what is to be beaten."""
+"""Factor of the Lean attempts of the policies to be beaten."""
 
 CONTROL_RATE = 0.1
-"""Of the control's learning rates: at the rate of learning what is new, more steps on what is known do harm
+"""The control's factor of the learning rates: at the rate of reinforcement learning more steps on known proofs do harm
 (docs/results.md)."""
 
 
@@ -57,9 +57,9 @@ class StudySettings(CellSettings):
     limit: Natural = 0
     """Statements of each evaluation; 0: all."""
     seeds: tuple[int, ...] = (0,)
-    """One run of each kind for each."""
+    """Seeds; one run of each kind for each of them."""
     minutes: Duration = 60.0
-    """Of reinforcement learning, and of expert iteration."""
+    """Minutes of reinforcement learning, and of expert iteration."""
     kinds: tuple[Literal["rl", "control", "expert"], ...] = RUNS
     """Runs to do and to evaluate."""
     only: str = ""
@@ -99,7 +99,7 @@ def folder(settings: StudySettings, kind: str, seed: int) -> Path:
 
 
 def learn(settings: StudySettings, kind: str, seed: int) -> int:
-    """Do a run, or go on with it; returns its exit code."""
+    """Do a run, or continue it; returns its exit code."""
     where = folder(settings, kind, seed)
     if (where / "summary.json").exists():
         return 0
@@ -131,7 +131,7 @@ def cells(settings: StudySettings) -> Iterator[Cell]:
         if "learned" in ends:
             policies["learned and list"] = f"{ends['learned']},tactics"
         if seed != first:
-            del policies["list"]  # it draws nothing
+            del policies["list"]  # it is deterministic
         for bench in settings.benches:
             for policy, spec in policies.items():
                 yield Cell(policy, spec, "best-first" if policy == "expert" else "mcts", bench, seed)

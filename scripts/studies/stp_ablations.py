@@ -29,7 +29,7 @@ PARTS = {
     "no-reweighting": ("--stp.conjecturer.no-reweight",),
     "no-elegance-cut": ("--stp.conjecturer.elegance-cut", "0"),
 }
-"""By run, the flags that leave a part out."""
+"""The flags that leave a part out, by run."""
 
 
 @dataclass
@@ -38,11 +38,11 @@ class AblationSettings:
 
     seeds: tuple[int, ...] = (0,)
     rounds: Positive = 6
-    """Of each run; the training from the base network and an evaluation follow."""
+    """Rounds of each run. The training from the base network and an evaluation follow."""
     statements: Positive = 300
-    """Of the train split; few, so that a short run has several rounds."""
+    """Number of train statements; few, so that a short run has several rounds."""
     test_statements: Positive = 160
-    """That each evaluation samples proofs of."""
+    """Number of test statements of each evaluation."""
     runs: Path = Path("runs")
     """Folder of the runs."""
 
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def table(runs: dict[str, RunSummary]) -> str:
-    """What each run came to: solved statements at as many samples as all have, conjectures, and the test split."""
+    """The results of each run: solved statements at equal numbers of samples, conjectures, and the test split."""
     least = min(run.samples for run in runs.values())
     heading = ["run", f"solved within {least:,} samples", "conjectures", "proved", "barely", "test pass@1", "pass@32"]
     rows = []

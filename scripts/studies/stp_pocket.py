@@ -1,4 +1,4 @@
-"""Self-play beside expert iteration, from the same first network (`just stp-pocket`).
+"""Compares self-play with expert iteration, from the same first network (`just stp-pocket`).
 
     python -m scripts.studies.stp_pocket [--seeds 0] [--minutes 50] [--runs runs] [--changes ...]
 
@@ -24,7 +24,7 @@ from node.stp.rounds import begin_with
 from node.stp.store import FILE, StpStore
 
 EXPERT = ("--stp.conjecturer.share", "0", "--stp.prover.first-samples", "42", "--stp.prover.samples", "22")
-"""Of expert iteration: with as many samples a round as self-play takes for statements and conjectures together."""
+"""Flags of expert iteration: as many samples a round as self-play takes for statements and conjectures together."""
 
 
 @dataclass
@@ -33,13 +33,13 @@ class StudySettings:
 
     seeds: tuple[int, ...] = (0,)
     minutes: Duration = 50.0
-    """Of rounds, for each run; the last training follows."""
+    """Minutes of rounds for each run; the last training follows."""
     runs: Path = Path("runs")
     """Folder of the runs."""
 
 
 def begin_as(source: Path, folder: Path) -> None:
-    """Let a run begin with the first network of another, and with its evaluation."""
+    """Let a run begin with the first network and the first evaluation of another run."""
     if (folder / FILE).exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def begin_as(source: Path, folder: Path) -> None:
 
 
 def play(settings: StudySettings, name: str, seed: int, *changes: str) -> int:
-    """Play a run, or go on with it; returns its exit code."""
+    """Do a run, or continue it; returns its exit code."""
     return subprocess.run(
         [
             *(sys.executable, "-m", "node.mesh.cli", "stp", "run", str(recipe("stp-pocket")), "--run", name),

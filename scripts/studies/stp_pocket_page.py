@@ -1,4 +1,4 @@
-"""The table and the picture of self-play beside expert iteration (`scripts.studies.stp_pocket`), as Markdown.
+"""Prints the table of self-play and expert iteration (`scripts.studies.stp_pocket`), and draws its picture.
 
 python -m scripts.studies.stp_pocket_page stp=runs/stp-pocket-0 ei=runs/ei-pocket-0 [--picture FILE]
 """
@@ -18,7 +18,7 @@ from node.stp.summary import RunSummary, open_run, summarise
 from scripts.studies.tables import markdown
 
 PARTS = 8
-"""Numbers of sampled proofs that the table compares at."""
+"""Numbers of sampled proofs at which the table compares the runs."""
 
 
 @dataclass
@@ -30,12 +30,12 @@ class PageSettings:
 
 
 def solved_within(run: RunSummary, samples: int) -> int:
-    """Statements solved with so many sampled proofs."""
+    """Number of statements solved with a number of sampled proofs."""
     return run.curve[bisect_right([point for point, _ in run.curve], samples) - 1][1]
 
 
 def table(runs: dict[str, RunSummary]) -> str:
-    """Solved statements at equal numbers of sampled proofs, as far as all runs came."""
+    """Solved statements at equal numbers of sampled proofs, up to the shortest run."""
     least = min(run.curve[-1][0] for run in runs.values())
     limits = [least * part // PARTS for part in range(1, PARTS + 1)]
     rows = [[label, *(str(solved_within(run, limit)) for limit in limits)] for label, run in runs.items()]

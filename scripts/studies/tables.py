@@ -1,4 +1,4 @@
-"""What the pages of studies have in common: tables in Markdown, and curves."""
+"""Shared code of the pages of studies: tables in Markdown, and curves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def markdown(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table: the first column to the left, the others to the right."""
+    """A table with the first column aligned left and the others right."""
     lines = [heading, ["---", *("---:" for _ in heading[1:])], *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -32,27 +32,27 @@ def spread(values: Sequence[float]) -> str:
 
 
 def within(results: Results, kind: str, limit: float) -> float | None:
-    """Share solved within a budget; None where that is not known of every statement."""
+    """Share solved within a budget; None unless it is known for every statement."""
     if any(share_open(row, results.plan, kind, limit) for row in results.statements if row.counts):
         return None
     return at_least(results, kind, limit)
 
 
 def at_least(results: Results, kind: str, limit: float) -> float:
-    """Share solved within a budget as far as is known."""
+    """A lower bound of the share solved within a budget."""
     return statistics.fmean(share_within(row, kind, limit) for row in results.statements if row.counts)
 
 
 def cell(side: Side, value: Callable[[Results], float | None]) -> str:
-    """A value over the seeds; a dash where it is not known for one of them."""
+    """A value over the seeds; a dash if it is unknown for one of them."""
     found = [value(each) for each in side.seeds]
     known = [each for each in found if each is not None]
     return spread(known) if len(known) == len(found) else "–"
 
 
 def finished(label: str, folders: Iterable[Path]) -> Side | None:
-    """One side from the evaluations in these folders, one for each seed; None: none of them is finished. Those that are
-    not are left out, with a line on standard error."""
+    """One side from the evaluations in these folders, one for each seed. Unfinished ones are reported and skipped.
+    None: no evaluation is finished."""
     found: list[tuple[Evaluation, Results]] = []
     for folder in folders:
         try:
@@ -69,7 +69,7 @@ def finished(label: str, folders: Iterable[Path]) -> Side | None:
 
 
 def by_budget(sides: Mapping[str, Side], kind: str, limits: Sequence[int]) -> str:
-    """The table of what each side solves within smaller budgets, too."""
+    """The table of the shares that each side solves within several budgets."""
 
     def solved(side: Side, limit: int) -> str:
         return cell(side, lambda results: within(results, kind, limit))
@@ -79,7 +79,7 @@ def by_budget(sides: Mapping[str, Side], kind: str, limits: Sequence[int]) -> st
 
 
 def differences(sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]) -> str:
-    """The table of differences, for those pairs of which both sides are there."""
+    """The table of differences of the pairs whose sides both exist."""
     heading = ["second − first", "points [95%]", "p", "only one solved", "Lean attempts"]
     rows = []
     for one, other in pairs:
@@ -97,14 +97,14 @@ def _difference(found: Difference) -> list[str]:
 
 
 def _spent(comparison: Comparison) -> list[str]:
-    """Statements that one side alone solved, and what Lean tried for an attempt on each."""
+    """Statements that only one side solved, and the mean Lean attempts of each side."""
     first, second = comparison.first.spent, comparison.second.spent
     only = f"{comparison.total.only_second} / {comparison.total.only_first}"
     return [only, f"{second.lean_attempts:.0f} / {first.lean_attempts:.0f}"]
 
 
 def draw(sides: Sequence[Side], path: Path) -> None:
-    """Curves of solved statements by what they cost."""
+    """Draw solved statements over Lean attempts and over simulations."""
     comparisons = compare(sides)
     path.parent.mkdir(parents=True, exist_ok=True)
     draw_panels([(kind, side_curves(sides, comparisons, kind)) for kind in (LEAN_ATTEMPTS, SIMULATIONS)], path)
