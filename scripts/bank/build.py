@@ -24,7 +24,7 @@ import msgspec
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
 from node.bank import manifest
-from node.bank.bank import digest, load_statements
+from node.bank.bank import SPLITS, digest, load_statements
 from node.bank.manifest import Manifest
 from node.lean.text.script import proof_script
 from scripts.bank import lean_check
@@ -262,7 +262,7 @@ def write(items: list[BankItem], out: Path, seed: int) -> None:
     """Write the files of the bank: statements by split, truth, transitions."""
     out.mkdir(parents=True, exist_ok=True)
     truth, transitions = [], []
-    for split in POCKET.splits:
+    for split in SPLITS:
         chosen = [item for item in items if item.split == split]
         random.Random(derive_seed(seed, "order", split)).shuffle(chosen)
         rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.lean import ProofTree
@@ -22,26 +22,26 @@ class Profile:
     """Also the folder in `data/` and the source that its manifest names."""
     makers: Mapping[str, tuple[Maker, float]]
     """Makers of true statements, and their weights, by family."""
-    false_makers: Mapping[str, Maker]
-    """Makers of false statements, for the train split, by family."""
-    test_only: frozenset[str]
-    """Families of which all statements are in the test split."""
     splits: Mapping[str, int]
     """Number of statements requested. A family that cannot fill its share gives fewer."""
     levels: Mapping[int, float]
     """The share of each level. Statements of other levels are rejected."""
     warm_start: WarmStartRule
-    false_share: float
+    test_only: frozenset[str] = frozenset()
+    """Families of which all statements are in the test split."""
+    false_makers: Mapping[str, Maker] = field(default_factory=dict)
+    """Makers of false statements, for the train split, by family."""
+    false_share: float = 0.0
     """Share of false statements in the train split."""
-    easy_share: float
+    easy_share: float = 0.0
     """A single floor tactic may close this share of a split, after `intros`; only at levels 1 and 2."""
-    max_depth: int
+    max_depth: int = 8
     """Tactics on the longest branch of a proof."""
-    max_size: int
+    max_size: int = 12
     """Tactics of a proof."""
-    max_state: int
-    """Characters of a state."""
-    tries: int
+    max_state: int = 420
+    """Characters of a state; about 200 tokens."""
+    tries: int = 14
     """Drafts for each requested statement before a family gives up."""
     excluded: tuple[Path, ...] = ()
     """Banks whose valid and test statements are left out, under any names: they are evaluated."""
@@ -55,7 +55,6 @@ class Profile:
 POCKET = Profile(
     name="pocket",
     makers=families.MAKERS,
-    false_makers=families.FALSE_MAKERS,
     test_only=families.TEST_ONLY,
     splits={"train": 6600, "valid": 460, "test": 460},
     levels={1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19},
@@ -74,12 +73,9 @@ POCKET = Profile(
             "rw [← h",
         ),
     ),
+    false_makers=families.FALSE_MAKERS,
     false_share=0.1,
     easy_share=0.12,
-    max_depth=8,
-    max_size=12,
-    max_state=420,  # about 200 tokens
-    tries=14,
 )
 
 WITNESS = Profile(
@@ -88,17 +84,9 @@ WITNESS = Profile(
         "existence": (families.MAKERS["existence"][0], 1.0),
         "existence+recursion": (families.MAKERS["existence+recursion"][0], 2.0),
     },
-    false_makers={},
-    test_only=frozenset(),
     splits={"train": 1500, "valid": 150, "test": 200},
     levels={1: 0.25, 2: 0.35, 3: 0.25, 4: 0.15},
     warm_start=WarmStartRule(levels=()),  # none of it: its proofs have to be found
-    false_share=0.0,
-    easy_share=0.0,
-    max_depth=8,
-    max_size=12,
-    max_state=420,
-    tries=14,
     excluded=(bank.DIRECTORY,),
 )
 """Statements that ask for a witness which is not written in the goal, such as `∃ x, f x = f n + 3`. The fixed list of
