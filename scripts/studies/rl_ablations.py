@@ -10,43 +10,32 @@ it. Finished runs are skipped and unfinished ones continue. Prints a table at th
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import tomli_w
 import tyro
 
 from common import config
 from common.limits import Duration, Natural
-from common.paired import bootstrap_interval, mcnemar
+from common.paired import mcnemar
 from common.recipes import recipe
 from node.learner.run.directory import RunDirectory
 from node.learner.store.store import Store
+from node.learner.summary import Solved, compare
 from node.learner.tally import solved_by
 from scripts.studies.methods import networks
-from scripts.studies.tables import markdown
+from scripts.studies.runs import CONTROL, Changes, changed, learn
+from scripts.studies.tables import markdown, p_value, points
 
 WHOLE = "whole"
 """The run with all parts. It comes first: the others begin with its warm start."""
 
-CONTROL = "control"
-"""As many supervised steps as the whole run takes, on the warm start's proofs."""
-
-CONTROL_RATE = 0.1
-"""The control's factor of the learning rates: at the rate of reinforcement learning more steps on known proofs do harm
-(docs/results.md)."""
-
-Changes = Mapping[str, Mapping[str, Any]]
-"""Table of the configuration ("learner.matchmaker") to the keys that differ from the demo's recipe."""
-
 PARTS: Mapping[str, Changes] = {
     WHOLE: {},
-    CONTROL: {"learner.trainer": {"rl_factor": CONTROL_RATE}},
+    "control": CONTROL,
     "no-values": {"prover.search": {"values": False}},
     "no-and-nodes": {"prover.search": {"and_nodes": False}},
     "no-exploration": {"learner.matchmaker": {"explore_chance": 0.0}},
@@ -54,7 +43,11 @@ PARTS: Mapping[str, Changes] = {
     "no-disproof": {"learner.matchmaker": {"disprove_chance": 0.0}},
     "merging-by-text": {"prover.search": {"merging": "text"}},
 }
-"""By run, what is different. `best-first` is expert iteration: best-first search, which uses no values."""
+"""The keys that differ from the demo's recipe, by run.
+
+`control` takes as many supervised steps as the whole run, on the warm start's proofs. `best-first` is expert iteration:
+best-first search, which uses no values.
+"""
 
 
 @dataclass
@@ -77,9 +70,9 @@ class Played:
     """A finished run."""
 
     summary: Mapping[str, Any]
-    before: Mapping[str, bool | None]
+    before: Solved
     """Whether each statement was solved before learning; None: undecided."""
-    after: Mapping[str, bool | None]
+    after: Solved
 
 
 def main() -> int:
@@ -104,37 +97,15 @@ def folder(settings: AblationSettings, part: str, seed: int) -> Path:
 
 def play(settings: AblationSettings, part: str, seed: int) -> int:
     """Do a run, or continue it; returns its exit code."""
-    run = folder(settings, part, seed)
-    if (run / "summary.json").exists():
-        return 0
+    run, whole = folder(settings, part, seed), folder(settings, WHOLE, seed)
     content = changed(config.read(recipe("demo")), PARTS[part])
     content["learner"]["evaluation"]["statements"] = settings.statements
-    arguments = ["--run", run.name, "--directory", str(settings.runs), "--seed", str(seed), "--port", "0"]
     if part != WHOLE:
-        whole = folder(settings, WHOLE, seed)
         warm, _ = networks(whole)
         content["learner"]["warm_start"]["checkpoint"] = str(warm.absolute())
-    if part == CONTROL:
-        steps = msgspec.json.decode((whole / "summary.json").read_bytes())["train_steps"]
-        arguments += ["--control", "--steps", str(steps)]
-    else:
-        arguments += ["--minutes", str(settings.minutes)]
-    settings.runs.mkdir(parents=True, exist_ok=True)
+    control_of = whole if part == "control" else None
     file = settings.runs / f"{run.name}.toml"
-    file.write_text(tomli_w.dumps(content), encoding="utf-8")
-    command = [sys.executable, "-m", "node.mesh.cli", "demo", "--recipe", str(file), *arguments]
-    return subprocess.run(command, check=False).returncode
-
-
-def changed(content: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """A configuration with some of its keys replaced; the given one stays as it is."""
-    result: dict[str, Any] = json.loads(json.dumps(content))
-    for path, keys in changes.items():
-        section = result
-        for name in path.split("."):
-            section = section.setdefault(name, {})
-        section.update(keys)
-    return result
+    return learn(run, seed, content, file, minutes=settings.minutes, control_of=control_of)
 
 
 def read(run: Path) -> Played:
@@ -171,14 +142,13 @@ def table(settings: AblationSettings, chosen: tuple[str, ...]) -> str:
     return markdown(heading, rows)
 
 
-def difference(first: Mapping[str, bool | None], second: Mapping[str, bool | None]) -> tuple[str, str]:
+def difference(first: Solved, second: Solved) -> tuple[str, str]:
     """Points between two evaluations with their interval, and the p-value of McNemar's test. Statements that one of
     them leaves undecided do not count."""
-    both = [(value, second.get(name)) for name, value in first.items()]
-    pairs = [(float(one), float(other)) for one, other in both if one is not None and other is not None]
-    points = [f"{100 * value:+.1f}" for value in bootstrap_interval(pairs, seed=0)]
-    p = mcnemar(sum(one > other for one, other in pairs), sum(one < other for one, other in pairs))
-    return f"{points[0]} [{points[1]}, {points[2]}]", "< 0.001" if p < 0.001 else f"{p:.3f}"
+    found = compare(first, second, seed=0)
+    only_first = sum(solved is True and second[name] is False for name, solved in first.items())
+    only_second = sum(solved is False and second[name] is True for name, solved in first.items())
+    return points(found.difference, found.low, found.high), p_value(mcnemar(only_first, only_second))
 
 
 if __name__ == "__main__":

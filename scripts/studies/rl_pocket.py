@@ -16,15 +16,12 @@ Finished runs and evaluations are skipped, and unfinished ones continue: start i
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import tomli_w
 import tyro
 
 from common import config
@@ -32,6 +29,7 @@ from common.limits import Duration, Natural
 from common.recipes import recipe
 from scripts.studies.cells import CellSettings, play
 from scripts.studies.methods import networks
+from scripts.studies.runs import CONTROL, Changes, changed, learn
 
 RUNS: tuple[Literal["rl", "control", "expert"], ...] = ("rl", "control", "expert")
 
@@ -41,9 +39,8 @@ WITNESS_BENCHES = {"test": "witness:test"}
 MORE = 10
 """Factor of the Lean attempts of the policies to be beaten."""
 
-CONTROL_RATE = 0.1
-"""The control's factor of the learning rates: at the rate of reinforcement learning more steps on known proofs do harm
-(docs/results.md)."""
+KINDS: Mapping[str, Changes] = {"rl": {}, "control": CONTROL, "expert": {"learner": {"method": "best-first"}}}
+"""The keys that differ from the recipe, by kind of run."""
 
 
 @dataclass(kw_only=True)
@@ -98,26 +95,12 @@ def folder(settings: StudySettings, kind: str, seed: int) -> Path:
     return settings.runs / f"rl-{settings.bank}-{kind}-{seed}"
 
 
-def learn(settings: StudySettings, kind: str, seed: int) -> int:
+def play_run(settings: StudySettings, kind: str, seed: int) -> int:
     """Do a run, or continue it; returns its exit code."""
-    where = folder(settings, kind, seed)
-    if (where / "summary.json").exists():
-        return 0
-    arguments = ["--run", where.name, "--directory", str(settings.runs), "--seed", str(seed), "--port", "0"]
-    content = config.read(recipe(f"rl-{settings.bank}"))
-    if kind == "control":
-        steps = json.loads((folder(settings, "rl", seed) / "summary.json").read_text())["train_steps"]
-        arguments += ["--control", "--steps", str(steps)]
-        content["learner"]["trainer"]["rl_factor"] = CONTROL_RATE
-    else:
-        arguments += ["--minutes", str(settings.minutes)]
-    if kind == "expert":
-        content["learner"]["method"] = "best-first"
-    settings.out.mkdir(parents=True, exist_ok=True)
+    content = changed(config.read(recipe(f"rl-{settings.bank}")), KINDS[kind])
+    control_of = folder(settings, "rl", seed) if kind == "control" else None
     file = settings.out / f"{kind}.toml"
-    file.write_text(tomli_w.dumps(content), encoding="utf-8")
-    command = [sys.executable, "-m", "node.mesh.cli", "demo", "--recipe", str(file), *arguments]
-    return subprocess.run(command, check=False).returncode
+    return learn(folder(settings, kind, seed), seed, content, file, minutes=settings.minutes, control_of=control_of)
 
 
 def cells(settings: StudySettings) -> Iterator[Cell]:
@@ -149,7 +132,7 @@ def main() -> int:
     for seed in settings.seeds:
         for kind in settings.kinds:
             print(f"run {kind}, seed {seed}", flush=True)
-            if code := learn(settings, kind, seed):
+            if code := play_run(settings, kind, seed):
                 return code
     chosen = [cell for cell in cells(settings) if settings.only in cell.name]
     if not chosen:

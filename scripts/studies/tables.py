@@ -90,10 +90,18 @@ def differences(sides: Mapping[K, Side], pairs: Iterable[tuple[K, K]]) -> str:
     return markdown(heading, rows)
 
 
+def points(difference: float, low: float, high: float) -> str:
+    """A difference of shares and its interval, in points."""
+    return f"{100 * difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def p_value(p: float) -> str:
+    """A p-value with three digits."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def _difference(found: Difference) -> list[str]:
-    points = [f"{100 * value:+.1f}" for value in (found.difference, found.low, found.high)]
-    p = "< 0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [f"{points[0]} [{points[1]}, {points[2]}]", p]
+    return [points(found.difference, found.low, found.high), p_value(found.p)]
 
 
 def _spent(comparison: Comparison) -> list[str]:

@@ -12,7 +12,8 @@ from common import config
 from common.recipes import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
-from scripts.studies.rl_ablations import PARTS, changed, difference
+from scripts.studies.rl_ablations import PARTS, difference
+from scripts.studies.runs import changed
 
 ROOT = Path(__file__).parents[3]
 
