@@ -219,7 +219,10 @@ class Tree:
 
 
 def joined(branches: tuple[Branch, ...]) -> Branch:
-    """One branch with all goals of these branches, in Lean's order."""
+    """One branch with all goals of these branches, in Lean's order.
+
+    Metavariables are numbered for each branch, so in the joined text different ones may have the same name.
+    """
     texts: dict[int, str] = {}
     for branch in branches:
         texts.update(zip(branch.goals, branch.state.split("\n\n"), strict=True))
