@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from scripts.bank import existence, logic_families, order, recursion_families, rewriting
+from scripts.bank import existence, list_families, logic_families, order, recursion_families, rewriting
 from scripts.bank.draft import Draft
 
 Maker = Callable[[random.Random], Draft | None]
@@ -34,7 +34,7 @@ MAKERS: dict[str, tuple[Maker, float]] = {
         ),
         1.0,
     ),
-    "list": (_mix((recursion_families.list_functions, 2), (rewriting.list_algebra, 1)), 1.0),
+    "list": (_mix((list_families.list_functions, 2), (rewriting.list_algebra, 1)), 1.0),
     "recursion": (_mix((recursion_families.unrolled, 2), (recursion_families.mutual, 1)), 1.0),
     "existence": (
         _mix(

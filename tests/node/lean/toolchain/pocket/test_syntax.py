@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from node.lean.toolchain.pocket import build, launcher
-from scripts import pocket_syntax
+from scripts import native_symbols, pocket_syntax
 
 
 @pytest.mark.lean
@@ -24,10 +24,10 @@ def test_the_checked_in_modules_are_as_generated() -> None:
 
 
 def test_symbols_are_read_as_lean_writes_them() -> None:
-    assert pocket_syntax.demangle("l_Lean_Parser_Tactic_exact") == ("Lean", "Parser", "Tactic", "exact")
-    assert pocket_syntax.demangle("l_Lean_term__Matches__") == ("Lean", "term_Matches_")
-    assert pocket_syntax.demangle("l_term___u2227__") == ("term_∧_",)
-    assert pocket_syntax.demangle("l_Nat_rec__on_x27") == ("Nat", "rec_on'")
+    assert native_symbols.demangle("l_Lean_Parser_Tactic_exact") == ("Lean", "Parser", "Tactic", "exact")
+    assert native_symbols.demangle("l_Lean_term__Matches__") == ("Lean", "term_Matches_")
+    assert native_symbols.demangle("l_term___u2227__") == ("term_∧_",)
+    assert native_symbols.demangle("l_Nat_rec__on_x27") == ("Nat", "rec_on'")
 
 
 def test_parsers_outside_the_promise_are_left_out() -> None:
@@ -60,9 +60,9 @@ def declared_native(text: str) -> list[str]:
 @pytest.mark.lean
 def test_what_is_declared_native_has_its_native_function() -> None:
     symbols = [
-        name for name, _ in pocket_syntax.dynamic_symbols(Path(launcher.find_library())) if name.startswith("l_")
+        name for name, _ in native_symbols.dynamic_symbols(Path(launcher.find_library())) if name.startswith("l_")
     ]
-    native = {".".join(pocket_syntax.demangle(symbol.removesuffix("___boxed"))) for symbol in symbols}
+    native = {".".join(native_symbols.demangle(symbol.removesuffix("___boxed"))) for symbol in symbols}
     files = build.module_files(build.SOURCES).values()
     generated = ("Syntax", "Unexpanders")
     declared = [name for file in files if file.stem not in generated for name in declared_native(file.read_text())]
