@@ -84,7 +84,7 @@ class Ended(enum.StrEnum):
     """Its time ran out. How far a search comes in that time depends on the machines and their load, so this says
     nothing about the theorem."""
     EXHAUSTED = "exhausted"
-    """No tactic was left to try."""
+    """No tactic was left to try, or too many proofs were refused. A larger budget would change nothing."""
 
 
 class Transition(msgspec.Struct, frozen=True):

@@ -25,6 +25,8 @@ from node.prover.policy import Advice, Policy, StateTooLong
 from node.prover.tree_search import SearchStatistics
 from node.prover.turns import ByTurns, Player, TurnSearch
 
+TOO_MANY_REFUSALS = "too many refused proofs ([prover.search] max_refusals)"
+
 
 class Agent(AttemptAgent):
     """One attempt at one theorem, by tree search."""
@@ -88,7 +90,9 @@ class Agent(AttemptAgent):
             return AttemptOutcome.PROVED, "", None
         statistics = self._statistics() or SearchStatistics()
         outcome, lost = unsolved(statistics, ended)
-        words = [self._budget.describe(ended), lost, self._refusals(statistics)]
+        too_many_refusals = statistics.proofs_rejected >= self._parameters.max_refusals
+        limit = TOO_MANY_REFUSALS if too_many_refusals else self._budget.describe(ended)
+        words = [limit, lost, self._refusals(statistics)]
         return outcome, "; ".join(filter(None, words)), ended
 
     def _begun(self, root: str) -> ProofSearch:
@@ -117,6 +121,8 @@ class Agent(AttemptAgent):
                     if await self._accepted(proof):
                         return None
                     search.reject(proof)
+                    if search.statistics.proofs_rejected >= self._parameters.max_refusals:
+                        return Ended.EXHAUSTED
                 if self._idle >= IDLE_SIMULATIONS and not self.attempt.simulations:
                     return Ended.EXHAUSTED
             return Ended.EXHAUSTED

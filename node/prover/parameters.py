@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from common.limits import Discount, Factor, Loss, Natural, Ratio, Share
+from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
 from node.prover import formulas
 from node.prover.merging import Merging
 
@@ -47,6 +47,9 @@ class SearchParameters:
     1 the mean."""
     max_losses: Natural = 3
     """How often an expansion with lost outcomes is repeated before the search goes on without these outcomes."""
+    max_refusals: Positive = 64
+    """An attempt ends after this many proofs that final verification refused. Each of them costs a verification, and so
+    many refusals mean that Lean's workers accept a tactic that the kernel does not."""
     max_depth: Depth = 128
     """Most steps from the root to a state: twice the 64 bins of the value."""
     merging: Merging = "names-and-order"

@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptResult, Method
+from common.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from common.bus import Unanswered
 from common.lean import ProofTree
 from node.prover.agent import Agent
 from node.prover.methods import METHODS
+from node.prover.parameters import SearchParameters
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import is_valid
 
@@ -74,6 +75,20 @@ async def test_refused_proofs_alone_are_a_failure_that_says_so() -> None:
     assert (statistics.solved_at_simulations, statistics.solved_at_lean_attempts) == (0, 0)
     assert statistics.solved_at_seconds == 0.0
     assert f"proofs refused by verification: {len(verifier.seen)}, the last one: refusal" in result.message
+
+
+async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
+    async def refusals_of(parameters: SearchParameters | None) -> tuple[AttemptResult, int]:
+        verifier = Verifier(refusals=10**9)
+        lean = ToyLean(1, closing=12)
+        agent = Agent(attempt(100), ToyPolicy(1), lean, prover_id="p", leaves=4, verify=verifier, parameters=parameters)
+        return await agent.play(), len(verifier.seen)
+
+    _, usual = await refusals_of(None)
+    result, limited = await refusals_of(SearchParameters(max_refusals=2))
+    assert limited == result.statistics.proofs_rejected == 2 < usual
+    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
+    assert "too many refused proofs" in result.message and "proofs refused by verification: 2" in result.message
 
 
 async def test_verification_does_not_count_as_time_of_the_search() -> None:
