@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Verdicts:
             }
         )
         if report.problem:
-            self.add(Row(report.file, 0, "", ProofVerdict.UNREADABLE, report.problem))
+            self.add(Row(report.file, 0, "", ProofVerdict.UNREADABLE, report.problem + hint(report)))
         for each in report.declarations:
             self.add(self._row(report.file, each, report.lean_version, report.rechecked))
         if report.runs_code:
@@ -124,6 +125,15 @@ class Verdicts:
     def counts(self) -> dict[str, int]:
         """The number of rows with each verdict."""
         return {str(verdict): sum(row.verdict == verdict for row in self.rows) for verdict in ProofVerdict}
+
+
+def hint(report: FileReport) -> str:
+    """What to do about a file that is not Lean source: benchmarks and outputs of models often are .jsonl files, and
+    Lean's first error in them does not say so."""
+    suffix = PurePath(report.file).suffix
+    if suffix in ("", ".lean") or "expected command" not in report.problem:
+        return ""
+    return f"; `verify` reads Lean source (.lean), and this is a {suffix} file"
 
 
 def axioms_text(row: Row) -> str:

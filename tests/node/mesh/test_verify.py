@@ -150,6 +150,13 @@ def test_what_cannot_be_read_exits_with_2(tmp_path, text, says):
     assert result.returncode == 2 and says in result.stderr and result.stdout == ""
 
 
+def test_a_list_of_statements_is_refused_with_a_hint_that_it_is_no_lean_source(tmp_path):
+    file = tmp_path / "miniF2F.jsonl"
+    file.write_text('{"name": "a", "formal_statement": "theorem a : True := by"}\n')
+    result = verify(file)
+    assert result.returncode == 2 and "`verify` reads Lean source (.lean), and this is a .jsonl file" in result.stderr
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Files that import each other, and unrelated files."""
