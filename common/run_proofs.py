@@ -9,10 +9,12 @@ import sqlite3
 import textwrap
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from common.lean import Theorem
 from common.messages import ProofFound
+from common.places import NO_CONTEXT, Place
 
 DATABASE = "proofs.sqlite"
 
@@ -42,6 +44,44 @@ def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound
             (after, limit),
         ).fetchall()
     return [(row[0], _proof_message(*row[1:])) for row in reversed(rows)]
+
+
+@dataclass(frozen=True)
+class RunProof:
+    """The shortest verified proof, or disproof, of a theorem of a run."""
+
+    theorem: Theorem
+    """For a disproof, the negation. For a gap in a file, `place` has the command around it, without its context."""
+    script: str
+    lean_version: str
+    proofs: int
+    """Number of verified proofs (or disproofs) of the theorem."""
+    disproof: bool
+
+
+def shortest(path: Path) -> list[RunProof]:
+    """A proof of each train theorem that has one, in the order in which they were first proved. Raises
+    UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        place = "place" if version >= _PLACES_SINCE else "NULL"
+        # SQLite takes the other columns from the row that has the minimum.
+        rows = database.execute(
+            f"SELECT theorem_id, binders, conclusion, header, {place}, disproof, script, lean_version, COUNT(*),"
+            " MIN(LENGTH(script)) FROM proofs JOIN theorems USING (theorem_id) WHERE split = 'train'"
+            " GROUP BY theorem_id, disproof ORDER BY MIN(proof_id)"
+        ).fetchall()
+    return [_shortest(*row[:-1]) for row in rows]
+
+
+def _shortest(
+    theorem_id: str, binders: str, conclusion: str, header: str, place: str | None, disproof: int, script: str,
+    lean_version: str, proofs: int,
+) -> RunProof:  # fmt: skip
+    gap = json.loads(place) if place is not None else None
+    command = Place(NO_CONTEXT, gap["before"], gap["after"]) if gap is not None else None
+    theorem = Theorem(theorem_id, binders, conclusion, header, command)
+    return RunProof(theorem.negation() if disproof else theorem, script, lean_version, proofs, bool(disproof))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,11 +12,11 @@ from common.words import number_of, printable
 from node.eval.curves import KINDS, curves_of, wilson
 from node.eval.folder import Evaluation, FolderError
 from node.eval.known import exact_until
-from node.eval.proofs_file import proofs_files
 from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
-from node.eval.results import Results, Tally, results_of
+from node.eval.results import Results, StatementResult, Tally, results_of
 from node.eval.results_file import results_file
+from node.lean.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -41,21 +40,29 @@ def write_outputs(evaluation: Evaluation, passes: int) -> Results:
         write_whole(path / RESULTS, msgspec.json.format(encoded, indent=2) + b"\n")
         write_whole(path / REPORT, report(results, curves).encode(errors="replace"))
         draw_panels([(kind, [curve]) for kind, curve in curves.items()], path / PICTURE)
-        _write_proofs(path, proofs_files(results).texts)
+        write_files(path / PROOFS, proofs_of(results).texts)
     except OSError as error:
         raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
     return results
 
 
-def _write_proofs(path: Path, texts: tuple[str, ...]) -> None:
-    """Writes `proofs.lean`, and `proofs-2.lean` ... if needed. Deletes files of an earlier run that are not needed
-    now."""
-    name = Path(PROOFS)
-    files = [path / name, *(path / f"{name.stem}-{number}{name.suffix}" for number in range(2, len(texts) + 1))]
-    for file, text in zip(files, texts, strict=True):
-        write_whole(file, text.encode(errors="replace"))
-    for stale in set(path.glob(f"{name.stem}-*{name.suffix}")) - set(files):
-        stale.unlink()
+def proofs_of(results: Results) -> ProofsFiles:
+    """Lean files with the first proof of every solved statement."""
+    plan = results.plan
+    proved = [
+        ProvedStatement(row.statement.name, row.statement.theorem, row.solved[0].script, _how(row))
+        for row in results.statements
+        if row.solved
+    ]
+    title = f"{plan.benchmark.name} {plan.benchmark.split}".rstrip() + f", by {plan.label}"
+    return proofs_files(proved, title, plan.lean.version, plan.lean.header)
+
+
+def _how(row: StatementResult) -> str:
+    """In how many passes, and after how many simulations, a statement was solved."""
+    simulations = row.solved[0].statistics.solved_at_simulations
+    passes = f"solved by {len(row.solved)} of {len(row.decided)} {'pass' if len(row.decided) == 1 else 'passes'}"
+    return f"{passes}, after {simulations} simulation{'' if simulations == 1 else 's'}"
 
 
 def summary_lines(results: Results) -> RenderableType:

@@ -52,6 +52,7 @@ def plan_of(settings: LearnerSettings) -> RunPlan:
         transitions=plan.transitions,
         training_steps=plan.training_steps,
         limit=limit,
+        until_decided=plan.until_decided,
     )
 
 
@@ -191,7 +192,10 @@ class Learner:
         self._progress = phases.tick(self._progress, current - self._clock, steps)
         if self._progress.phase == phases.RL:
             self._progress = dataclasses.replace(
-                self._progress, transitions=self._run.replay.last_id, training_steps=self._learning.steps
+                self._progress,
+                transitions=self._run.replay.last_id,
+                training_steps=self._learning.steps,
+                undecided=self._run.matchmaker.undecided() if self._plan.until_decided else None,
             )
         self._clock = current
 

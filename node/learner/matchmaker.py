@@ -144,6 +144,10 @@ class Matchmaker:
         """Estimated chance that the next attempt to prove a theorem does. Raises KeyError."""
         return self._chance(self._index[theorem_id])
 
+    def undecided(self) -> int:
+        """Number of theorems that are neither proved nor disproved nor refused by Lean."""
+        return len(self._ids) - sum(standing.decided for standing in self._standings.values())
+
     # --- drawing ----------------------------------------------------------------------------------------------------
 
     def _draw(self, generator: np.random.Generator) -> int:

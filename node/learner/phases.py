@@ -41,6 +41,8 @@ class RunPlan:
     """Goal: the same for the number of training steps."""
     limit: float | None = None
     """Seconds in which the whole run must end; reinforcement learning is cut short for it."""
+    until_decided: bool = False
+    """End reinforcement learning as soon as every train theorem is proved, disproved or refused by Lean."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Progress:
     """Transitions found by reinforcement learning."""
     training_steps: int = 0
     """Training steps of reinforcement learning."""
+    undecided: int | None = None
+    """Train theorems that are neither proved nor disproved nor refused; None: not counted."""
 
 
 EVALUATION_MARGIN = 1.25
@@ -85,9 +89,11 @@ def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
 
 
 def finished(progress: Progress, plan: RunPlan) -> bool:
-    """True if reinforcement learning or its control has reached its end by time or by count. The other phases end when
-    their work is done (`advance`)."""
+    """True if reinforcement learning has reached its end by time or by decided theorems, or its control by steps. The
+    other phases end when their work is done (`advance`)."""
     if progress.phase == RL:
+        if plan.until_decided and progress.undecided == 0:
+            return True
         left = learning_left(progress, plan)
         return left is not None and left <= 0
     return progress.phase == CONTROL and progress.steps >= (plan.steps or 0)

@@ -88,8 +88,8 @@ class WarmStartSettings:
     theorems: Share = 1.0
     """Share of the bank's theorems whose transitions are used, here and in later batches."""
     checkpoint: str = ""
-    """Take the network of this checkpoint, such as one of `proofmesh train`, in place of a warm start. A bank without
-    transitions (an imported one) needs it."""
+    """Take the network of this checkpoint in place of a warm start: its folder, or a run's folder (of the demo, of
+    `proofmesh train`), whose newest one is taken. A bank without transitions (an imported one) needs it."""
     steps: Natural = 1500
     """Most steps."""
     every: Positive = 50
@@ -139,6 +139,8 @@ class PlanSettings:
     """Evaluate twice before learning, to measure the noise."""
     minutes: Duration | None = None
     """Minutes of reinforcement learning; none: no end."""
+    until_decided: bool = False
+    """End reinforcement learning earlier if every train statement is proved or disproved."""
     transitions: Natural = 0
     """If `limit_minutes` is set: go on beyond `minutes` until this many transitions are found, for slow machines."""
     training_steps: Natural = 0

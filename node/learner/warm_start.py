@@ -23,6 +23,7 @@ from node.learner.replay.replay import epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer.resilient import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
+from node.model.weights_path import weights_at
 
 VERSION = 4
 """Part of the cache key. Increase it when the warm start's procedure changes: old cache entries are then ignored."""
@@ -112,6 +113,7 @@ async def _from_checkpoint(
     transitions."""
     source = Path(settings.warm_start.checkpoint)
     try:
+        source = await asyncio.to_thread(weights_at, source, log.warning)
         steps = int((await asyncio.to_thread(check, source))["step"])
         await trainer.stop()
         shutil.rmtree(trainer.root, ignore_errors=True)

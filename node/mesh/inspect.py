@@ -4,7 +4,8 @@ Without STATE: the result, the best line, and the states with most visits. With 
 all its tactics with prior, visits and value, or with Lean's message.
 
 `proofmesh inspect RUN_DIRECTORY`: shows the train theorems of a run by level, and the hardest ones with attempts,
-failures, results and cost. It also works while the learner runs.
+failures, results and cost. With --proofs, writes the shortest proof of each proved theorem as Lean. It also works while
+the learner runs.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ class InspectSettings:
     """For a run directory: the order of theorems. First come undecided ones with most failures (hardest), those with
     most attempts (tried), or those with most expansions (cost)."""
 
+    proofs: Path | None = None
+    """For a run directory: write the shortest proof of every proved or disproved theorem into this .lean file, and into
+    further ones beside it where headers need them."""
+
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
@@ -68,13 +73,21 @@ def main(argv: Sequence[str]) -> int:
     console = Console(highlight=False)
     try:
         if settings.file.is_dir():
-            from node.mesh.inspect_run import show_run
+            from node.mesh.inspect_run import show_run, write_proofs
 
-            show_run(settings.file, settings.theorems, settings.by, console)
+            if settings.proofs is not None:
+                write_proofs(settings.file, settings.proofs, console)
+            else:
+                show_run(settings.file, settings.theorems, settings.by, console)
+        elif settings.proofs is not None:
+            raise UnreadableRecords(f"--proofs: {settings.file} is not a run directory")
         else:
             show(read(settings.file), settings, console)
     except (BadExplanation, UnreadableRecords) as error:
         print(f"proofmesh inspect: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except OSError as error:
+        print(f"proofmesh inspect: {settings.proofs}: cannot be written ({error.strerror})", file=sys.stderr)
         return USAGE_ERROR
     return SHOWN
 

@@ -1,4 +1,4 @@
-"""`proofmesh inspect RUN_DIRECTORY`: tables of a run's train theorems."""
+"""`proofmesh inspect RUN_DIRECTORY`: tables of a run's train theorems, and its proofs as Lean files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from common.run_proofs import DATABASE, UnreadableRecords
+from common.run_proofs import DATABASE, UnreadableRecords, shortest
 from common.run_theorems import Level, Order, TheoremRecord, read_theorems
-from common.words import printable
+from common.words import number_of, printable
 
 STATEMENT = 60
 """Most characters of a statement to show."""
@@ -25,12 +25,46 @@ TITLES = {
 
 def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
     """Print a run's levels and its first theorems by `order`. Reads only. Raises UnreadableRecords."""
+    levels, theorems = read_theorems(_records(folder), limit, order)
+    console.print(_levels(levels))
+    console.print(_theorems(theorems, order))
+
+
+def _records(folder: Path) -> Path:
+    """The records of a run directory. Raises UnreadableRecords."""
     path = folder / DATABASE
     if not path.is_file():
         raise UnreadableRecords(f"{folder} is not a run directory (it has no {DATABASE}); name one, such as runs/demo")
-    levels, theorems = read_theorems(path, limit, order)
-    console.print(_levels(levels))
-    console.print(_theorems(theorems, order))
+    return path
+
+
+def write_proofs(folder: Path, file: Path, console: Console) -> None:
+    """Write the shortest proof of every theorem that the run has proved or disproved as Lean files, and say where.
+
+    Reads the run only. Raises UnreadableRecords, OSError.
+    """
+    from node.lean.files.proofs_text import ProvedStatement, proofs_files, write_files
+
+    found = shortest(_records(folder))
+    proved = [
+        ProvedStatement(
+            each.theorem.name,
+            each.theorem,
+            each.script,
+            f"{'disproved' if each.disproof else 'proved'} {number_of(each.proofs, 'time')}",
+        )
+        for each in found
+    ]
+    versions = dict.fromkeys(each.lean_version for each in found)
+    files = proofs_files(proved, f"the run {folder.resolve().name}", ", ".join(versions) or "not known")
+    paths = ", ".join(map(str, write_files(file, files.texts)))
+    console.print(_plain_line(f"{number_of(files.proofs, 'proof')} in {paths}; check with `proofmesh verify`"))
+    if files.left_out:
+        console.print(_plain_line(f"{len(files.left_out)} are proofs for gaps in Lean files, and not in it"))
+
+
+def _plain_line(text: str) -> Text:
+    return Text(printable(text, "\N{REPLACEMENT CHARACTER}"))
 
 
 def _levels(levels: Sequence[Level]) -> Table:

@@ -33,13 +33,14 @@ async def start(folder: Path, run: str, given: Path, broker: BusSettings) -> asy
 
 
 @pytest.mark.slow
-async def test_a_learner_goes_on_from_a_given_checkpoint(
+async def test_a_learner_starts_from_the_newest_checkpoint_of_an_earlier_run(
     tmp_path: Path, bus: Bus, broker: BusSettings, run_name: str
 ) -> None:
-    given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)
+    earlier_run = tmp_path / "earlier"
+    checkpoint.save(earlier_run / "checkpoints" / "step-000040", tiny_model(), tiny_tokenizer(), step=40)
     announced: list[WeightsState] = []
     await bus.watch_state("weights", WeightsState, lambda state: announced.append(state) if state else None)
-    learner = await start(tmp_path, run_name, given, broker)
+    learner = await start(tmp_path, run_name, earlier_run, broker)
     try:
         await eventually(lambda: bool(announced) or learner.returncode is not None, LIMIT, "the announcement")
         assert announced[0].step == 40

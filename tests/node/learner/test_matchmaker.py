@@ -41,6 +41,17 @@ def test_weights_are_those_of_the_paper(standing: Standing, expected: float) -> 
     assert weight(standing, SETTINGS) == expected
 
 
+def test_theorems_count_as_undecided_until_they_are_proved_disproved_or_refused() -> None:
+    maker = Matchmaker(["a", "b", "c", "d"], SETTINGS, seed=0)
+    maker.restore({"a": told("proved"), "gone": told("proved")})
+    maker.recorded("b", True, "proved")
+    maker.recorded("c", False, "failed")
+    assert maker.undecided() == 2
+    maker.recorded("c", False, "bad-statement")
+    maker.recorded("d", False, "proved")
+    assert maker.undecided() == 0
+
+
 def test_the_budget_grows_with_failures_up_to_its_limit() -> None:
     assert budget(told(), SETTINGS) == 250
     assert budget(told("failed"), SETTINGS) == 292

@@ -43,6 +43,15 @@ def test_the_control_takes_steps_in_place_of_learning() -> None:
     assert finished(progress, RunPlan(steps=0))
 
 
+def test_learning_ends_early_when_every_theorem_is_decided_if_the_plan_says_so() -> None:
+    plan = RunPlan(minutes=30, until_decided=True)
+    learning = Progress(phase=RL, learned=10.0)
+    assert not finished(learning, plan) and not finished(replace(learning, undecided=1), plan)
+    assert finished(replace(learning, undecided=0), plan)
+    assert not finished(replace(learning, undecided=0), RunPlan(minutes=30))
+    assert finished(replace(learning, undecided=1, learned=1800.0), plan)
+
+
 def test_the_evaluation_before_can_be_repeated() -> None:
     assert walk(RunPlan(evaluate=True, repeat=True, minutes=1))[1:3] == [EVALUATE_BEFORE, REPEAT_BEFORE]
 

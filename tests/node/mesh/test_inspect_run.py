@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.attempts import AttemptOutcome
-from common.run_proofs import DATABASE
+from common.run_proofs import DATABASE, shortest
 from common.run_theorems import Order, read_theorems
 from node.learner.store.records import Verdict
 from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
@@ -68,3 +68,26 @@ def test_inspect_says_what_a_folder_without_statistics_lacks(
     (tmp_path / DATABASE).write_bytes(b"no database, whatever its name says" * 200)
     assert main([str(tmp_path)]) == USAGE_ERROR
     assert "not a database" in capsys.readouterr().err
+
+
+def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "proofs.lean"
+    assert main([str(store.path.parent), "--proofs", str(file)]) == SHOWN
+    assert "2 proofs in" in capsys.readouterr().out
+    text = file.read_text()
+    assert "-- easy: proved 1 time" in text and "-- false_neg: disproved 1 time" in text and "scored" not in text
+    proofs = {each.theorem.name: each.script for each in shortest(store.path)}
+    assert all(script.strip() in text for script in proofs.values()) and set(proofs) == {"easy", "false_neg"}
+
+
+def test_inspect_without_a_run_or_a_place_for_the_proofs_says_what_is_wrong(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path), "--proofs", str(tmp_path / "no folder" / "proofs.lean")]) == USAGE_ERROR
+    assert "proofs.lean: cannot be written" in capsys.readouterr().err
+    search = tmp_path / "search.json"
+    search.write_text("{}")
+    assert main([str(search), "--proofs", str(tmp_path / "proofs.lean")]) == USAGE_ERROR
+    assert "is not a run directory" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Writes all proofs of an evaluation as Lean files that `proofmesh verify` accepts. Pure.
+"""Writes proved statements as Lean files that `proofmesh verify` accepts.
 
     import Mathlib                           the imports of all statements in the file
     namespace ProofmeshProofs
@@ -20,13 +20,15 @@ not work together.
 
 from __future__ import annotations
 
+import glob
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from node.eval.records import AttemptRecord
-from node.eval.results import Results, StatementResult
+from common.files import write_whole
+from common.lean import Theorem
 from node.lean.files.proofs import declares
 from node.lean.text.headers import completed, imports, imports_end
 from node.lean.text.lexing import blanked
@@ -60,8 +62,20 @@ _SECTION = re.compile(r"\bsection\b[ \t]*([^\s]*)")
 
 
 @dataclass(frozen=True)
+class ProvedStatement:
+    """A statement with its verified proof."""
+
+    name: str
+    theorem: Theorem
+    script: str
+    """The block of tactics."""
+    comment: str = ""
+    """How it was proved; follows the name in a comment above the theorem."""
+
+
+@dataclass(frozen=True)
 class ProofsFiles:
-    """The texts of the files, and the solved statements that they leave out."""
+    """The texts of the files, and the proved statements that they leave out."""
 
     texts: tuple[str, ...]
     """At least one text; the first is `proofs.lean`."""
@@ -72,11 +86,11 @@ class ProofsFiles:
 
 @dataclass
 class _Group:
-    """Solved statements with the same header."""
+    """Proved statements with the same header."""
 
     header: str
     """The header without its imports."""
-    rows: list[StatementResult]
+    rows: list[ProvedStatement]
 
     @property
     def declares(self) -> bool:
@@ -96,32 +110,55 @@ class _File:
     groups: list[_Group] = field(default_factory=list)
 
 
-def proofs_files(results: Results) -> ProofsFiles:
-    """Files with the first proof of every solved statement."""
-    solved = [row for row in results.statements if row.solved]
-    placed = tuple(row.statement.name for row in solved if row.statement.theorem.place is not None)
-    rows = [row for row in solved if row.statement.theorem.place is None]
-    texts = [_text(file, results) for file in _files(rows, results.plan.lean.header)]
-    texts = texts or [_head(results) + ("" if placed else "-- No statement is solved.\n")]
+def proofs_files(proved: Sequence[ProvedStatement], title: str, lean_version: str, header: str = "") -> ProofsFiles:
+    """Files with these statements and their proofs. Proofs for gaps in Lean files are left out: they belong there.
+
+    `title`: says in a comment where the proofs come from. `lean_version`: of the Lean that verified them. `header`: the
+    configured header for statements without imports.
+    """
+    placed = tuple(row.name for row in proved if row.theorem.place is not None)
+    rows = [row for row in proved if row.theorem.place is None]
+    head = "".join(
+        f"-- {_line(each)}\n"
+        for each in (
+            f"Proofs that proofmesh found: {title}.",
+            f"Lean {lean_version}. Check them with `proofmesh verify`.",
+        )
+    )
+    texts = [_text(file, head, configured=bool(header.strip())) for file in _files(rows, header)]
+    texts = texts or [head + ("" if placed else "-- No statement is proved.\n")]
     if placed:
         texts[0] += f"\n-- {_left_out(placed)}\n"
     return ProofsFiles(tuple(texts), len(rows), placed)
 
 
+def write_files(first: Path, texts: Sequence[str]) -> list[Path]:
+    """Write the texts to `first`, such as `proofs.lean`, and to `proofs-2.lean` ... beside it; returns the files.
+
+    Deletes numbered files of an earlier call that are not needed now. Raises OSError.
+    """
+    files = [first, *(first.with_stem(f"{first.stem}-{number}") for number in range(2, len(texts) + 1))]
+    for file, text in zip(files, texts, strict=True):
+        write_whole(file, text.encode(errors="replace"))
+    for stale in set(first.parent.glob(f"{glob.escape(first.stem)}-[0-9]*{first.suffix}")) - set(files):
+        stale.unlink()
+    return files
+
+
 def _left_out(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     named = ", ".join(_line(name) for name in names[:MOST_NAMED])
-    return f"Not here, since these proofs belong into the files of their gaps (attempts.jsonl has them): {named}{more}"
+    return f"Not here, since these proofs belong into the files of their gaps: {named}{more}"
 
 
 # --- which proof goes into which file ---------------------------------------------------------------------------------
 
 
-def _files(rows: Sequence[StatementResult], default_header: str) -> list[_File]:
+def _files(rows: Sequence[ProvedStatement], default_header: str) -> list[_File]:
     """Groups statements by their headers, and these groups into files by their imports."""
     groups: dict[tuple[tuple[str, ...], str], _Group] = {}
     for row in rows:
-        header = completed(row.statement.theorem.header, default_header)
+        header = completed(row.theorem.header, default_header)
         imported, body = _imports(header), header[imports_end(header) :].strip()
         groups.setdefault((imported, body), _Group(body, [])).rows.append(row)
     files: dict[tuple[str, ...], _File] = {}
@@ -160,20 +197,11 @@ def _plain(imported: Sequence[str]) -> bool:
 # --- the text of a file -----------------------------------------------------------------------------------------------
 
 
-def _head(results: Results) -> str:
-    plan = results.plan
-    lines = [
-        f"Proofs that proofmesh found: {plan.benchmark.name} {plan.benchmark.split}".rstrip() + f", by {plan.label}.",
-        f"Lean {plan.lean.version}. Check them with `proofmesh verify`.",
-    ]
-    return "".join(f"-- {_line(each)}\n" for each in lines)
-
-
-def _text(file: _File, results: Results) -> str:
+def _text(file: _File, head: str, *, configured: bool) -> str:
     # To a file without imports `proofmesh verify` adds the configured header, which is already part of the text.
-    imported = file.imports or (("import Init",) if results.plan.lean.header.strip() else ())
+    imported = file.imports or (("import Init",) if configured else ())
     names = _Names(file)
-    parts = [*imported, "\n" + _head(results) + _LIMIT]
+    parts = [*imported, "\n" + head + _LIMIT]
     if len(file.groups) == 1 and file.groups[0].alone:
         parts += _alone(file.groups[0], names)
     else:
@@ -209,19 +237,14 @@ def _alone(group: _Group, names: _Names) -> Iterator[str]:
     yield f"\nend {names.namespace}"
 
 
-def _theorem(row: StatementResult, names: _Names) -> str:
+def _theorem(row: ProvedStatement, names: _Names) -> str:
     """A comment, the statement as it was verified, and its proof."""
-    theorem, attempt = row.statement.theorem, row.solved[0]
-    block = textwrap.indent(textwrap.dedent(attempt.script.strip("\n")), INDENT)
+    theorem = row.theorem
+    block = textwrap.indent(textwrap.dedent(row.script.strip("\n")), INDENT)
     *lines, last = statement_lines(f"theorem {names.of(row)}", theorem)
     stated = f"{lines[0]} {last.strip()}" if len(lines) == 1 else "\n".join([*lines, last])
-    return f"\n-- {_line(row.statement.name)}: {_how(row, attempt)}\n{stated}\n{block}"
-
-
-def _how(row: StatementResult, attempt: AttemptRecord) -> str:
-    simulations = attempt.statistics.solved_at_simulations
-    passes = f"solved by {len(row.solved)} of {len(row.decided)} {'pass' if len(row.decided) == 1 else 'passes'}"
-    return f"{passes}, after {simulations} simulation{'' if simulations == 1 else 's'}"
+    comment = f"{row.name}: {row.comment}" if row.comment else row.name
+    return f"\n-- {_line(comment)}\n{stated}\n{block}"
 
 
 def _line(text: str) -> str:
@@ -238,16 +261,15 @@ class _Names:
         for group in file.groups:
             self._used.update(_words(group.header))
             for row in group.rows:
-                theorem = row.statement.theorem
-                for text in (theorem.binders, theorem.conclusion, row.solved[0].script):
+                for text in (row.theorem.binders, row.theorem.conclusion, row.script):
                     self._used.update(_words(text))
         self.namespace = self.free(NAMESPACE)
         self._given: dict[str, str] = {}
 
-    def of(self, row: StatementResult) -> str:
+    def of(self, row: ProvedStatement) -> str:
         """The name of a statement's theorem. A word without a digit could be a keyword, and letters that Lean reads as
         symbols (`λ`) or does not know (`ï`) would end a name, so such names get guillemets."""
-        name = row.statement.name
+        name = row.name
         if name not in self._given:
             plain = re.sub(r"[^\w']+", "_", name).strip("_'") or "t"
             free = self.free(plain if plain[0].isalpha() else f"t_{plain}")

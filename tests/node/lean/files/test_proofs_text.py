@@ -9,20 +9,16 @@ from hypothesis import strategies as st
 
 from common.lean import Theorem
 from common.places import NO_CONTEXT, Place
-from node.eval.proofs_file import ProofsFiles, proofs_files
-from node.eval.results import results_of
+from node.lean.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
 from node.lean.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.eval.made import evaluation, solved, statement, unsolved
 
 
 def files_of(proofs: Sequence[tuple[Theorem, str]], header: str = "") -> ProofsFiles:
-    """The files of theorems with proofs; `header`: the toolchain's."""
-    statements = [statement(theorem.name, theorem=theorem) for theorem, _ in proofs]
-    attempts = [solved(theorem.name, 5, script=script) for theorem, script in proofs]
-    made = evaluation(statements, attempts)
-    lean = type(made.plan.lean)(version="4.28.0", header=header)
-    return proofs_files(results_of(evaluation(statements, attempts, lean=lean)))
+    """The files of theorems with proofs; `header`: the configured one."""
+    return proofs_files(
+        [ProvedStatement(each.name, each, script) for each, script in proofs], "a test", "4.28.0", header
+    )
 
 
 def names(text: str) -> list[str]:
@@ -50,12 +46,9 @@ def test_names_that_come_out_alike_or_stand_in_a_proof_get_a_number():
     assert names(files_of(mine).texts[0]) == ["a_b1", "a_b1_1", "h1_1", "«other»"]
 
 
-def test_a_comment_says_whose_proof_it_is_and_what_it_took():
-    statements = [statement("one\nline"), statement("b")]
-    attempts = [solved("one\nline", 17), unsolved("one\nline", number=1), unsolved("b")]
-    text = proofs_files(results_of(evaluation(statements, attempts))).texts[0]
-    assert "-- one line: solved by 1 of 2 passes, after 17 simulations\n" in text
-    assert "-- b:" not in text
+def test_a_comment_says_whose_proof_it_is_and_how_it_was_found():
+    proved = ProvedStatement("one\nline", Theorem("x", "", "True"), "trivial", "solved by 1 of 2 passes")
+    assert "-- one line: solved by 1 of 2 passes\n" in proofs_files([proved], "a test", "4.28.0").texts[0]
 
 
 def test_imports_are_united_where_one_statements_hold_anothers():
@@ -103,8 +96,8 @@ def test_names_are_plain_differ_and_stand_in_no_proof(given_names, script):
 
 
 def test_without_a_proof_the_file_says_so():
-    proofs = proofs_files(results_of(evaluation([statement("a")], [unsolved("a")])))
-    assert proofs.proofs == 0 and "No statement is solved" in proofs.texts[0]
+    proofs = files_of([])
+    assert proofs.proofs == 0 and "No statement is proved" in proofs.texts[0]
 
 
 DIFFICULT = [
