@@ -9,24 +9,50 @@ has work. An engine may be used by one thread only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 
 from node.inference.engine_settings import EngineSettings
 from node.inference.job import Counters, FinishedJob, Job
-from node.inference.lane import Lane, LaneSizes, Read
+from node.inference.lane import Lane, LaneSizes
 from node.inference.network import Network
 from node.inference.prefixes import Prefixes
 from node.model.conjectures import conjecture_prompt_tokens
 from node.model.names import Names, StatementNames
 from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
+from node.model.tokenizer import Tokenizer
 from node.model.trained import CONJECTURES_KEY, NO_CONJECTURE_ROLES, NO_CONJECTURES, NO_PROOFS, NO_ROLES, PROOFS_KEY
 from node.model.weights import Weights
 
 __all__ = ["Counters", "Engine", "FinishedJob", "Job"]
 
 MEGABYTE = 1 << 20
+
+
+ReadWith = Callable[[Tokenizer, Job, int], tuple[Names, list[int]] | None]
+"""`lane.Read` that gets the tokenizer first."""
+
+
+def read_state(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]]:
+    """Names and prompt of a proof state."""
+    names = Names(job.state)
+    return names, prompt_tokens(tokenizer, names.state, limit)
+
+
+def read_statement(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]] | None:
+    """Names and prompt of a statement whose whole proofs are sampled."""
+    names = StatementNames(unnamed(job.state))
+    tokens = proof_prompt_tokens(tokenizer, names.state, limit)
+    return (names, tokens) if tokens is not None else None
+
+
+def read_seed(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]] | None:
+    """Prompt of a conjecture. It has no names from the state to restore: they stay canonical."""
+    tokens = conjecture_prompt_tokens(tokenizer, job.state, limit)
+    return (StatementNames(""), tokens) if tokens is not None else None
 
 
 @dataclass
@@ -46,38 +72,28 @@ class Engine:
         self.network = Network(model, torch.bfloat16 if narrow else torch.float32)
         self.tokenizer = self.weights.tokenizer
         self.prefixes = Prefixes(settings.remember * MEGABYTE)
-        self.tactics = self._lane(settings.slots, settings.new_tokens, self._state)
+        self.tactics = self._lane(settings.slots, settings.new_tokens, read_state)
         self.proofs: Lane | None = None
         """None before the first request for a whole proof."""
         self.conjectures: Lane | None = None
         """None before the first request for a conjecture."""
         self._refused: list[FinishedJob] = []
 
-    def _lane(self, slots: int, new_tokens: int, read: Read) -> Lane:
-        """A lane whose prompts may use the context that `new_tokens` leaves."""
+    def _lane(self, slots: int, new_tokens: int, read: ReadWith) -> Lane:
+        """A lane whose prompts may use the context that `new_tokens` leaves.
+
+        The lane must not refer to this engine: in a reference cycle, the caches of a removed engine would stay in
+        memory until the garbage collector looks for old cycles, which can take many weight versions.
+        """
         return Lane(
             self.network,
             self.tokenizer,
             self.settings,
             LaneSizes(slots, new_tokens, self.weights.model.config.context - new_tokens),
-            read=read,
+            read=partial(read, self.tokenizer),
             prefixes=self.prefixes,
             counters=self.counters,
         )
-
-    def _state(self, job: Job, limit: int) -> tuple[Names, list[int]]:
-        names = Names(job.state)
-        return names, prompt_tokens(self.tokenizer, names.state, limit)
-
-    def _statement(self, job: Job, limit: int) -> tuple[Names, list[int]] | None:
-        names = StatementNames(unnamed(job.state))
-        tokens = proof_prompt_tokens(self.tokenizer, names.state, limit)
-        return (names, tokens) if tokens is not None else None
-
-    def _seed(self, job: Job, limit: int) -> tuple[Names, list[int]] | None:
-        # A conjecture has no names from the state to restore: they stay canonical.
-        tokens = conjecture_prompt_tokens(self.tokenizer, job.state, limit)
-        return (StatementNames(""), tokens) if tokens is not None else None
 
     @property
     def _lanes(self) -> list[Lane]:
@@ -135,13 +151,13 @@ class Engine:
 
     def _proof_lane(self) -> Lane:
         if self.proofs is None:
-            self.proofs = self._lane(self.settings.proof_slots, self._most(self.settings.proof_tokens), self._statement)
+            self.proofs = self._lane(self.settings.proof_slots, self._most(self.settings.proof_tokens), read_statement)
         return self.proofs
 
     def _conjecture_lane(self) -> Lane:
         if self.conjectures is None:
             most = self._most(self.settings.conjecture_tokens)
-            self.conjectures = self._lane(self.settings.proof_slots, most, self._seed)
+            self.conjectures = self._lane(self.settings.proof_slots, most, read_seed)
         return self.conjectures
 
     def _most(self, tokens: int) -> int:

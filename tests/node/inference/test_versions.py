@@ -1,5 +1,8 @@
 """The shelf of versions and the engines behind it, without threads or messages."""
 
+import gc
+import weakref
+
 from common.messages import PinnedWeights, WeightsState
 from node.inference.engine import Engine, Job
 from node.inference.engine_set import EngineSet, JobAnswer
@@ -90,6 +93,24 @@ def test_a_swap_loses_nothing_what_runs_is_finished_by_the_old_what_waits_goes_t
     assert {answer.version for answer in answers if answer.job.key >= 2} == {V2}
     assert set(engines.engines) == {V2}, "the old engine is gone when it has nothing left to do"
     assert engines.counters().states == 6, "what it did still counts"
+
+
+def test_the_memory_of_a_removed_version_is_free_at_once_without_the_garbage_collector() -> None:
+    engines = EngineSet()
+    engines.install(V1, engine(1))
+    engines.latest = V1
+    engines.submit(Job("a", "x : Nat", 4, seed=1), None)
+    finish(engines)
+    removed, its_cache = weakref.ref(engines.engines[V1]), weakref.ref(engines.engines[V1].prefixes)
+    engines.install(V2, engine(2))
+    engines.latest = V2
+    gc.disable()
+    try:
+        engines.keep({V2})
+        engines.step()
+        assert V1 not in engines.engines and removed() is None and its_cache() is None
+    finally:
+        gc.enable()
 
 
 def test_a_pinned_version_answers_beside_the_latest() -> None:
