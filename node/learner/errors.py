@@ -21,4 +21,5 @@ class TrainerFailed(LearnerError):
 
 
 class DataError(LearnerError):
-    """The banks are missing or damaged, or lack data that the plan needs."""
+    """The banks or the checkpoint to start from are missing or damaged, or lack data that the plan needs. A restart
+    cannot help: the user has to change the settings or the files."""

@@ -28,7 +28,7 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
 
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
     from common.node import NodeFailure
-    from node.learner.errors import LearnerError
+    from node.learner.errors import DataError, LearnerError
     from node.learner.run.directory import RunDirectory
 
     directory = RunDirectory(Path(settings.directory).absolute(), node.run)
@@ -38,6 +38,8 @@ async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings)
             await _in_directory(ctx, settings, node, directory)
         finally:
             directory.close()
+    except DataError as error:
+        raise NodeFailure(str(error), exit_code=2) from error
     except LearnerError as error:
         raise NodeFailure(str(error)) from error
     if ctx.crash is not None and isinstance(ctx.crash, LearnerError):

@@ -18,7 +18,7 @@ from common.cache import cache_directory
 from common.files import copy_folder_whole, write_whole
 from common.seeds import derive_seed
 from node.learner.data import Data, sampled
-from node.learner.errors import LearnerError
+from node.learner.errors import DataError, LearnerError
 from node.learner.replay.replay import epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer.resilient import ResilientTrainer
@@ -119,7 +119,7 @@ async def _from_checkpoint(
         shutil.rmtree(trainer.root, ignore_errors=True)
         copy_folder_whole(source, trainer.root / f"step-{steps:06d}")
     except CheckpointError as error:
-        raise LearnerError(f"[learner] warm_start.checkpoint: {error}") from error
+        raise DataError(f"[learner] warm_start.checkpoint: {error}") from error
     except OSError as error:
         raise LearnerError(f"[learner] warm_start.checkpoint: {source} cannot be copied: {error.strerror}") from error
     await trainer.start()

@@ -57,9 +57,9 @@ async def test_a_given_checkpoint_that_is_not_there_ends_the_learner_with_the_re
     learner = await start(tmp_path, run_name, tmp_path / "nowhere", broker)
     try:
         async with asyncio.timeout(LIMIT):
-            assert await learner.wait() == 1
+            assert await learner.wait() == 2
     finally:
         await kill_group(learner, grace=0)
     said = (tmp_path / "stderr").read_text()
-    assert "warm_start.checkpoint: there is no checkpoint at" in said
+    assert "warm_start.checkpoint:" in said
     assert "Traceback" not in said
