@@ -16,6 +16,11 @@ from common.words import number_of, printable
 STATEMENT = 60
 """Most characters of a statement to show."""
 
+WIDE = 130
+"""Columns of a terminal that shows the costs of theorems."""
+
+COSTS = ("level", "steps", "budget", "expansions", "Lean", "weights")
+
 TITLES = {
     Order.HARDEST: "hardest: undecided, most failures first",
     Order.TRIED: "most tried first",
@@ -27,7 +32,7 @@ def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
     """Print a run's levels and its first theorems by `order`. Reads only. Raises UnreadableRecords."""
     levels, theorems = read_theorems(_records(folder), limit, order)
     console.print(_levels(levels))
-    console.print(_theorems(theorems, order))
+    console.print(_theorems(theorems, order, console.width))
 
 
 def _records(folder: Path) -> Path:
@@ -76,15 +81,18 @@ def _levels(levels: Sequence[Level]) -> Table:
     return table
 
 
-def _theorems(theorems: Sequence[TheoremRecord], order: Order) -> Table:
-    columns = ("theorem", "level", "result", "attempts", "failed", "steps", "budget", "expansions", "Lean", "weights")
+def _theorems(theorems: Sequence[TheoremRecord], order: Order, width: int) -> Table:
+    """The theorems, with their costs if the terminal is wide enough."""
+    wide = width >= WIDE
+    columns = ("theorem", "result", "attempts", "failed") + (COSTS if wide else ())
     table = Table(*columns, "statement", title=TITLES[order], title_justify="left")
     for each in theorems:
         style = "green" if each.proofs else "dim" if each.disproved or each.refused else ""
         steps = "" if each.shortest is None else str(each.shortest)
+        costs = (each.level, steps, each.last_budget, each.expansions, each.lean_attempts, each.last_weights)
         table.add_row(
-            *(_plain(each.theorem_id), str(each.level), each.result, str(each.attempts), str(each.failures), steps),
-            *(str(each.last_budget), str(each.expansions), str(each.lean_attempts), str(each.last_weights)),
+            *(_plain(each.theorem_id), each.result, str(each.attempts), str(each.failures)),
+            *(map(str, costs) if wide else ()),
             _plain(each.conclusion),
             style=style,
         )
