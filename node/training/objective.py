@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from node.model.cross_entropy import linear_cross_entropy
 from node.model.transformer import Transformer, expected_value
 from node.training.packing import PackedBatch
-from node.training.unlikelihood import LEAST_NATS, unlikelihood_loss
+from node.training.unlikelihood import unlikelihood, unlikelihood_loss
 
 VALUE_WEIGHT = 0.001
 """Weight of the value loss (AlphaProof's pseudocode)."""
@@ -138,7 +138,7 @@ class Objective(nn.Module):
         refused = torch.zeros(0, device=states.device)
         if batch.failed:
             hidden = states.index_select(0, batch.failed_at)
-            unlikelihood, refused = unlikelihood_loss(
+            penalty, refused = unlikelihood_loss(
                 hidden.to(_dtype(hidden)),
                 matrix,
                 batch.failed_targets,
@@ -146,7 +146,7 @@ class Objective(nn.Module):
                 batch.failed,
                 self.model.config.softcap,
             )
-            loss = loss + self.settings.unlikelihood * unlikelihood / totals.tokens
+            loss = loss + self.settings.unlikelihood * penalty / totals.tokens
         return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:], failed=refused)
 
 
@@ -197,7 +197,7 @@ def sums(
         ((wrong == 0) & of_tactic).sum(),
         after.double().sum(),
         after.numel(),
-        -torch.log(-torch.expm1(failed.double().clamp_max(-LEAST_NATS))).sum(),
+        unlikelihood(-failed.double()).sum(),
         failed.double().exp().sum(),
         failed.numel(),
     ]

@@ -25,6 +25,14 @@ LEAST_NATS = math.log1p(1.0 / MOST_PULL)
 """-log p at that probability."""
 
 
+def unlikelihood(nats: Tensor) -> Tensor:
+    """-log(1 - p) for -log p = `nats`, of the same shape, limited as in `unlikelihood_loss`. Of the two usual forms,
+    the one that is exact for this p (Mächler, "Accurately computing log(1 - exp(-|a|))", 2012)."""
+    nats = nats.clamp_min(LEAST_NATS)
+    likely = -torch.log(-torch.expm1(-nats))
+    return torch.where(nats < math.log(2), likely, -torch.log1p(-torch.exp(-nats)))
+
+
 def unlikelihood_loss(
     states: Tensor, matrix: Tensor, targets: Tensor, owner: Tensor, count: int, softcap: float
 ) -> tuple[Tensor, Tensor]:
@@ -40,6 +48,6 @@ def unlikelihood_loss(
         total = torch.zeros(count, device=states.device).index_add_(0, owner, nats.float())
         limited = total.clamp_min(LEAST_NATS)
         pull = 1 / torch.expm1(limited)  # p / (1 - p)
-        value = -torch.log(-torch.expm1(-limited)).sum()
+        value = unlikelihood(total).sum()
     surrogate, _, _ = linear_cross_entropy(states, matrix, targets, -pull[owner], softcap)
     return surrogate + (value - surrogate.detach()), -total

@@ -42,7 +42,7 @@ PARTS: Mapping[str, Changes] = {
     "best-first": {"learner": {"method": "best-first"}},
     "no-disproof": {"learner.matchmaker": {"disprove_chance": 0.0}},
     "merging-by-text": {"prover.search": {"merging": "text"}},
-    "unlikelihood": {"learner.trainer": {"unlikelihood": 0.5}},
+    "unlikelihood": {"learner.trainer": {"unlikelihood": 1.0}},
 }
 """The keys that differ from the demo's recipe, by run.
 

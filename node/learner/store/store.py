@@ -226,7 +226,10 @@ class Store(EvaluationRecords, TheoremStatistics):
             after,
             limit,
         )
-        return [(row[0], Transition(*row[1:4], _failed.decode(row[4]))) for row in rows]
+        return [
+            (number, Transition(state, tactic, steps, _failed.decode(failed)))
+            for number, state, tactic, steps, failed in rows
+        ]
 
     def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
         """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""
