@@ -12,6 +12,12 @@ from common.lean import ProofTree, Theorem
 from common.messages import Count, Message, Seconds
 from common.sampling import SAMPLES, Sampling
 
+MOST_FAILED = 4
+"""Most failed tactics of a transition. A training step uses one of them."""
+
+LONGEST_FAILED = 400
+"""Most characters of a failed tactic. Training cuts tactics at 64 tokens, so more would only fill the messages."""
+
 MAX_PARTS = 4096
 """Most parts of one result: 2 GiB, far more than any attempt needs."""
 
@@ -94,6 +100,9 @@ class Transition(msgspec.Struct, frozen=True):
     state: str
     tactic: str
     remaining_steps: Count
+    failed: tuple[str, ...] = ()
+    """Tactics that the network proposed at this state and that Lean refused with an error, at most `MOST_FAILED`. Only
+    results of attempts that ask for them have any (`Attempt.failed`)."""
 
 
 class Attempt(Message, frozen=True):
@@ -149,6 +158,9 @@ class Attempt(Message, frozen=True):
     sampling: Sampling | None = None
     """How tactics and proofs are sampled; None: as the prover is configured. Attempts from before this field have none,
     and provers from before it ignore it."""
+    failed: Count = 0
+    """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`). Attempts from before
+    this field ask for none, and provers from before it list none."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):

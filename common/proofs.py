@@ -5,9 +5,9 @@ No recursion is used, because a proof may be deeper than Python's recursion limi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from common.attempts import Transition
+from common.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 from common.lean import ProofTree
 
 
@@ -15,13 +15,20 @@ def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
     """(state, tactic, remaining steps) of every step of a proof, from the root; each (state, tactic) once.
 
     The remaining steps are 1 + the largest number of a child. The return of the state is minus this number, as in
-    AlphaProof's environment. Steps without a recorded state are left out.
+    AlphaProof's environment. Steps without a recorded state are left out. Failed tactics beyond the limits of
+    `common.attempts` are left out.
     """
     transitions: dict[tuple[str, str], Transition] = {}
     for node, steps in _with_steps(proof):
         if node.state:
-            transitions.setdefault((node.state, node.tactic), Transition(node.state, node.tactic, steps))
+            step = Transition(node.state, node.tactic, steps, bounded(node.failed))
+            transitions.setdefault((node.state, node.tactic), step)
     return tuple(transitions.values())
+
+
+def bounded(failed: Iterable[str], most: int = MOST_FAILED) -> tuple[str, ...]:
+    """The first `most` of these failed tactics that are not too long."""
+    return tuple([tactic for tactic in failed if len(tactic) <= LONGEST_FAILED][:most])
 
 
 def _with_steps(proof: ProofTree) -> Iterator[tuple[ProofTree, int]]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 
 from common import subjects
-from common.attempts import TRAINED_PURPOSES, Attempt, Purpose
+from common.attempts import MOST_FAILED, TRAINED_PURPOSES, Attempt, Purpose
 from common.bus import BusError
 from common.seeds import derive_seed
 from node.lean.text.filling import negated
@@ -168,6 +168,7 @@ class Dispatcher:
             samples=self._run.settings.samples,
             explore=explore,
             method=self._run.settings.method,
+            failed=MOST_FAILED if purpose in TRAINED_PURPOSES and self._run.settings.trainer.unlikelihood else 0,
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

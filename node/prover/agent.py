@@ -75,7 +75,7 @@ class Agent(AttemptAgent):
         return len(self.search.tree.nodes) if self.search else 0
 
     def _proof(self) -> ProofTree | None:
-        return self.search.proof() if self.search else None
+        return self.search.proof(self.attempt.failed) if self.search else None
 
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
         """Raises BadStatement, BusError, BadAdvice, UnknownMethod."""

@@ -13,7 +13,7 @@ from node.prover.prior import Proposal
 from node.prover.statistics import add_mass
 from node.prover.tree import StateNode, Tree
 
-LOST, GOALS, PROVED = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED
+LOST, GOALS, PROVED, ERROR = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED, OutcomeKind.ERROR
 """Constants, because Python 3.11 looks up an enum's member with a function call."""
 
 mass_of = operator.attrgetter("mass")
@@ -57,6 +57,8 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
             tried_action = leaf.tried[tactic]
             if tried_action is not None:
                 add_mass(tried_action, mass)
+            elif tactic in leaf.failed:
+                leaf.failed[tactic] += mass
             continue
         outcome = outcomes[tactic]
         kind = outcome.kind
@@ -71,6 +73,9 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
                 growth.solved_after = growth.tried
         else:
             growth.failed += 1
+            # Tactics of the fixed list, also those of exploration, have no log-probability.
+            if kind is ERROR and proposal.log_probability is not None:
+                leaf.failed[tactic] = mass
         leaf.tried[tactic] = action
         if proposal.source:
             leaf.sources[tactic] = proposal.source

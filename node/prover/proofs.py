@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from common.lean import ProofTree
+from common.proofs import bounded
 from node.lean.text.identifiers import locals_of, renamed
 from node.prover.merging import hypothesis_names
 from node.prover.tree import Action, StateNode
@@ -30,8 +31,10 @@ class Place(NamedTuple):
     names: Names = ()
 
 
-def extract(root: StateNode) -> ProofTree:
+def extract(root: StateNode, failed: int = 0) -> ProofTree:
     """The shortest known proof of a state: shortest in tactics on the longest branch. Raises NotSolved.
+
+    `failed`: most failed tactics that each step lists.
 
     Uses no recursion, so any depth is fine. A merged state gets a proof at each place where it occurs.
     """
@@ -52,8 +55,16 @@ def extract(root: StateNode) -> ProofTree:
         todo.pop()
         children = tuple(proofs[child] for child in below)
         source = node.sources.get(action.tactic, "")
-        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source)
+        # Failed tactics have the names of the node, so a place with other names lists none.
+        refused = failed_at(node, failed) if failed and not place.names else ()
+        proofs[place] = ProofTree(tactic, action.layout, children, state_at(place), source, refused)
     return proofs[start]
+
+
+def failed_at(node: StateNode, most: int) -> tuple[str, ...]:
+    """At most `most` of the network's tactics that failed at a state, by decreasing prior mass: the unlikelihood loss
+    of a tactic grows with its probability."""
+    return bounded(sorted(node.failed, key=lambda tactic: -node.failed[tactic]), most)
 
 
 def state_at(place: Place) -> str:

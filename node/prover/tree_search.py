@@ -150,9 +150,9 @@ class TreeSearch(ABC):
         statistics.tactics_useless += growth.useless
         statistics.expansions_lost += lost
 
-    def proof(self) -> ProofTree:
-        """The shortest known proof. Raises NotSolved."""
-        return proofs.extract(self.tree.root)
+    def proof(self, failed: int = 0) -> ProofTree:
+        """The shortest known proof, with at most `failed` failed tactics for each step. Raises NotSolved."""
+        return proofs.extract(self.tree.root, failed)
 
     def reject(self, proof: ProofTree) -> None:
         """Drop a proof that final verification refused, so that it is never returned again. The search goes on.

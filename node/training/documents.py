@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from msgspec.structs import replace as replace_fields
+
 from common.attempts import Transition
 from common.seeds import derive_seed, is_held_out
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
@@ -46,6 +48,8 @@ class Document:
     except for the first, which is a mark."""
     weight: float = 1.0
     """Weight of each predicted token in the loss."""
+    failed: bool = False
+    """The predicted tokens are a failed tactic: they count in the unlikelihood loss only."""
 
     @property
     def predicted(self) -> int:
@@ -76,6 +80,22 @@ def transition_document(
     answer = tactic_tokens(tokenizer, tactic)[:most]
     prompt = prompt_tokens(tokenizer, state, limit - len(answer))
     return Document((*prompt, *answer), len(prompt), transition.remaining_steps, len(tactic.encode()))
+
+
+def failed_documents(tokenizer: Tokenizer, transition: Transition, limit: int) -> tuple[Document, ...]:
+    """The failed tactics of a transition, each as in `transition_document`. One that has the tokens of the transition's
+    own tactic, for example because both are cut, is left out."""
+    if not transition.failed:
+        return ()
+    own = transition_document(tokenizer, transition, limit)
+    documents = (
+        transition_document(tokenizer, replace_fields(transition, tactic=tactic), limit) for tactic in transition.failed
+    )
+    return tuple(
+        replace(each, remaining_steps=None, characters=0, failed=True)
+        for each in documents
+        if each.tokens[each.prompt :] != own.tokens[own.prompt :]
+    )
 
 
 def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit: int) -> Document:

@@ -3,6 +3,7 @@
     loss = mean over tokens of -log pi(token)                    the policy, tokens weighted as their documents are
          + value_weight * mean over states of the value's cross-entropy
          + after_weight * mean over tokens of the state after the tactic, where the data has it
+         + unlikelihood * sum over failed tactics of -log(1 - p(tactic)) / tokens of the policy
 
 (AlphaProof, Nature 2025, pseudocode of the learner: cross-entropy of the tactic and 0.001 of the value.)
 """
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from node.model.cross_entropy import linear_cross_entropy
 from node.model.transformer import Transformer, expected_value
 from node.training.packing import PackedBatch
+from node.training.unlikelihood import unlikelihood, unlikelihood_loss
 
 VALUE_WEIGHT = 0.001
 """Weight of the value loss (AlphaProof's pseudocode)."""
@@ -41,6 +43,9 @@ SUMS = (
     "tactic_right",
     "after_nats",
     "after_tokens",
+    "failed_nats",
+    "failed_probability",
+    "failed",
 )
 """The sums of a batch. After them come (samples, confidence, right) of each calibration bin."""
 
@@ -59,6 +64,9 @@ class LossSettings:
     """The value's targets."""
     after_weight: float = 0.0
     """Weight of predicting the state after the tactic, if documents contain it."""
+    unlikelihood: float = 0.0
+    """Weight of the unlikelihood loss, if there are failed tactics. A failed tactic counts as much as a whole tactic of
+    the policy loss does, times this weight."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,19 @@ class Objective(nn.Module):
         value = value_loss(logits, batch.remaining_steps, self.settings.value_targets)
         # A stage without values still gives the head's weights a gradient (of zero), which the ranks wait for.
         loss = loss + self.settings.value_weight * value / max(1.0, totals.values)
-        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:])
+        refused = torch.zeros(0, device=states.device)
+        if batch.failed:
+            hidden = states.index_select(0, batch.failed_at)
+            penalty, refused = unlikelihood_loss(
+                hidden.to(_dtype(hidden)),
+                matrix,
+                batch.failed_targets,
+                batch.failed_owner,
+                batch.failed,
+                self.model.config.softcap,
+            )
+            loss = loss + self.settings.unlikelihood * penalty / totals.tokens
+        return loss, sums(batch, nats[:tokens], right[:tokens], logits, value, after=nats[tokens:], failed=refused)
 
 
 @torch.no_grad()
@@ -150,8 +170,11 @@ def _dtype(states: Tensor) -> torch.dtype:
 
 
 @torch.no_grad()
-def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor) -> Tensor:
-    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token."""
+def sums(
+    batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value: Tensor, *, after: Tensor, failed: Tensor
+) -> Tensor:
+    """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token, `failed`
+    (K,) the log-probabilities of the failed tactics."""
     device = nats.device
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
     first = torch.ones_like(batch.owner, dtype=torch.bool)
@@ -174,6 +197,9 @@ def sums(batch: PackedBatch, nats: Tensor, right: Tensor, logits: Tensor, value:
         ((wrong == 0) & of_tactic).sum(),
         after.double().sum(),
         after.numel(),
+        unlikelihood(-failed.double()).sum(),
+        failed.double().exp().sum(),
+        failed.numel(),
     ]
     plain = torch.stack([torch.as_tensor(number, dtype=torch.float64, device=device) for number in numbers])
     return torch.cat([plain, calibration(logits, steps).flatten()])
@@ -194,7 +220,8 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     loss, policy_loss (nats a token), bits_per_byte (of predicted text), token_accuracy; where there are values, also
     value_loss (nats), value_error (mean |V - target|, steps), value_bias (predicted minus actual steps), first_token
     and tactic_accuracy (all its tokens right, greedily), value_calibration (expected calibration error of the likeliest
-    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token).
+    bin, arXiv 1706.04599, equation 3); where there are states after tactics, after_loss (nats a token); where there are
+    failed tactics, unlikelihood_loss (nats a tactic) and failed_probability (mean probability of a tactic).
     """
     found = dict(zip(SUMS, total.tolist(), strict=False))
     tokens, values, tactics = max(1.0, found["tokens"]), found["values"], found["tactics"]
@@ -217,4 +244,8 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     if found["after_tokens"]:
         result["after_loss"] = found["after_nats"] / found["after_tokens"]
         result["loss"] += settings.after_weight * result["after_loss"]
+    if found["failed"]:
+        result["unlikelihood_loss"] = found["failed_nats"] / found["failed"]
+        result["failed_probability"] = found["failed_probability"] / found["failed"]
+        result["loss"] += settings.unlikelihood * found["failed_nats"] / tokens
     return result

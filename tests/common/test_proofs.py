@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.attempts import Transition
+from common.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 from common.lean import ProofTree
 from common.proofs import transitions_of
 
@@ -31,6 +31,12 @@ def test_every_step_has_the_length_of_its_longest_branch() -> None:
 
 def test_a_step_without_a_state_teaches_nothing() -> None:
     assert transitions_of(ProofTree("intro", ((0,),), (ProofTree("rfl", state="s"),))) == (Transition("s", "rfl", 1),)
+
+
+def test_failed_tactics_are_bounded() -> None:
+    failed = ("x" * (LONGEST_FAILED + 1), *(f"simp [h{number}]" for number in range(MOST_FAILED + 3)))
+    (step,) = transitions_of(ProofTree("rfl", state="s", failed=failed))
+    assert step.failed == failed[1 : MOST_FAILED + 1]
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)

@@ -178,9 +178,13 @@ FROM summed JOIN told USING (theorem_id, place) LEFT JOIN lengths USING (theorem
 """
 """The new table is filled once from the recorded results."""
 
+_FAILED_TACTICS = """
+ALTER TABLE transitions ADD COLUMN failed TEXT NOT NULL DEFAULT '[]';  -- the network's failed tactics there (JSON)
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
-    _STATISTICS_OF_THEOREMS,
+    *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

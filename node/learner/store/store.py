@@ -22,6 +22,8 @@ from node.learner.store.evaluations import EvaluationRecords
 from node.learner.store.records import Audit, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
 from node.learner.store.theorem_statistics import TheoremStatistics
 
+_failed = msgspec.json.Decoder(tuple[str, ...])
+
 
 class Store(EvaluationRecords, TheoremStatistics):
     """One open database. Raises RunDirectoryError if it cannot be read or written."""
@@ -201,8 +203,17 @@ class Store(EvaluationRecords, TheoremStatistics):
         )
         if purpose in TRAINED_PURPOSES:
             db.executemany(
-                "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps) VALUES (?, ?, ?, ?)",
-                [(attempt_id, each.state, each.tactic, each.remaining_steps) for each in proof.transitions],
+                "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps, failed) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (
+                        attempt_id,
+                        each.state,
+                        each.tactic,
+                        each.remaining_steps,
+                        msgspec.json.encode(each.failed).decode(),
+                    )
+                    for each in proof.transitions
+                ],
             )
 
     # --- transitions for the replay buffer --------------------------------------------------------------------------
@@ -210,12 +221,15 @@ class Store(EvaluationRecords, TheoremStatistics):
     def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
         """Transitions with ids above `after`, in order of recording."""
         rows = self._rows(
-            "SELECT transition_id, state, tactic, remaining_steps FROM transitions"
+            "SELECT transition_id, state, tactic, remaining_steps, failed FROM transitions"
             " WHERE transition_id > ? ORDER BY transition_id LIMIT ?",
             after,
             limit,
         )
-        return [(row[0], Transition(*row[1:])) for row in rows]
+        return [
+            (number, Transition(state, tactic, steps, _failed.decode(failed)))
+            for number, state, tactic, steps, failed in rows
+        ]
 
     def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
         """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""

@@ -263,4 +263,5 @@ def start_config(settings: TrainerSettings, checkpoint: Path) -> StartConfig:
         warmup=settings.warmup,
         value_weight=settings.value_weight,
         average_steps=settings.average_steps,
+        unlikelihood=settings.unlikelihood,
     )

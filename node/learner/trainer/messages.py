@@ -37,6 +37,8 @@ class StartConfig(msgspec.Struct, frozen=True):
     value_weight: float
     average_steps: float = 0.0
     """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
+    unlikelihood: float = 0.0
+    """Weight of the unlikelihood loss on failed tactics; 0: batches contain no failed tactics."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):

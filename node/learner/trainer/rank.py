@@ -133,7 +133,8 @@ def _read(worker: RankWorker, command: RankCommand) -> Work:
     from node.learner.replay.segments import SegmentError
 
     try:
-        return command, worker.read(command.picks), ""
+        failed = worker.read_failed(command.picks) if command.op == "step" else []
+        return command, worker.read(command.picks) + failed, ""
     except (SegmentError, OSError) as error:
         return command, [], str(error)
 

@@ -7,6 +7,7 @@ This module does not use pipes, the broker or clocks.
 from __future__ import annotations
 
 import math
+import random
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,6 +16,7 @@ from pathlib import Path
 import cachetools
 import msgspec
 
+from common.seeds import derive_seed
 from node.learner.replay.segments import SegmentReader
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
@@ -24,7 +26,7 @@ from node.model.optimizer import OptimizerSettings
 from node.model.trained import proofs_note
 from node.training.average import WeightAverage, put, weights_of
 from node.training.device import RankDevice
-from node.training.documents import Document, transition_document
+from node.training.documents import Document, failed_documents, transition_document
 from node.training.errors import NotFinite
 from node.training.loader import batches
 from node.training.objective import LossSettings
@@ -64,6 +66,7 @@ class RankWorker:
                 put(self.trainer.model, loaded.optimizer[LATEST])
         self._token_budget = config.token_budget
         self._readers: dict[str, SegmentReader] = {}
+        self._failed: cachetools.LRUCache[tuple[str, int], tuple[Document, ...]] = cachetools.LRUCache(CACHED_DOCUMENTS)
         self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
 
     @property
@@ -76,12 +79,34 @@ class RankWorker:
         """The picked transitions as tokens (first rank only). Raises SegmentError."""
         return [self._document(base, position) for base, positions in picks for position in positions]
 
+    def read_failed(self, picks: Picks) -> list[Document]:
+        """One failed tactic of each picked transition that has any (first rank only), drawn by the number of the step.
+        Empty without a weight of the unlikelihood loss. Raises SegmentError."""
+        if not self.trainer.settings.loss.unlikelihood:
+            return []
+        several = [self._failed_of(base, position) for base, positions in picks for position in positions]
+        draw = random.Random(derive_seed("failed tactics", self.step_number))
+        return [draw.choice(documents) for documents in several if documents]
+
+    def _failed_of(self, base: str, position: int) -> tuple[Document, ...]:
+        documents = self._failed.get((base, position))
+        if documents is None:
+            documents = failed_documents(self.tokenizer, self._reader(base).read(position), self._limit)
+            self._failed[base, position] = documents
+        return documents
+
+    def _reader(self, base: str) -> SegmentReader:
+        return self._readers.setdefault(base, SegmentReader(Path(base)))
+
+    @property
+    def _limit(self) -> int:
+        """Most tokens of a document."""
+        return self.trainer.model.config.context
+
     def _document(self, base: str, position: int) -> Document:
         document = self._documents.get((base, position))
         if document is None:
-            reader = self._readers.setdefault(base, SegmentReader(Path(base)))
-            limit = self.trainer.model.config.context
-            document = transition_document(self.tokenizer, reader.read(position), limit)
+            document = transition_document(self.tokenizer, self._reader(base).read(position), self._limit)
             self._documents[base, position] = document
         return document
 
@@ -209,7 +234,7 @@ def step_settings(config: StartConfig) -> StepSettings:
     """The settings of the training step, from the learner's settings."""
     return StepSettings(
         OptimizerSettings(matrix_rate=config.matrix_rate, rate=config.rate, warmup=config.warmup),
-        LossSettings(value_weight=config.value_weight),
+        LossSettings(value_weight=config.value_weight, unlikelihood=config.unlikelihood),
         compile=config.compile,
     )
 

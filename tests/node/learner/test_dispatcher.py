@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from broker import streams
-from common.attempts import Attempt, Purpose
+from common.attempts import MOST_FAILED, Attempt, Purpose
 from common.bus import Bus
 from common.lean import Theorem
 from common.messages import NodeInfo
@@ -65,6 +65,21 @@ async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run,
         with run.judged("train"):
             assert len(await taken(bus, "train", 1)) == 1
     assert works.outstanding == {"train": 5} and works.dispatched == 1
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1])
+async def test_training_attempts_ask_for_failed_tactics_if_the_loss_uses_them(
+    run: Run, bus: Bus, weight: float
+) -> None:
+    run.settings.trainer.unlikelihood = weight
+    works = await Dispatcher.create(run)
+    most = MOST_FAILED if weight else 0
+    for purpose, split, asked in (
+        (Purpose.TRAIN, "train", most),
+        (Purpose.DISPROVE, "train", most),
+        (Purpose.EVAL, "test", 0),
+    ):
+        assert works._attempt(1, row("t", split), purpose, 16, 1, None).failed == asked
 
 
 async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:

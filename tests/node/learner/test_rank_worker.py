@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from common.attempts import Transition
-from node.learner.trainer.messages import ComputeConfig, StartConfig
+from node.learner.replay.segments import SegmentWriter
+from node.learner.trainer.messages import ComputeConfig, Picks, StartConfig
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
 from node.model import checkpoint, weights
 from node.model.config import ModelConfig
@@ -91,10 +93,10 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
     assert read == {"version": "2", **({PROOFS_KEY: "yes"} if proofs else {})}
 
 
-def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0) -> RankWorker:
+def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0, unlikelihood: float = 0.0) -> RankWorker:
     marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
     checkpoint.save(folder / "step-000001", tiny_model(vocab_size=marks.vocab_size), marks, step=1)
-    start = StartConfig(str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001, average_steps)
+    start = StartConfig(str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001, average_steps, unlikelihood)
     return RankWorker(start, device)
 
 
@@ -140,3 +142,32 @@ def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path)
         assert worker.log_probabilities(several) == pytest.approx(before, abs=1e-5)
         metrics = worker.evaluate(several)
         assert -sum(before) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
+
+
+def test_training_makes_failed_tactics_unlikely(tmp_path: Path) -> None:
+    state = "h : p\n⊢ q ∧ p"
+    rows = [Transition(state, "exact h.1", 1, ("exact h.2",)), Transition("⊢ True", "trivial", 1)]
+    writer = SegmentWriter(tmp_path / "segment")
+    writer.append(enumerate(rows, start=1))
+    writer.close()
+    picks: Picks = [(str(tmp_path / "segment"), [0, 1])]
+    logs: dict[float, float] = {}
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        for weight in (0.0, 4.0):
+            worker = worker_of(tmp_path, device, unlikelihood=weight)
+            likely = transition_document(worker.tokenizer, Transition(state, "exact h.2", 1), 128)
+            for _ in range(12):  # the failed tactic is what the network proposes
+                worker.step([likely, *worker.read(picks)], 1.0)
+            begin = worker.log_probabilities([likely])[0]
+            assert begin > -2
+            failed = worker.read_failed(picks)
+            assert [each.failed for each in failed] == [True] * (weight > 0)
+            first = last = worker.step(worker.read(picks) + failed, 0.1)
+            for _ in range(11):
+                last = worker.step(worker.read(picks) + worker.read_failed(picks), 0.1)
+            logs[weight] = worker.log_probabilities([likely])[0] - begin
+            if weight:
+                assert first["failed_probability"] == pytest.approx(math.exp(begin), rel=1e-3)
+                assert last["failed_probability"] < first["failed_probability"] / 2
+    # The loss on the proof's tactic alone lowers the failed one too, because both are tactics of the same state.
+    assert logs[4.0] < logs[0.0] - 0.3 < -0.3

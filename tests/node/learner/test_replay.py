@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,23 @@ def test_an_epoch_shows_each_transition_once() -> None:
     seen = [ref for step in range(5) for ref in epochs(refs, 20, seed=1, step=step)]
     assert sorted(seen) == refs
     assert epochs(refs, 20, 1, 0) != epochs(refs, 20, 1, 5)
+
+
+def test_failed_tactics_are_kept_and_older_segments_have_none(tmp_path: Path) -> None:
+    @dataclass
+    class Older:
+        state: str
+        tactic: str
+        remaining_steps: int
+
+    writer = SegmentWriter(tmp_path / "segment-000001")
+    writer.append([(1, Older("⊢ p", "rfl", 2))])  # type: ignore[list-item]
+    writer.close()
+    replay = Replay(tmp_path, SMALL)
+    with_failed = Transition("⊢ q", "rfl", 1, ("simp", "omega"))
+    assert replay.add([(1, Transition("⊢ p", "rfl", 2)), (2, with_failed), (3, Transition("⊢ q", "rfl", 1))]) == 1
+    replay.close()
+    again = Replay(tmp_path, SMALL)
+    read = [SegmentReader(Path(base)).read(position) for base, position in again.refs()]
+    again.close()
+    assert read == [Transition("⊢ p", "rfl", 2), with_failed]

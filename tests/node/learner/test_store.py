@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
+from common.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition
 from common.lean import Theorem
 from common.messages import MessageError, encode
 from common.parts import divide
 from common.places import Context, Place
 from node.learner.errors import RunDirectoryError
-from node.learner.store.records import Planned, TheoremRow, Verdict, WeightsRow
+from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
 from node.learner.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
 from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
@@ -368,3 +368,21 @@ def test_a_run_of_an_earlier_version_keeps_its_theorems(tmp_path: Path) -> None:
     connection.close()
     store = Store(tmp_path / "proofs.sqlite")
     assert store.theorem("t") == TheoremRow(Theorem("t", "", "True", "open Nat"), "train", "f", 1)
+
+
+def test_failed_tactics_are_kept_and_transitions_from_before_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "proofs.sqlite"
+    connection = sqlite3.connect(path, isolation_level=None)
+    migrate(connection, "proofs.sqlite", MIGRATIONS[:6])
+    connection.execute("PRAGMA foreign_keys = OFF")
+    connection.execute("INSERT INTO transitions VALUES (1, 'run-0', '⊢ p', 'rfl', 2)")
+    connection.close()
+    store = Store(path)
+    store.add_theorems([row("t")])
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    failed = Transition("⊢ q", "rfl", 1, ("simp [h']", 'exact "x"'))
+    verdict = Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (failed,)))
+    assert store.record(result(plan.attempt), verdict, now=2.0)
+    assert store.transitions() == [(1, Transition("⊢ p", "rfl", 2)), (2, failed)]
+    store.close()

@@ -136,6 +136,29 @@ def test_product_is_solved_when_all_branches_are_and_solved_branches_are_skipped
     )
 
 
+def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:
+    search = Search("root")
+    timeout = Outcome(OutcomeKind.TIMEOUT)
+    outcomes = {
+        "wrong": ERROR,
+        "useless": goals("root"),
+        "slow": timeout,
+        "listed": ERROR,
+        "worse": ERROR,
+        "step": goals("A"),
+    }
+    sampled = [Proposal(tactic, 1.0 + (tactic == "worse"), -1.0) for tactic in outcomes if tactic != "listed"]
+    request = search.select()
+    assert request is not None
+    search.feed(request.node_id, [*sampled, Proposal("listed", 9.0)], -3.0, outcomes)
+    assert expand(search, -1.0, {"done": PROVED}) == "A"
+    assert search.statistics.tactics_failed == 4
+    assert (search.proof().failed, search.proof(1).failed) == ((), ("worse",))
+    first, second = transitions_of(search.proof(9))
+    assert first == Transition("root", "step", 2, ("worse", "wrong"))
+    assert second.failed == ()
+
+
 def test_terminal_children_are_solved_when_they_are_made() -> None:
     search = Search("root")
     expand(search, -7.0, {"intro": goals("A"), "trivial": PROVED})
