@@ -1,6 +1,6 @@
 """The unlikelihood loss of failed tactics: -log(1 - p(tactic | state)).
 
-Welleck et al. (arXiv 1908.04319, equation 2) lower the probability of single unwanted tokens. Here the unwanted thing
+Welleck et al. (arXiv 1908.04319) lower the probability of single unwanted tokens. Here the unwanted thing
 is a whole tactic, so p is the product of its tokens' probabilities, its end included. A token of a failed tactic is
 often the right one, for example the first word of `exact h` where `exact g` is the proof.
 
