@@ -57,7 +57,7 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
             tried_action = leaf.tried[tactic]
             if tried_action is not None:
                 add_mass(tried_action, mass)
-            elif tactic in leaf.failed:
+            elif leaf.failed and tactic in leaf.failed:
                 leaf.failed[tactic] += mass
             continue
         outcome = outcomes[tactic]
@@ -75,6 +75,8 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
             growth.failed += 1
             # Tactics of the fixed list, also those of exploration, have no log-probability.
             if kind is ERROR and proposal.log_probability is not None:
+                if leaf.failed is None:
+                    leaf.failed = {}
                 leaf.failed[tactic] = mass
         leaf.tried[tactic] = action
         if proposal.source:

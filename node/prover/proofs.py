@@ -64,7 +64,8 @@ def extract(root: StateNode, failed: int = 0) -> ProofTree:
 def failed_at(node: StateNode, most: int) -> tuple[str, ...]:
     """At most `most` of the network's tactics that failed at a state, by decreasing prior mass: the unlikelihood loss
     of a tactic grows with its probability."""
-    return bounded(sorted(node.failed, key=lambda tactic: -node.failed[tactic]), most)
+    masses = node.failed or {}
+    return bounded(sorted(masses, key=lambda tactic: -masses[tactic]), most)
 
 
 def state_at(place: Place) -> str:
