@@ -20,8 +20,10 @@ from node.prover.budget import TimeIsUp, Turn
 from node.prover.environment import Environment
 from node.prover.expansion import ExpandRequest
 from node.prover.methods import ProofSearch, begin, check_method
+from node.prover.negation import NegatingSearch
 from node.prover.parameters import SearchParameters
 from node.prover.policy import Advice, Policy, StateTooLong
+from node.prover.prior import Proposal
 from node.prover.tree_search import SearchStatistics
 from node.prover.turns import ByTurns, Player, TurnSearch
 
@@ -92,14 +94,18 @@ class Agent(AttemptAgent):
         outcome, lost = unsolved(statistics, ended)
         too_many_refusals = statistics.proofs_rejected >= self._parameters.max_refusals
         limit = TOO_MANY_REFUSALS if too_many_refusals else self._budget.describe(ended)
-        words = [limit, lost, self._refusals(statistics)]
+        negations = self.search.summary() if isinstance(self.search, NegatingSearch) else ""
+        words = [limit, lost, self._refusals(statistics), negations]
         return outcome, "; ".join(filter(None, words)), ended
 
     def _begun(self, root: str) -> ProofSearch:
         """Start the search at this root state, with one tree for each policy that takes turns."""
         method, parameters, seed = self.attempt.method, self._parameters, search_seed(self.attempt)
         if len(self._players) == 1:
-            return begin(method, root, parameters, seed)
+            search = begin(method, root, parameters, seed)
+            if not parameters.negate_below:
+                return search
+            return NegatingSearch(search, lambda state: begin(method, state, parameters, seed), parameters)
         numbers = [parameters.beside(network=each.has_values) for each in self._players]
         return TurnSearch([begin(method, root, each, seed) for each in numbers])
 
@@ -155,8 +161,9 @@ class Agent(AttemptAgent):
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
         if self._on_expansion is not None:
-            played = search.at(request.node_id) if isinstance(search, TurnSearch) else (search, request.node_id)
-            self._on_expansion(*played, expansion)
+            played = self._played_at(search, request.node_id)
+            if played is not None:
+                self._on_expansion(*played, expansion)
         if search.solved:
             self.account.solved_at_seconds = self._budget.seconds
         if not counted:
@@ -166,9 +173,16 @@ class Agent(AttemptAgent):
         self._idle = 0 if search.statistics.tactics_tried > tried else self._idle + 1
         self._on_simulation()
 
+    @staticmethod
+    def _played_at(search: ProofSearch, node_id: int) -> tuple[ProofSearch, int] | None:
+        """The search with the tree of a request's state, and the state's index there; None: it is in no tree."""
+        return search.at(node_id) if isinstance(search, TurnSearch | NegatingSearch) else (search, node_id)
+
     async def _advice(self, request: ExpandRequest, seed: int) -> Advice:
-        """The policy's advice. A state that is too long for the policy gets no tactics; if it is the root state, the
-        attempt fails. Raises BusError, BadAdvice."""
+        """The tactics that the request gives, or else the policy's advice. A state that is too long for the policy gets
+        no tactics; if it is the root state, the attempt fails. Raises BusError, BadAdvice."""
+        if request.given:
+            return Advice([Proposal(tactic, 1.0) for tactic in request.given], 0.0, samples=0)
         try:
             return await self._players[request.turn].policy.advise(request.state, self.attempt.samples, seed)
         except StateTooLong as error:

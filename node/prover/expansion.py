@@ -31,6 +31,8 @@ class ExpandRequest(msgspec.Struct, frozen=True):
     """Tactics with a known outcome at this state. They are not sent to Lean again."""
     turn: int = 0
     """Index of the policy to ask, if several take turns."""
+    given: tuple[str, ...] = ()
+    """Tactics to run in place of the policy's (`node.prover.negation`)."""
 
 
 @dataclass(slots=True)

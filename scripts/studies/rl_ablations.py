@@ -42,12 +42,14 @@ PARTS: Mapping[str, Changes] = {
     "best-first": {"learner": {"method": "best-first"}},
     "no-disproof": {"learner.matchmaker": {"disprove_chance": 0.0}},
     "merging-by-text": {"prover.search": {"merging": "text"}},
+    "negation": {"prover.search": {"negate_below": 8.0}},
     "unlikelihood": {"learner.trainer": {"unlikelihood": 1.0}},
 }
 """The keys that differ from the demo's recipe, by run.
 
 `control` takes as many supervised steps as the whole run, on the warm start's proofs. `best-first` is expert iteration:
-best-first search, which uses no values. `unlikelihood` adds a part: the loss on failed tactics.
+best-first search, which uses no values. `negation` and `unlikelihood` add a part: negations of pessimistic states, the loss on failed
+tactics.
 """
 
 
