@@ -48,8 +48,8 @@ PARTS: Mapping[str, Changes] = {
 """The keys that differ from the demo's recipe, by run.
 
 `control` takes as many supervised steps as the whole run, on the warm start's proofs. `best-first` is expert iteration:
-best-first search, which uses no values. `negation` and `unlikelihood` add a part: negations of pessimistic states, the loss on failed
-tactics.
+best-first search, which uses no values. `negation` and `unlikelihood` add a part: negations of pessimistic states, the
+loss on failed tactics.
 """
 
 
