@@ -87,9 +87,16 @@ def main(argv: Sequence[str]) -> int:
         print(f"proofmesh inspect: {error}", file=sys.stderr)
         return USAGE_ERROR
     except OSError as error:
-        print(f"proofmesh inspect: {settings.proofs}: cannot be written ({error.strerror})", file=sys.stderr)
+        print(f"proofmesh inspect: {settings.proofs}: cannot be written ({_reason(error)})", file=sys.stderr)
         return USAGE_ERROR
     return SHOWN
+
+
+def _reason(error: OSError) -> str:
+    """Why a file cannot be written; names the file if it is another one than the user gave."""
+    if isinstance(error, FileExistsError):
+        return f"{error.filename} {error.strerror}; give --proofs another name"
+    return error.strerror or str(error)
 
 
 def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:

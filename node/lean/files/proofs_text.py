@@ -20,6 +20,7 @@ not work together.
 
 from __future__ import annotations
 
+import errno
 import glob
 import re
 import textwrap
@@ -38,6 +39,9 @@ from node.lean.verify.fresh_lean import HEARTBEATS
 
 NAMESPACE = "ProofmeshProofs"
 """Namespace of all proofs. No library uses it."""
+
+_FOUND = "Proofs that proofmesh found"
+"""Begins the comment of every file."""
 
 MOST_NAMED = 20
 """Most statements that a comment names."""
@@ -121,7 +125,7 @@ def proofs_files(proved: Sequence[ProvedStatement], title: str, lean_version: st
     head = "".join(
         f"-- {_line(each)}\n"
         for each in (
-            f"Proofs that proofmesh found: {title}.",
+            f"{_FOUND}: {title}.",
             f"Lean {lean_version}. Check them with `proofmesh verify`.",
         )
     )
@@ -135,14 +139,25 @@ def proofs_files(proved: Sequence[ProvedStatement], title: str, lean_version: st
 def write_files(first: Path, texts: Sequence[str]) -> list[Path]:
     """Write the texts to `first`, such as `proofs.lean`, and to `proofs-2.lean` ... beside it; returns the files.
 
-    Deletes numbered files of an earlier call that are not needed now. Raises OSError.
+    Replaces and deletes only files of an earlier call. Raises FileExistsError for any other file in their place, before
+    anything is written, and OSError.
     """
     files = [first, *(first.with_stem(f"{first.stem}-{number}") for number in range(2, len(texts) + 1))]
+    for file in files:
+        if file.exists() and not _is_ours(file):
+            raise FileExistsError(errno.EEXIST, "exists, and proofmesh did not write it", str(file))
     for file, text in zip(files, texts, strict=True):
         write_whole(file, text.encode(errors="replace"))
-    for stale in set(first.parent.glob(f"{glob.escape(first.stem)}-[0-9]*{first.suffix}")) - set(files):
-        stale.unlink()
+    numbered = first.parent.glob(f"{glob.escape(first.stem)}-*{first.suffix}")
+    for file in set(numbered) - set(files):
+        if re.fullmatch(r"\d+", file.stem[len(first.stem) + 1 :]) and _is_ours(file):
+            file.unlink()
     return files
+
+
+def _is_ours(file: Path) -> bool:
+    """Whether an earlier call wrote the file: its comment says so."""
+    return _FOUND.encode() in file.read_bytes()
 
 
 def _left_out(names: Sequence[str]) -> str:

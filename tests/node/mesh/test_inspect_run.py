@@ -91,3 +91,16 @@ def test_inspect_without_a_run_or_a_place_for_the_proofs_says_what_is_wrong(
     search.write_text("{}")
     assert main([str(search), "--proofs", str(tmp_path / "proofs.lean")]) == USAGE_ERROR
     assert "is not a run directory" in capsys.readouterr().err
+
+
+def test_proofs_never_replace_or_delete_a_file_that_is_not_ours(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine, beside = tmp_path / "mine.lean", tmp_path / "proofs-2024.lean"
+    for file in (mine, beside):
+        file.write_text("theorem t : True := trivial\n")
+    assert main([str(store.path.parent), "--proofs", str(mine)]) == USAGE_ERROR
+    assert "mine.lean exists, and proofmesh did not write it" in capsys.readouterr().err
+    for _ in range(2):
+        assert main([str(store.path.parent), "--proofs", str(tmp_path / "proofs.lean")]) == SHOWN
+    assert all(file.read_text() == "theorem t : True := trivial\n" for file in (mine, beside))
