@@ -13,7 +13,9 @@ No kernel checks a refutation. A wrong one could cost a proof but never make one
 
 from __future__ import annotations
 
+import enum
 import re
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
@@ -30,8 +32,38 @@ from node.prover.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
 LEAST_VISITS = 2
 """Visits after which the mean value of a state counts: a first value alone is the critic's guess."""
 
-_MAIN, _OPENING, _SIDE = range(3)
-"""What an expansion belongs to, as the remainder of its node id: the search, the negating tactic, the side search."""
+LOOK_AFTER, LOOK_FACTOR = 8, 1.125
+"""All states are looked at again after this many simulations more, and this factor. So the looks of a search take time
+in proportion to its states."""
+
+
+COUNTS = tuple(each.name for each in fields(SearchStatistics) if not each.name.startswith("solved_at_"))
+"""The statistics that are summed over searches."""
+
+
+class _Part(enum.Enum):
+    """What an expansion belongs to."""
+
+    MAIN = 0
+    """The search for the proof."""
+    OPENING = 1
+    """The negating tactic."""
+    SIDE = 2
+    """The side search."""
+
+
+def _encoded(part: _Part, index: int) -> int:
+    """The node id of an expansion. The search for the proof keeps its ids, and so the seeds of its samples."""
+    return index if part is _Part.MAIN else -(2 * index + part.value)
+
+
+def _decoded(node_id: int) -> tuple[_Part, int]:
+    """The part of the search, and the index of the state in that part's tree."""
+    if node_id >= 0:
+        return _Part.MAIN, node_id
+    index, part = divmod(-node_id - 1, 2)
+    return _Part(part + 1), index
+
 
 _METAVARIABLE = re.compile(r"\?[\w✝]")
 
@@ -88,6 +120,10 @@ class NegatingSearch:
         self._opening = False
         """The negating tactic is with Lean."""
         self._tried: set[StateNode] = set()
+        self._candidates: deque[StateNode] = deque()
+        """States that were pessimistic at the last look, most visited first."""
+        self._next_look = 0
+        """Simulations of the search until the next look."""
         self._side = SearchStatistics()
         """Sums over all side searches that have ended."""
         self.refuted = 0
@@ -121,8 +157,8 @@ class NegatingSearch:
 
     def at(self, node_id: int) -> tuple[TreeSearch, int] | None:
         """The search for the proof and the index of a request's state in its tree; None for parts of negations."""
-        index, kind = divmod(node_id, 3)
-        return (self.search, index) if kind == _MAIN else None
+        part, index = _decoded(node_id)
+        return (self.search, index) if part is _Part.MAIN else None
 
     def select(self) -> ExpandRequest | None:
         """Start a simulation: of the side search while its share lasts, otherwise of the search."""
@@ -130,8 +166,7 @@ class NegatingSearch:
             return None
         if self._negates_next() and (request := self._select_side()):
             return request
-        request = self.search.select()
-        return msgspec.structs.replace(request, node_id=request.node_id * 3 + _MAIN) if request else None
+        return self.search.select()
 
     @property
     def _most(self) -> int:
@@ -139,7 +174,7 @@ class NegatingSearch:
         return self._parameters.negation_simulations
 
     def _negates_next(self) -> bool:
-        spent = self._sums().simulations - self.search.statistics.simulations
+        spent = self.statistics.simulations - self.search.statistics.simulations
         return spent < self._parameters.negation_share * self.search.statistics.simulations
 
     def _select_side(self) -> ExpandRequest | None:
@@ -152,31 +187,42 @@ class NegatingSearch:
                 return None
             self._opening = True
             node, given = negation.node, (negation.tactic,)
-            return ExpandRequest(node.index * 3 + _OPENING, node.state, node.path, 0, NO_TACTICS, given=given)
+            return ExpandRequest(_encoded(_Part.OPENING, node.index), node.state, node.path, 0, NO_TACTICS, given=given)
         side = negation.search
         assert side is not None  # the negating tactic has run
         request = side.select() if side.statistics.simulations + side.in_flight < self._most else None
         if request is None:
             return None
         return msgspec.structs.replace(
-            request, node_id=request.node_id * 3 + _SIDE, path=negation.prefix + request.path
+            request, node_id=_encoded(_Part.SIDE, request.node_id), path=negation.prefix + request.path
         )
 
     def _next(self) -> Negation | None:
-        """The most visited pessimistic state. Not the root: attempts to disprove the theorem do that."""
-        limit = -self._parameters.negate_below
-        candidates = [
-            node
-            for node in self.search.tree.nodes[1:]
-            if node.visits >= LEAST_VISITS
-            and node.value <= limit
-            and not (node.dead or node.steps is not None or node in self._tried)
-        ]
-        for node in sorted(candidates, key=lambda node: (-node.visits, node.index)):
+        """The most visited pessimistic state of the last look."""
+        if not self._candidates and self.search.statistics.simulations >= self._next_look:
+            self._look()
+        while self._candidates:
+            node = self._candidates.popleft()
+            if not self._is_pessimistic(node) or leads_through_dead(node):
+                continue
             self._tried.add(node)
             if tactic := negating_tactic(node.state):
                 return Negation(node, tactic)
         return None
+
+    def _look(self) -> None:
+        """List the pessimistic states. Without the root: attempts to disprove the theorem do that."""
+        self._next_look = int(LOOK_FACTOR * self.search.statistics.simulations) + LOOK_AFTER
+        found = [node for node in self.search.tree.nodes[1:] if self._is_pessimistic(node)]
+        self._candidates.extend(sorted(found, key=lambda node: (-node.visits, node.index)))
+
+    def _is_pessimistic(self, node: StateNode) -> bool:
+        """True if the state's mean value is below the limit, and nothing about it is decided."""
+        return (
+            node.visits >= LEAST_VISITS
+            and node.value <= -self._parameters.negate_below
+            and not (node.dead or node.steps is not None or node in self._tried)
+        )
 
     def feed(
         self,
@@ -188,11 +234,11 @@ class NegatingSearch:
         exhausted: bool = False,
     ) -> bool:
         """Finish a simulation. A proved negation kills its state. False: outcomes were lost, select it again."""
-        index, kind = divmod(node_id, 3)
+        part, index = _decoded(node_id)
         counted = True
-        if kind == _MAIN:
-            counted = self.search.feed(index, proposals, value, outcomes, exhausted=exhausted)
-        elif kind == _OPENING:
+        if part is _Part.MAIN:
+            return self._feed_main(index, proposals, value, outcomes, exhausted=exhausted)
+        if part is _Part.OPENING:
             self._opened(outcomes)
         else:
             assert self._open is not None and self._open.search is not None
@@ -206,6 +252,19 @@ class NegatingSearch:
         self._add_up()
         return counted
 
+    def _feed_main(
+        self, index: int, proposals: Sequence[Proposal], value: float, outcomes: Mapping[str, Outcome], exhausted: bool
+    ) -> bool:
+        """Finish a simulation of the search for the proof. Returns and raises as `feed`."""
+        search, unsolved = self.search, not self.search.solved
+        beside = self.statistics.tactics_tried - search.statistics.tactics_tried
+        counted = search.feed(index, proposals, value, outcomes, exhausted=exhausted)
+        self._add_up()
+        if unsolved and search.solved:
+            self.statistics.solved_at_simulations = self.statistics.simulations
+            self.statistics.solved_at_tactics = beside + search.statistics.solved_at_tactics
+        return counted
+
     def _opened(self, outcomes: Mapping[str, Outcome]) -> None:
         self._opening = False
         assert self._open is not None
@@ -217,17 +276,18 @@ class NegatingSearch:
 
     def abandon(self, node_id: int) -> None:
         """Cancel a simulation in flight."""
-        index, kind = divmod(node_id, 3)
-        if kind == _MAIN:
+        part, index = _decoded(node_id)
+        if part is _Part.MAIN:
             self.search.abandon(index)
-        elif kind == _OPENING:
+        elif part is _Part.OPENING:
             self._opening, self._open = False, None
         elif self._open is not None and self._open.search is not None:
             self._open.search.abandon(index)
 
     def _close(self) -> None:
         assert self._open is not None and self._open.search is not None
-        add(self._side, self._open.search.statistics)
+        for name in COUNTS:
+            setattr(self._side, name, getattr(self._side, name) + getattr(self._open.search.statistics, name))
         self._open = None
 
     def proof(self, failed: int = 0) -> ProofTree:
@@ -238,28 +298,23 @@ class NegatingSearch:
         """Drop a refused proof. Raises ValueError for a proof of another search."""
         self.search.reject(proof)
         self._add_up()
-
-    def _sums(self) -> SearchStatistics:
-        total = SearchStatistics()
-        add(total, self.search.statistics)
-        add(total, self._side)
-        if self._open is not None and self._open.search is not None:
-            add(total, self._open.search.statistics)
-        return total
+        self.statistics.solved_at_simulations = self.statistics.simulations if self.solved else 0
+        self.statistics.solved_at_tactics = self.statistics.tactics_tried if self.solved else 0
 
     def _add_up(self) -> None:
-        """Costs are those of all searches; a proof is known after all simulations so far."""
-        newly_solved = self.search.solved and not self.statistics.solved_at_simulations
-        until = self.statistics.solved_at_simulations, self.statistics.solved_at_tactics
-        self.statistics = self._sums()
-        if newly_solved:
-            until = self.statistics.simulations, self.statistics.tactics_tried
-        solved = self.search.solved
-        self.statistics.solved_at_simulations, self.statistics.solved_at_tactics = until if solved else (0, 0)
+        """Sum the statistics of all searches."""
+        parts = [self.search.statistics, self._side]
+        if self._open is not None and self._open.search is not None:
+            parts.append(self._open.search.statistics)
+        for name in COUNTS:
+            setattr(self.statistics, name, sum([getattr(part, name) for part in parts]))
 
 
-def add(total: SearchStatistics, part: SearchStatistics) -> None:
-    """Add the counts of a search; not when it was solved."""
-    for each in fields(SearchStatistics):
-        if each.name not in ("solved_at_simulations", "solved_at_tactics"):
-            setattr(total, each.name, getattr(total, each.name) + getattr(part, each.name))
+def leads_through_dead(node: StateNode) -> bool:
+    """True if an action on the path of a state is dead. Such a state is of no use, although it is not dead itself."""
+    while node.origin is not None:
+        action, _ = node.origin
+        if action.dead:
+            return True
+        node = action.parent
+    return False
