@@ -152,6 +152,8 @@ class LeanRunRequest(Message, frozen=True):
     tactics: tuple[str, ...] = ()
     timeout: float = 10.0
     """Wall-clock seconds for each candidate when it runs alone."""
+    messages: bool = True
+    """Whether outcomes of kind `error` need Lean's message. Without messages Lean works less."""
 
 
 class LeanRunReply(Message, frozen=True):

@@ -27,6 +27,7 @@ from node.lean.verify.verdicts import VerificationFailed
 from node.llm.settings import ModelSettings
 from node.prover.agents import agent_of
 from node.prover.guided import Guide
+from node.prover.methods import needs_messages
 from node.prover.retrieved import open_source
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
@@ -146,11 +147,12 @@ class LonePlayer:
             return "" if reply.accepted else reply.reason or "refused"
 
         name = statement.name
+        attempt = attempt_of(self._plan, statement, number, f"{name}.{number}")
         agent = agent_of(
-            attempt_of(self._plan, statement, number, f"{name}.{number}"),
+            attempt,
             self._policy.policy_for(statement.theorem),
             self._policy.proofs,
-            self._lean.environment(statement.theorem, TACTIC_SECONDS),
+            self._lean.environment(statement.theorem, TACTIC_SECONDS, messages=needs_messages(attempt.method)),
             prover_id="eval",
             leaves=self._plan.leaves,
             has_values=self._policy.network,

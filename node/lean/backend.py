@@ -50,6 +50,8 @@ class TacticBatch:
     """The state's text, if the cache has it."""
     parsed: frozenset[str] = frozenset()
     """A hint: candidates that have parsed before."""
+    messages: bool = True
+    """Whether outcomes of kind ERROR need Lean's message."""
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,12 @@ class OutcomeCache:
         self._states: LRUCache[StateKey, str] = LRUCache(entries)
         self._parsed: LRUCache[tuple[str, str], bool] = LRUCache(entries)
 
-    def outcome(self, theorem: Theorem, path: Sequence[Step], tactic: str) -> Outcome | None:
-        """The cached outcome of a tactic on the state at the end of a path."""
-        return self._outcomes.get((state_key(theorem, path), tactic))
+    def outcome(self, theorem: Theorem, path: Sequence[Step], tactic: str, *, message: bool = True) -> Outcome | None:
+        """The cached outcome of a tactic on the state at the end of a path. `message`: an error needs its message."""
+        outcome = self._outcomes.get((state_key(theorem, path), tactic))
+        if message and outcome is not None and outcome.kind is OutcomeKind.ERROR and not outcome.message:
+            return None
+        return outcome
 
     def state(self, theorem: Theorem, path: Sequence[Step]) -> str | None:
         """The cached text of the state at the end of a path."""

@@ -91,7 +91,7 @@ class Requests:
         for tactic in request.tactics:
             outcome = screen(tactic)
             if outcome is None:
-                outcome = self.cache.outcome(request.theorem, request.path, tactic)
+                outcome = self.cache.outcome(request.theorem, request.path, tactic, message=request.messages)
                 self.counts.cache_hits += outcome is not None
             if outcome is not None:
                 settled[tactic] = outcome
@@ -101,7 +101,7 @@ class Requests:
         parsed = frozenset(tactic for tactic in tactics if self.cache.parses(request.theorem, tactic))
         timeout = min(self.longest, max(LEAST_SECONDS, request.timeout))
         theorem = request.theorem if self.contexts is None else await self.contexts.shortened(request.theorem)
-        return TacticBatch(theorem, request.path, tuple(tactics), timeout, state, parsed)
+        return TacticBatch(theorem, request.path, tuple(tactics), timeout, state, parsed, request.messages)
 
     def _learn(self, request: LeanRunRequest, result: BatchResult, tactics: list[str]) -> None:
         if result.state:

@@ -37,13 +37,16 @@ class Environment(Protocol):
 class LeanEnvironment:
     """A theorem in the lean-proxies of the mesh. Requests are self-contained, so any proxy can reply."""
 
-    def __init__(self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float) -> None:
+    def __init__(
+        self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float, messages: bool = True
+    ) -> None:
         """`tactic_timeout`: seconds for a single tactic. `patience`: seconds of retries before outcomes count as lost,
-        without broker outages."""
+        without broker outages. `messages`: whether failed tactics need Lean's messages."""
         self._bus = bus
         self._theorem = theorem
         self._tactic_timeout = tactic_timeout
         self._patience = patience
+        self._messages = messages
 
     async def open(self) -> str:
         """The text of the theorem's first state. Raises BadStatement, BusError."""
@@ -68,7 +71,7 @@ class LeanEnvironment:
         return {tactic: checked(outcome) for tactic, outcome in zip(tactics, reply.outcomes, strict=True)}
 
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
-        request = LeanRunRequest(theorem=self._theorem, path=path, tactics=tactics, timeout=self._tactic_timeout)
+        request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
         timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
         return await Patience(self._bus, self._patience).ask(subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout)
 

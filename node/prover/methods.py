@@ -89,6 +89,11 @@ def check_method(method: str) -> None:
         raise UnknownMethod(f"no search method {method!r}: this prover has {', '.join(METHODS)}")
 
 
+def needs_messages(method: str) -> bool:
+    """True if a method uses Lean's error messages. Searches of the tree do not."""
+    return method not in METHODS
+
+
 def begin(method: str, root_state: str, parameters: SearchParameters, seed: int) -> TreeSearch:
     """Start a search with this method. Raises UnknownMethod."""
     check_method(method)

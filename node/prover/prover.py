@@ -23,6 +23,7 @@ from common.waiting import wait_first
 from node.prover.agents import agent_of
 from node.prover.attempt_policy import AttemptPolicies
 from node.prover.environment import LeanEnvironment
+from node.prover.methods import needs_messages
 from node.prover.policy_names import BadPolicy
 from node.prover.settings import ProverSettings
 from node.prover.verification import MeshVerification
@@ -164,6 +165,7 @@ class Prover:
             attempt.theorem,
             tactic_timeout=self._settings.tactic_seconds,
             patience=self._settings.lean_patience,
+            messages=needs_messages(attempt.method),
         )
 
     def _verification(self, attempt: Attempt) -> MeshVerification:

@@ -42,9 +42,12 @@ class LocalLean:
     """Limits concurrent library searches. Each occupies a worker for seconds; one worker stays free for searches."""
     preparing: list[asyncio.Task[None]] = field(default_factory=list)
 
-    def environment(self, theorem: Theorem, tactic_seconds: float | None = None) -> LocalEnvironment:
-        """The environment of a search. `tactic_seconds`: time limit of one tactic, at most the configured one."""
-        return LocalEnvironment(self.requests, theorem, tactic_seconds or self.settings.tactic_seconds)
+    def environment(
+        self, theorem: Theorem, tactic_seconds: float | None = None, *, messages: bool = True
+    ) -> LocalEnvironment:
+        """The environment of a search. `tactic_seconds`: time limit of one tactic, at most the configured one.
+        `messages`: whether failed tactics need Lean's messages."""
+        return LocalEnvironment(self.requests, theorem, tactic_seconds or self.settings.tactic_seconds, messages)
 
     async def suggestion(self, theorem: Theorem, searching: str, seconds: float) -> str:
         """The tactic that a searching tactic such as `exact?` suggests; empty if it finds none that closes the goal.
@@ -102,7 +105,9 @@ def suggested(message: str) -> str:
 class LocalEnvironment:
     """`node.prover.environment.Environment` with the lean-proxy's own code in this process."""
 
-    def __init__(self, requests: Requests, theorem: Theorem, tactic_seconds: float) -> None:
+    def __init__(self, requests: Requests, theorem: Theorem, tactic_seconds: float, messages: bool = True) -> None:
+        """`messages`: whether failed tactics need Lean's messages."""
+        self._messages = messages
         self._requests = requests
         self._theorem = theorem
         self._tactic_seconds = tactic_seconds
@@ -116,7 +121,7 @@ class LocalEnvironment:
         return dict(zip(tactics, (await self._ask(path, tuple(tactics))).outcomes, strict=True)) if tactics else {}
 
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
-        request = LeanRunRequest(self._theorem, path, tactics, self._tactic_seconds)
+        request = LeanRunRequest(self._theorem, path, tactics, self._tactic_seconds, self._messages)
         while True:
             match await self._requests.run(request):
                 case LeanRunReply() as reply:

@@ -4,6 +4,7 @@
 
 There is one worker and one request at a time. As in a search, the states are cached and the candidates are new. The
 candidates of `parsable` all parse and most fail, like those of a policy; a third of those of `garbage` does not parse.
+`search_...` is without Lean's messages about errors, as a search asks.
 `cpu_ms` is the CPU time of Lean's processes, which other load on the machine affects less. For comparison, the same
 candidates are elaborated in one file, one theorem each: this is a lower bound. `--soak` runs many more candidates and
 reports the memory; at its end the worker is killed, and the time until the next answer is measured.
@@ -108,8 +109,10 @@ class Bench:
     states: Sequence[tuple[Theorem, tuple[Step, ...]]] = ()
     made: Counter[str] = field(default_factory=Counter)
 
-    async def run(self, theorem: Theorem, path: tuple[Step, ...], tactics: Sequence[str]) -> tuple[Outcome, ...]:
-        request = LeanRunRequest(theorem=theorem, path=path, tactics=tuple(tactics))
+    async def run(
+        self, theorem: Theorem, path: tuple[Step, ...], tactics: Sequence[str], messages: bool = True
+    ) -> tuple[Outcome, ...]:
+        request = LeanRunRequest(theorem=theorem, path=path, tactics=tuple(tactics), messages=messages)
         reply = await self.requests.run(request)
         assert isinstance(reply, LeanRunReply), reply
         return reply.outcomes
@@ -134,15 +137,15 @@ class Bench:
             chosen.append(tactic + " " * self.made[tactic])
         return chosen
 
-    async def measure(self, size: int, garbage: float, batches: int) -> dict[str, float]:
-        """Wall and CPU milliseconds per candidate."""
+    async def measure(self, size: int, garbage: float, batches: int, messages: bool = True) -> dict[str, float]:
+        """Wall and CPU milliseconds per candidate, with or without Lean's messages about errors."""
         times = []
         cpu = self.cpu()
         for number in range(batches):
             theorem, path = self.states[number % len(self.states)]
             tactics = self.candidates(size, garbage)
             started = time.perf_counter()
-            await self.run(theorem, path, tactics)
+            await self.run(theorem, path, tactics, messages)
             times.append((time.perf_counter() - started) * 1000 / size)
         quantiles = statistics.quantiles(times, n=100)
         return {
@@ -253,9 +256,11 @@ async def bench(arguments: LeanBenchSettings) -> dict[str, Any]:
             rss = backend.resident_mb()
             for garbage, name in ((0.0, "parsable"), (1 / 3, "garbage")):
                 for size in (1, 4, 8, 32):
-                    if isinstance(backend, Pool):
-                        backend.garbage = garbage
-                    results[f"{name}_at_{size}"] = await bench.measure(size, garbage, arguments.batches)
+                    for messages, form in ((True, name), (False, f"search_{name}")):
+                        if isinstance(backend, Pool):
+                            backend.garbage = garbage
+                        measured = await bench.measure(size, garbage, arguments.batches, messages)
+                        results[f"{form}_at_{size}"] = measured
             results["ms_per_candidate_at_8"] = results["parsable_at_8"]["mean_ms"]
             results["ms_per_candidate_at_32"] = results["parsable_at_32"]["mean_ms"]
             results["candidates_per_s"] = round(1000 / results["parsable_at_8"]["mean_ms"])

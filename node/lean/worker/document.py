@@ -1,7 +1,10 @@
 """Writes the candidates of a batch into one Lean document, and records the lines of each candidate. Pure.
 
-A document is a frame (`frames.py`) followed by `example`s. An example has one of four forms, from the fastest to the
+A document is a frame (`frames.py`) followed by `example`s. An example has one of five forms, from the fastest to the
 most careful:
+- terse: `first | <copy the goal, run the candidate, print and close what it leaves> | skip` for each candidate. Lean
+  prints nothing about candidates that fail, and without errors it checks the proofs of all others, so that no
+  confirmation is needed. It is for requests that need no error messages, in brief documents.
 - copies: the path once, then a copy of the goal for each candidate, each in a focused block. Lean's time grows with the
   number of tactics that it reports on, so one `refine` makes all copies, and one sentinel comes after them all.
 - confirmation: copies again, for candidates that seem to close the goal, with a sentinel after each candidate. If
@@ -45,6 +48,7 @@ aborts the whole declaration loses the outcomes of more other candidates."""
 class Form(enum.Enum):
     """How an example contains its candidates (see the module's docstring)."""
 
+    TERSE = enum.auto()
     COPIES = enum.auto()
     SEPARATE = enum.auto()
     PROBE = enum.auto()
@@ -61,7 +65,7 @@ class CandidateBlock:
     column: int
     """Column of the bullet (copies) or of the opening parenthesis."""
     sentinel: int
-    """Line of the sentinel of this candidate; -1 without one."""
+    """Line of the sentinel of this candidate, or of the tactic that prints its goals (terse); -1 without one."""
     bulleted: bool
     """True when a bullet `·` precedes it."""
 
@@ -113,6 +117,11 @@ class Writer:
         self._lines = frame.opening(Opening.BRIEF if brief else Opening.PLAIN).split("\n")[:-1]
         self._examples: list[LeanExample] = []
 
+    @property
+    def brief(self) -> bool:
+        """True if the document is brief."""
+        return self._brief
+
     def document(self) -> LeanDocument:
         """The document with the examples so far. Its echo is a digest of its text: equal echoes mean equal texts."""
         text = "\n".join(self._lines) + "\n"
@@ -121,6 +130,18 @@ class Writer:
         assert len(self._examples) == 1
         echo = f"{SENTINEL} {hashlib.blake2b(text.encode(errors='surrogatepass'), digest_size=8).hexdigest()}"
         return LeanDocument(text.replace(MARK, echo, 1), tuple(self._examples), echo)
+
+    def terse(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
+        """Add an example that prints the goals of the candidates that run, and nothing about those that fail."""
+        spots: list[_Spot] = []
+
+        def hole(prefix: str) -> list[str]:
+            lines: list[str] = []
+            for index, tactic in candidates:
+                lines += _terse_block(spots, len(lines), index, tactic, prefix)
+            return [*lines, f"{prefix}{_SENTINEL}", f"{prefix}sorry"]
+
+        self._example(theorem, path, hole, spots, Form.TERSE, ends=True)
 
     def copies(
         self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]], *, show_state: bool
@@ -235,14 +256,12 @@ class _Spot:
     last: int
     column: int
     bulleted: bool
-    sentinel: bool
+    sentinel: int = -1
 
     def block(self, begin: int) -> CandidateBlock:
         """The block, for a hole that starts at line `begin` of the document."""
-        last = self.last + begin
-        return CandidateBlock(
-            self.index, self.first + begin, last, self.column, last + 1 if self.sentinel else -1, self.bulleted
-        )
+        sentinel = self.sentinel + begin if self.sentinel >= 0 else -1
+        return CandidateBlock(self.index, self.first + begin, self.last + begin, self.column, sentinel, self.bulleted)
 
 
 def _block(
@@ -263,7 +282,25 @@ def _block(
     lines = indent_tactic(tactic, " " * len(head))
     lines[0] = head + lines[0][len(head) :]
     lines.append(" " * (len(head) - 1) + ")")
-    spots.append(_Spot(index, at, at + len(lines) - 1, len(prefix), bulleted, sentinel))
+    last = at + len(lines) - 1
+    spots.append(_Spot(index, at, last, len(prefix), bulleted, last + 1 if sentinel else -1))
+    return lines
+
+
+def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: str) -> list[str]:
+    """The lines of a candidate's block at line `at` of a hole of the terse form. Adds the block to `spots`.
+
+    If the candidate fails, `first` takes back its copy of the goal. `sorry` closes the goals that it leaves, so that
+    Lean reports an error only if something is wrong with a proof.
+    """
+    first = f"{prefix}first "
+    head = f"{first}| refine {COPY} ?_ ?_; focus ("
+    lines = indent_tactic(tactic, " " * len(head))
+    lines[0] = head + lines[0][len(head) :]
+    lines.append(" " * (len(head) - 1) + "); trace_state; all_goals sorry")
+    lines.append(" " * len(first) + "| skip")
+    last = at + len(lines) - 1
+    spots.append(_Spot(index, at, last, len(head) - 1, bulleted=False, sentinel=last - 1))
     return lines
 
 

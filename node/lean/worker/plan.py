@@ -50,9 +50,11 @@ class BatchPlan:
         state: str | None = None,
         probe: frozenset[int] = frozenset(),
         alone: frozenset[int] = frozenset(),
+        messages: bool = True,
     ) -> None:
         """`candidates`: tactics by index. `state`: the state's text, if the cache has it. `probe`: candidates that
-        first get a probe, which shows whether they parse. `alone`: candidates that never share a document."""
+        first get a probe, which shows whether they parse. `alone`: candidates that never share a document. `messages`:
+        whether errors need Lean's message."""
         self.theorem = theorem
         self.path = tuple(path)
         self.candidates = dict(candidates)
@@ -76,6 +78,8 @@ class BatchPlan:
         """Documents during which the process ended or timed out."""
         self._brief = True
         """True while documents may be brief: until one of them times out or comes back without its echo."""
+        self._terse = not messages and theorem.place is None
+        """True while documents may be terse: until a report on one contradicts itself."""
         self._documents = 0
         self._running: list[int] = []
         """Candidates of the current document."""
@@ -133,7 +137,10 @@ class BatchPlan:
         elif copies or self.state is None:
             for part in _parts(copies) or [[]]:
                 show = self.state is None and part == copies[: len(part)]
-                writer.copies(self.theorem, self.path, self._texts(part), show_state=show)
+                if self._terse and writer.brief and part and not show:
+                    writer.terse(self.theorem, self.path, self._texts(part))
+                else:
+                    writer.copies(self.theorem, self.path, self._texts(part), show_state=show)
         for part in _parts(silent):
             writer.confirmation(self.theorem, self.path, self._texts(part))
         for index in separate:
@@ -178,13 +185,14 @@ class BatchPlan:
             self._unclear |= reading.unclear
             for index, outcome in reading.outcomes.items():
                 self._finish(index, outcome)
+            self._terse = self._terse and not reading.contradictory
             for index, message in reading.broken.items():
                 # The path does replay, because the state was printed. But it leaves a placeholder, which Lean reports
                 # if the candidate itself has no error.
                 self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
             if reading.suspect is not None:
                 self._send_alone(reading.suspect)
-            elif not progress and not reading.broken and self._pending:
+            elif not progress and not reading.broken and not reading.contradictory and self._pending:
                 self._send_alone(self._pending[0])
 
     def stop_brief_documents(self) -> None:

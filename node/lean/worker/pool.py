@@ -179,6 +179,7 @@ class Pool:
             state=batch.state,
             probe=frozenset(unknown) if self.garbage * len(unknown) > PROBE_ABOVE else frozenset(),
             alone=frozenset(index for index, tactic in enumerate(batch.tactics) if lex(tactic).unusual),
+            messages=batch.messages,
         )
 
     async def run(self, plan: BatchPlan, *, timeout: float, warm: object) -> float:

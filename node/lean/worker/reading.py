@@ -52,6 +52,8 @@ class DocumentReading:
     """Candidates that Lean's parser rejected."""
     suspect: int | None = None
     """The first candidate with an error that other candidates, or Lean itself, may have caused."""
+    contradictory: bool = False
+    """True if a terse example shows both goals and an error of a candidate. Another form tells which of them counts."""
     broken: dict[int, str] = field(default_factory=dict)
     """Errors in the path to a block: the path did not replay, or left an unassigned placeholder."""
     bad_statement: str = ""
@@ -73,6 +75,8 @@ class _Report:
     path_errors: list[Diagnostic] = field(default_factory=list)
     statement_errors: list[Diagnostic] = field(default_factory=list)
     other_errors: list[Diagnostic] = field(default_factory=list)
+    has_errors: bool = False
+    """True if Lean reported any error in the example."""
 
 
 def echoed(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> bool:
@@ -117,7 +121,7 @@ def read(document: LeanDocument, diagnostics: Sequence[Diagnostic]) -> DocumentR
 
 
 def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Report:
-    report = _Report()
+    report = _Report(has_errors=any(item.is_error for item in diagnostics))
     by_line = {line: block for block in example.blocks for line in range(block.first, block.last + 1)}
     for item in diagnostics:
         line = item.lines[0]
@@ -125,6 +129,8 @@ def _sort(example: LeanExample, diagnostics: Sequence[Diagnostic]) -> _Report:
             # For a gap that runs on several goals, Lean joins equal messages into one.
             if set(item.message.split("\n")) == {SENTINEL}:
                 report.sentinels.add(line)
+            elif example.form is Form.TERSE and line in by_line and line == by_line[line].sentinel:
+                report.goals[by_line[line].index] = item.message
             elif item.message.startswith(SUGGESTION) and line in by_line:
                 report.suggestions.setdefault(by_line[line].index, item.message[:MAX_MESSAGE])
         elif (block := _left_open(example, item)) is not None:
@@ -152,7 +158,7 @@ def _left_open(example: LeanExample, item: Diagnostic) -> CandidateBlock | None:
     The message is at the block's bullet. If the block has none, it is at the bullet of the path, or the `by` of the
     statement, that encloses the block.
     """
-    if not item.message.startswith(_UNSOLVED):
+    if not item.message.startswith(_UNSOLVED) or example.form is Form.TERSE:
         return None
     start, end = (item.full_range or item.range).start, item.lines[1]
     for block in example.blocks:
@@ -203,7 +209,9 @@ def _read_example(example: LeanExample, report: _Report, reading: DocumentReadin
             reading.bad_statement = reading.bad_statement or _message(above)
             return
         report.other_errors.clear()
-    if example.form is Form.SEPARATE:
+    if example.form is Form.TERSE:
+        _read_terse(example, report, reading)
+    elif example.form is Form.SEPARATE:
         _read_alone(example.blocks[0], report, reading)
     else:
         _read_copies(example, report, reading)
@@ -224,6 +232,36 @@ def _read_alone(block: CandidateBlock, report: _Report, reading: DocumentReading
         reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR, message="Lean did not reach the end of the tactic")
     else:
         _settle(block, report, reading)
+
+
+def _read_terse(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
+    """Read a terse example. A candidate that Lean ran without printing its goals has failed."""
+    ends = example.end in report.sentinels
+    # Lean reports parser errors before it runs anything, so they do not show what was reached.
+    ran = [
+        place
+        for place, block in enumerate(example.blocks)
+        if block.index in report.goals
+        or any(not PARSER_MESSAGE.match(item.message) for item in report.errors.get(block.index, []))
+    ]
+    reached = len(example.blocks) if ends else max(ran, default=-1)
+    for place, block in enumerate(example.blocks):
+        errors = report.errors.get(block.index, [])
+        if any(_is_runtime(item) for item in errors):
+            reading.suspect = block.index if reading.suspect is None else reading.suspect
+        elif errors and block.index in report.goals:
+            reading.contradictory = True
+        elif errors:
+            reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, errors, block)
+            if any(PARSER_MESSAGE.match(item.message) for item in errors):
+                reading.unparsable.add(block.index)
+        elif block.index not in report.goals:
+            if place < reached:
+                reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR)
+        elif report.goals[block.index] or (ends and not report.has_errors):
+            _settle(block, report, reading)
+        else:
+            reading.silent.add(block.index)  # with other errors in the example, Lean does not check its proof
 
 
 def _read_copies(example: LeanExample, report: _Report, reading: DocumentReading) -> None:

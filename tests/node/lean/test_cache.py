@@ -29,8 +29,17 @@ def test_what_may_come_out_otherwise_next_time_is_not_remembered(kind):
 
 def test_a_failing_tactic_is_remembered_and_not_taken_to_parse():
     cache = OutcomeCache(10)
-    cache.learn(TRUE, (), "exat 1", Outcome(OutcomeKind.ERROR))
+    cache.learn(TRUE, (), "exat 1", Outcome(OutcomeKind.ERROR, message="unknown tactic"))
     assert cache.outcome(TRUE, (), "exat 1") is not None and not cache.parses(TRUE, "exat 1")
+
+
+def test_an_error_without_its_message_does_not_answer_a_request_that_needs_the_message():
+    cache = OutcomeCache(10)
+    cache.learn(TRUE, (), "simp", Outcome(OutcomeKind.ERROR))
+    assert cache.outcome(TRUE, (), "simp") is None
+    assert cache.outcome(TRUE, (), "simp", message=False) == Outcome(OutcomeKind.ERROR)
+    cache.learn(TRUE, (), "simp", Outcome(OutcomeKind.ERROR, message="no progress"))
+    assert cache.outcome(TRUE, (), "simp") is not None
 
 
 def test_the_least_recently_used_outcome_is_forgotten_first():

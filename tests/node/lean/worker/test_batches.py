@@ -26,18 +26,22 @@ async def pool():
     await pool.stop()
 
 
-async def batched(pool: Pool, cases: list[Case], together: int) -> dict[Case, Outcome]:
-    """Outcomes of a corpus, `together` candidates of one state at a time."""
-    requests = Requests(pool, OutcomeCache(0), longest=20)
+async def batched(pool: Pool, cases: list[Case], together: int, messages: bool) -> dict[Case, Outcome]:
+    """Outcomes of a corpus, `together` candidates of one state at a time. Without messages the states are known before,
+    as in a search, so that documents are terse."""
+    requests = Requests(pool, OutcomeCache(0 if messages else 100_000), longest=20)
     groups: dict = {}
     for case in cases:
         groups.setdefault((case.theorem, case.path), []).append(case)
     outcomes = {}
     for (theorem, path), group in groups.items():
+        if not messages:
+            await requests.run(LeanRunRequest(theorem=theorem, path=path))
         for start in range(0, len(group), together):
             part = group[start : start + together]
             tactics = tuple(case.tactic for case in part)
-            reply = await requests.run(LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=10))
+            request = LeanRunRequest(theorem=theorem, path=path, tactics=tactics, timeout=10, messages=messages)
+            reply = await requests.run(request)
             outcomes |= dict(zip(part, reply.outcomes, strict=True))
     return outcomes
 
@@ -49,18 +53,22 @@ async def alone(case: Case, parentheses: bool, process: list[LeanProcess]) -> Ou
     return await asked_alone(process[-1], case, parentheses=parentheses)
 
 
-async def compare(pool: Pool, seed: int, *, states: int, size: int, together: int) -> dict[str, int]:
-    """Run a corpus batched and alone; returns how many outcomes of each kind there were, and how many `unclosed`.
+async def compare(
+    pool: Pool, seed: int, *, states: int, size: int, together: int, messages: bool = True
+) -> dict[str, int]:
+    """Run a corpus batched and alone; returns how many outcomes of each kind there were, how many `unclosed`, and how
+    many errors without a message (`silent`).
 
     `unclosed` candidates are those that Lean accepts only because of what happens to stand behind them (`;`, which is
     nothing before a line's end): a batch must call them errors, as Lean does when it sees them in parentheses.
     """
     cases = await corpus(pool, seed, states=states, size=size)
-    kinds = {"unclosed": 0}
+    kinds = {"unclosed": 0, "silent": 0}
     process: list[LeanProcess] = []
     try:
-        for case, outcome in (await batched(pool, cases, together)).items():
+        for case, outcome in (await batched(pool, cases, together, messages)).items():
             kinds[outcome.kind.value] = kinds.get(outcome.kind.value, 0) + 1
+            kinds["silent"] += outcome.kind is OutcomeKind.ERROR and not outcome.message
             if outcome.kind is OutcomeKind.REFUSED:
                 assert screen(case.tactic) == outcome
                 continue
@@ -82,13 +90,21 @@ async def test_a_batch_shows_what_each_candidate_does_alone(pool):
     kinds: Counter[str] = Counter()
     for together in (8, 32):
         kinds.update(await compare(pool, seed=together, states=8, size=110, together=together))
-    assert min(kinds[kind] for kind in ("proved", "goals", "error", "refused")) > 0
+    assert min(kinds[kind] for kind in ("proved", "goals", "error", "refused")) > 0 == kinds["silent"]
+
+
+async def test_a_batch_without_messages_shows_the_same_outcomes(pool):
+    kinds: Counter[str] = Counter()
+    for together in (8, 32):
+        kinds.update(await compare(pool, seed=together, states=8, size=110, together=together, messages=False))
+    assert min(kinds[kind] for kind in ("proved", "goals", "silent", "refused")) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("messages", [True, False])
 @pytest.mark.parametrize("together", [8, 24])
-async def test_two_thousand_candidates_do_in_batches_what_they_do_alone(pool, together):
-    kinds = await compare(pool, seed=together, states=60, size=2000, together=together)
+async def test_two_thousand_candidates_do_in_batches_what_they_do_alone(pool, together, messages):
+    kinds = await compare(pool, seed=together, states=60, size=2000, together=together, messages=messages)
     assert kinds["goals"] >= 100 and kinds["refused"] >= 100 and kinds["proved"] >= 20
     assert kinds["unclosed"] <= 20

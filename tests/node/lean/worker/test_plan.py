@@ -272,3 +272,56 @@ def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
     huge = "unsolved goals\n" + "\n\n".join(f"h : {'x' * 5000}\n⊢ p" for _ in range(10))
     plan.take(read(document, [goals(document, 0, huge), *sentinels(document)]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR and "10 goals" in plan.outcomes[0].message
+
+
+def terse_plan(*tactics: str) -> tuple[BatchPlan, LeanDocument]:
+    """A plan without error messages on a known state, and its first document, which is terse."""
+    plan = BatchPlan(AND, (), dict(enumerate(tactics)), state=SHOWN, messages=False)
+    document = plan.document(Frame(""))
+    assert document is not None and forms(document) == [(Form.TERSE, list(range(len(tactics))))] and document.brief
+    return plan, document
+
+
+def printed(document: LeanDocument, index: int, text: str) -> Diagnostic:
+    """What Lean prints of the goals that a candidate leaves."""
+    return at(block(document, index).sentinel, 10, text, severity=3)
+
+
+def test_a_terse_document_settles_all_candidates_if_lean_reports_no_error():
+    plan, document = terse_plan("constructor", "intro h\nexact h", "simp")
+    lines = document.text.split("\n")
+    second = block(document, 1)
+    assert lines[second.first].endswith(f"first | refine {COPY} ?_ ?_; focus (intro h")
+    assert (
+        lines[second.sentinel].strip() == "); trace_state; all_goals sorry" and lines[second.last].strip() == "| skip"
+    )
+    left = printed(document, 0, "case left\np q : Prop\n⊢ p\n\ncase right\np q : Prop\n⊢ q")
+    plan.take(read(document, [left, printed(document, 2, ""), *sentinels(document)]))
+    assert [plan.outcomes[index].kind for index in range(3)] == [
+        OutcomeKind.GOALS,
+        OutcomeKind.ERROR,
+        OutcomeKind.PROVED,
+    ]
+    assert len(plan.outcomes[0].branches) == 2 and plan.done
+
+
+def test_after_an_error_in_a_terse_document_a_proof_needs_a_confirmation():
+    plan, document = terse_plan("exact foo", "simp")
+    plan.take(read(document, [error(document, 0, "an error"), printed(document, 1, ""), *sentinels(document)]))
+    assert plan.outcomes[0].kind is OutcomeKind.ERROR and 1 not in plan.outcomes
+    confirmation = plan.document(Frame(""))
+    assert forms(confirmation) == [(Form.CONFIRMATION, [1])]
+
+
+def test_candidates_that_a_terse_document_may_not_have_reached_run_again():
+    plan, document = terse_plan("simp", "exact (", "rfl")
+    plan.take(read(document, [error(document, 1, "unexpected token")]))
+    assert list(plan.outcomes) == [1] and plan.unparsable == {1}
+    assert forms(plan.document(Frame(""))) == [(Form.TERSE, [0, 2])]
+
+
+def test_a_candidate_with_both_goals_and_an_error_runs_again_in_another_form():
+    plan, document = terse_plan("constructor")
+    both = [printed(document, 0, "p q : Prop\n⊢ p"), error(document, 0, "don't know how to synthesize placeholder")]
+    plan.take(read(document, [*both, *sentinels(document)]))
+    assert not plan.outcomes and forms(plan.document(Frame(""))) == [(Form.COPIES, [0])]
