@@ -2,8 +2,8 @@
 
 A document is a frame (`frames.py`) followed by `example`s. An example has one of five forms, from the fastest to the
 most careful:
-- terse: `first | <copy the goal, run the candidate, print and close what it leaves> | skip` for each candidate. Lean
-  prints nothing about candidates that fail, and without errors it checks the proofs of all others, so that no
+- terse: `first | <copy the goal, run the candidate, print and close what it leaves> | trace` for each candidate. Lean
+  prints no error messages of candidates that fail, and without errors it checks the proofs of all others, so that no
   confirmation is needed. It is for requests that need no error messages, in brief documents.
 - copies: the path once, then a copy of the goal for each candidate, each in a focused block. Lean's time grows with the
   number of tactics that it reports on, so one `refine` makes all copies, and one sentinel comes after them all.
@@ -132,7 +132,7 @@ class Writer:
         return LeanDocument(text.replace(MARK, echo, 1), tuple(self._examples), echo)
 
     def terse(self, theorem: Theorem, path: Sequence[Step], candidates: Sequence[tuple[int, str]]) -> None:
-        """Add an example that prints the goals of the candidates that run, and nothing about those that fail."""
+        """Add an example that prints the goals of the candidates that run, and a sentinel for each that fails."""
         spots: list[_Spot] = []
 
         def hole(prefix: str) -> list[str]:
@@ -298,7 +298,7 @@ def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: s
     lines = indent_tactic(tactic, " " * len(head))
     lines[0] = head + lines[0][len(head) :]
     lines.append(" " * (len(head) - 1) + "); trace_state; all_goals sorry")
-    lines.append(" " * len(first) + "| skip")
+    lines.append(f"{' ' * len(first)}| {_SENTINEL}")
     last = at + len(lines) - 1
     spots.append(_Spot(index, at, last, len(head) - 1, bulleted=False, sentinel=last - 1))
     return lines

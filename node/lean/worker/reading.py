@@ -235,17 +235,9 @@ def _read_alone(block: CandidateBlock, report: _Report, reading: DocumentReading
 
 
 def _read_terse(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
-    """Read a terse example. A candidate that Lean ran without printing its goals has failed."""
+    """Read a terse example. A candidate without any message was not reached, or its fate is unknown."""
     ends = example.end in report.sentinels
-    # Lean reports parser errors before it runs anything, so they do not show what was reached.
-    ran = [
-        place
-        for place, block in enumerate(example.blocks)
-        if block.index in report.goals
-        or any(not PARSER_MESSAGE.match(item.message) for item in report.errors.get(block.index, []))
-    ]
-    reached = len(example.blocks) if ends else max(ran, default=-1)
-    for place, block in enumerate(example.blocks):
+    for block in example.blocks:
         errors = report.errors.get(block.index, [])
         if any(_is_runtime(item) for item in errors):
             reading.suspect = block.index if reading.suspect is None else reading.suspect
@@ -255,12 +247,11 @@ def _read_terse(example: LeanExample, report: _Report, reading: DocumentReading)
             reading.outcomes[block.index] = _failed(OutcomeKind.ERROR, errors, block)
             if any(PARSER_MESSAGE.match(item.message) for item in errors):
                 reading.unparsable.add(block.index)
-        elif block.index not in report.goals:
-            if place < reached:
-                reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR)
-        elif report.goals[block.index] or (ends and not report.has_errors):
+        elif block.last in report.sentinels:
+            reading.outcomes[block.index] = Outcome(OutcomeKind.ERROR)
+        elif report.goals.get(block.index) or (block.index in report.goals and ends and not report.has_errors):
             _settle(block, report, reading)
-        else:
+        elif block.index in report.goals or ends:
             reading.silent.add(block.index)  # with other errors in the example, Lean does not check its proof
 
 

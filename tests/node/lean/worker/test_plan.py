@@ -287,16 +287,27 @@ def printed(document: LeanDocument, index: int, text: str) -> Diagnostic:
     return at(block(document, index).sentinel, 10, text, severity=3)
 
 
+def failed(document: LeanDocument, index: int) -> Diagnostic:
+    """The sentinel of a candidate that fails."""
+    return at(block(document, index).last, 10, SENTINEL, severity=3)
+
+
+def end(document: LeanDocument) -> Diagnostic:
+    """The sentinel after all candidates."""
+    return at(document.examples[0].end, 2, SENTINEL, severity=3)
+
+
 def test_a_terse_document_settles_all_candidates_if_lean_reports_no_error():
     plan, document = terse_plan("constructor", "intro h\nexact h", "simp")
     lines = document.text.split("\n")
     second = block(document, 1)
     assert lines[second.first].endswith(f"first | refine {COPY} ?_ ?_; focus (intro h")
     assert (
-        lines[second.sentinel].strip() == "); trace_state; all_goals sorry" and lines[second.last].strip() == "| skip"
+        lines[second.sentinel].strip() == "); trace_state; all_goals sorry"
+        and lines[second.last].strip() == f'| trace "{SENTINEL}"'
     )
     left = printed(document, 0, "case left\np q : Prop\n⊢ p\n\ncase right\np q : Prop\n⊢ q")
-    plan.take(read(document, [left, printed(document, 2, ""), *sentinels(document)]))
+    plan.take(read(document, [left, failed(document, 1), printed(document, 2, ""), end(document)]))
     assert [plan.outcomes[index].kind for index in range(3)] == [
         OutcomeKind.GOALS,
         OutcomeKind.ERROR,
@@ -307,21 +318,27 @@ def test_a_terse_document_settles_all_candidates_if_lean_reports_no_error():
 
 def test_after_an_error_in_a_terse_document_a_proof_needs_a_confirmation():
     plan, document = terse_plan("exact foo", "simp")
-    plan.take(read(document, [error(document, 0, "an error"), printed(document, 1, ""), *sentinels(document)]))
+    plan.take(read(document, [error(document, 0, "an error"), printed(document, 1, ""), end(document)]))
     assert plan.outcomes[0].kind is OutcomeKind.ERROR and 1 not in plan.outcomes
     confirmation = plan.document(Frame(""))
     assert forms(confirmation) == [(Form.CONFIRMATION, [1])]
 
 
 def test_candidates_that_a_terse_document_may_not_have_reached_run_again():
-    plan, document = terse_plan("simp", "exact (", "rfl")
-    plan.take(read(document, [error(document, 1, "unexpected token")]))
-    assert list(plan.outcomes) == [1] and plan.unparsable == {1}
-    assert forms(plan.document(Frame(""))) == [(Form.TERSE, [0, 2])]
+    plan, document = terse_plan("simp", "omega", "exact (", "rfl")
+    plan.take(read(document, [failed(document, 0), error(document, 2, "unexpected token")]))
+    assert sorted(plan.outcomes) == [0, 2] and plan.unparsable == {2}
+    assert forms(plan.document(Frame(""))) == [(Form.TERSE, [1, 3])]
+
+
+def test_a_candidate_without_a_message_in_a_terse_document_is_confirmed():
+    plan, document = terse_plan("simp", "rfl")
+    plan.take(read(document, [failed(document, 0), end(document)]))
+    assert forms(plan.document(Frame(""))) == [(Form.CONFIRMATION, [1])]
 
 
 def test_a_candidate_with_both_goals_and_an_error_runs_again_in_another_form():
     plan, document = terse_plan("constructor")
     both = [printed(document, 0, "p q : Prop\n⊢ p"), error(document, 0, "don't know how to synthesize placeholder")]
-    plan.take(read(document, [*both, *sentinels(document)]))
+    plan.take(read(document, [*both, end(document)]))
     assert not plan.outcomes and forms(plan.document(Frame(""))) == [(Form.COPIES, [0])]
