@@ -98,39 +98,42 @@ class BatchPlan:
         if self.done:
             return None
         self._documents += 1
-        writer = Writer(frame, brief=self._brief and self._is_single())
+        brief_part = self._brief_part()
+        writer = Writer(frame, brief=brief_part is not None)
         if self._unprobed:
             self._running = sorted(self._unprobed)
             for index in self._running:
                 writer.probe(index, self.candidates[index])
         elif self._pending or self.state is None:
-            self._batch(writer)
+            self._batch(writer, self._pending if brief_part is None else brief_part)
         else:
             self._running = [self._alone[0]]
             writer.separate(self.theorem, self.path, self._alone[0], self.candidates[self._alone[0]])
         return writer.document()
 
-    def _is_single(self) -> bool:
-        """True when the next document is a single example with copies, so that it may be brief."""
-        if self._unprobed or self._separate or not (self._pending or self.state is None):
-            return False
-        silent = sum(index in self._silent for index in self._pending)
-        fits = len(self._pending) <= MOST_COPIES and not any(map(self._needs_own_example, self._pending))
-        # Copies and confirmations are different examples, so the candidates must be all silent or all not.
-        return fits and (silent == 0 or (silent == len(self._pending) and self.state is not None))
+    def _brief_part(self) -> list[int] | None:
+        """The candidates of the next document if it can be brief, which allows a single example. The other candidates
+        wait, because two brief documents cost less than a long one. None: the next document must not be brief."""
+        if not self._brief or self._unprobed or self._separate or not (self._pending or self.state is None):
+            return None
+        shared = [index for index in self._pending if not self._needs_own_example(index)]
+        copies = [index for index in shared if index not in self._silent]
+        if copies or self.state is None:
+            return copies[:MOST_COPIES]
+        return shared[:MOST_COPIES] or None
 
-    def _batch(self, writer: Writer) -> None:
-        """Write all pending candidates into one document, each in the fastest form that is safe for it.
+    def _batch(self, writer: Writer, chosen: Sequence[int]) -> None:
+        """Write the chosen candidates into one document, each in the fastest form that is safe for it.
 
         A document can contain a command of a file only once. Candidates that need another form then wait for the next
         document.
         """
-        separate = [index for index in self._pending if self._needs_own_example(index)]
-        silent = [index for index in self._pending if index in self._silent and index not in separate]
-        copies = [index for index in self._pending if index not in self._silent and index not in separate]
+        separate = [index for index in chosen if self._needs_own_example(index)]
+        silent = [index for index in chosen if index in self._silent and index not in separate]
+        copies = [index for index in chosen if index not in self._silent and index not in separate]
         if self.theorem.place is not None:
             copies, silent, separate = self._first_of(copies, silent, separate)
-        self._running = [index for index in self._pending if index in {*copies, *silent, *separate}]
+        self._running = [index for index in chosen if index in {*copies, *silent, *separate}]
         if self._separate:
             if self.state is None:
                 writer.separate(self.theorem, self.path, STATE, "skip")
@@ -192,8 +195,8 @@ class BatchPlan:
                 self._finish(index, Outcome(OutcomeKind.ERROR, message=message))
             if reading.suspect is not None:
                 self._send_alone(reading.suspect)
-            elif not progress and not reading.broken and not reading.contradictory and self._pending:
-                self._send_alone(self._pending[0])
+            elif not progress and not reading.broken and not reading.contradictory and self._running:
+                self._send_alone(self._running[0])
 
     def stop_brief_documents(self) -> None:
         """Use no more brief documents, after one timed out or failed. Lean shows its progress in the others."""

@@ -71,9 +71,20 @@ def test_a_known_state_is_not_shown_again():
 
 
 def test_many_candidates_are_divided_and_the_state_is_shown_once():
-    document = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)}).document(Frame(""))
-    assert [len(example.blocks) for example in document.examples] == [33, 32, 6]
-    assert [block.index for block in document.blocks].count(STATE) == 1
+    plan = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)})
+    sizes = []
+    while (document := plan.document(Frame(""))) is not None:
+        assert document.brief and len(document.examples) == 1 and len(sizes) < 3
+        sizes.append(len(document.blocks))
+        indices = [block.index for block in document.blocks]
+        assert (STATE in indices) == (len(sizes) == 1)
+        errors = [error(document, index, "no progress") for index in indices if index != STATE]
+        plan.take(read(document, [*errors, *([shown(document)] if STATE in indices else sentinels(document))]))
+    assert sizes == [33, 32, 6] and len(plan.outcomes) == 70
+
+    plan = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)})
+    plan.stop_brief_documents()
+    assert [len(example.blocks) for example in plan.document(Frame("")).examples] == [33, 32, 6]
 
 
 def test_what_a_block_says_at_its_own_place_is_its_outcome():
@@ -259,9 +270,14 @@ def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
 
 
 def test_documents_with_more_than_one_example_are_not_brief():
-    for tactics, path in ((["simp", "case left => skip"], ()), (["simp"] * 40, ()), (["simp", "rfl"], (SHARED,))):
-        document = BatchPlan(AND, path, dict(enumerate(tactics)), state=SHOWN).document(Frame(""))
-        assert len(document.examples) > 1 and not document.brief
+    document = BatchPlan(AND, (SHARED,), dict(enumerate(["simp", "rfl"])), state=SHOWN).document(Frame(""))
+    assert len(document.examples) > 1 and not document.brief
+    plan = BatchPlan(AND, (), dict(enumerate(["simp", "case left => skip", "case right => skip"])), state=SHOWN)
+    document = plan.document(Frame(""))
+    assert forms(document) == [(Form.COPIES, [0])] and document.brief
+    plan.take(read(document, [error(document, 0, "no progress"), *sentinels(document)]))
+    document = plan.document(Frame(""))
+    assert forms(document) == [(Form.SEPARATE, [1]), (Form.SEPARATE, [2])] and not document.brief
     plan = BatchPlan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
     assert not plan.document(Frame("")).brief
 
