@@ -17,7 +17,6 @@ import enum
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 
 import msgspec
 
@@ -33,12 +32,8 @@ LEAST_VISITS = 2
 """Visits after which the mean value of a state counts: a first value alone is the critic's guess."""
 
 LOOK_AFTER, LOOK_FACTOR = 8, 1.125
-"""All states are looked at again after this many simulations more, and this factor. So the looks of a search take time
-in proportion to its states."""
-
-
-COUNTS = tuple(each.name for each in fields(SearchStatistics) if not each.name.startswith("solved_at_"))
-"""The statistics that are summed over searches."""
+"""After a look at all states at n simulations, the next one is at LOOK_FACTOR * n + LOOK_AFTER. All looks of a
+search together take time in proportion to the number of its states."""
 
 
 class _Part(enum.Enum):
@@ -286,8 +281,7 @@ class NegatingSearch:
 
     def _close(self) -> None:
         assert self._open is not None and self._open.search is not None
-        for name in COUNTS:
-            setattr(self._side, name, getattr(self._side, name) + getattr(self._open.search.statistics, name))
+        self._side.add_up((self._side, self._open.search.statistics))
         self._open = None
 
     def proof(self, failed: int = 0) -> ProofTree:
@@ -298,16 +292,14 @@ class NegatingSearch:
         """Drop a refused proof. Raises ValueError for a proof of another search."""
         self.search.reject(proof)
         self._add_up()
-        self.statistics.solved_at_simulations = self.statistics.simulations if self.solved else 0
-        self.statistics.solved_at_tactics = self.statistics.tactics_tried if self.solved else 0
+        self.statistics.proof_refused(self.solved)
 
     def _add_up(self) -> None:
         """Sum the statistics of all searches."""
         parts = [self.search.statistics, self._side]
         if self._open is not None and self._open.search is not None:
             parts.append(self._open.search.statistics)
-        for name in COUNTS:
-            setattr(self.statistics, name, sum([getattr(part, name) for part in parts]))
+        self.statistics.add_up(parts)
 
 
 def leads_through_dead(node: StateNode) -> bool:

@@ -7,8 +7,8 @@ its statistics after an expansion (`_learn`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 
 from common.lean import Outcome, ProofTree
 from node.prover import proofs
@@ -42,6 +42,21 @@ class SearchStatistics:
     solved_at_tactics: int = 0
     """Tactics tried until then. In the last expansion, tactics after the one that completed the proof do not count."""
     proofs_rejected: int = 0
+
+    def add_up(self, parts: Iterable[SearchStatistics]) -> None:
+        """Set the counts to the sums over several searches. `solved_at_...` stay as they are."""
+        parts = tuple(parts)
+        for name in COUNTS:
+            setattr(self, name, sum([getattr(part, name) for part in parts]))
+
+    def proof_refused(self, solved: bool) -> None:
+        """Set `solved_at_...` after a refused proof. `solved`: another proof is known, after all the work so far."""
+        self.solved_at_simulations = self.simulations if solved else 0
+        self.solved_at_tactics = self.tactics_tried if solved else 0
+
+
+COUNTS = tuple(each.name for each in fields(SearchStatistics) if not each.name.startswith("solved_at_"))
+"""The statistics that can be summed over searches."""
 
 
 class TreeSearch(ABC):
@@ -162,7 +177,5 @@ class TreeSearch(ABC):
         """
         for former, node in self._refusals.reject(self.tree, proof):
             self._parted(former, node)
-        statistics = self.statistics
-        statistics.proofs_rejected += 1
-        statistics.solved_at_simulations = statistics.simulations if self.solved else 0
-        statistics.solved_at_tactics = statistics.tactics_tried if self.solved else 0
+        self.statistics.proofs_rejected += 1
+        self.statistics.proof_refused(self.solved)

@@ -13,7 +13,7 @@ search closes it in the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import msgspec
 
@@ -170,15 +170,11 @@ class TurnSearch:
         """Drop a refused proof. Raises ValueError if no search has found it."""
         (self._solved or self.searches[0]).reject(proof)
         self._add_up()
-        self.statistics.solved_at_simulations = self.statistics.simulations if self.solved else 0
-        self.statistics.solved_at_tactics = self.statistics.tactics_tried if self.solved else 0
+        self.statistics.proof_refused(self.solved)
 
     def _add_up(self) -> None:
         """Sum the statistics of all searches. Outcomes shared from another search count once."""
-        for each in fields(SearchStatistics):
-            if each.name not in ("solved_at_simulations", "solved_at_tactics"):
-                total = sum(getattr(search.statistics, each.name) for search in self.searches)
-                setattr(self.statistics, each.name, total)
+        self.statistics.add_up(search.statistics for search in self.searches)
         self.statistics.tactics_tried -= sum(shared.tried for shared in self._shared)
         self.statistics.tactics_failed -= sum(shared.failed for shared in self._shared)
         self.statistics.tactics_useless -= sum(shared.useless for shared in self._shared)

@@ -43,6 +43,7 @@ from node.lean.text.script import proof_script
 from node.mesh.eval import EvalSettings
 from node.mesh.eval_run import plan_of
 from node.prover.agent import Agent
+from node.prover.methods import needs_messages
 from node.prover.policy_names import BadPolicy
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy
@@ -103,8 +104,8 @@ async def bare(work: Work) -> tuple[float, float, int]:
 
 async def played(work: Work, statement: StatementRecord, lean: LocalLean, policy: OpenedPolicy) -> AttemptResult:
     """Play one search."""
-    environment = lean.environment(statement.theorem, TACTIC_SECONDS)
     attempt = attempt_of(work.plan, statement, 0, statement.name)
+    environment = lean.environment(statement.theorem, TACTIC_SECONDS, messages=needs_messages(attempt.method))
     parameters, leaves = policy.parameters, work.plan.leaves
     return await Agent(
         attempt, policy.policy, environment, prover_id="bench", leaves=leaves, parameters=parameters

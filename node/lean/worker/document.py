@@ -256,7 +256,8 @@ class _Spot:
     last: int
     column: int
     bulleted: bool
-    sentinel: int = -1
+    sentinel: int
+    """Line of the sentinel, or of the tactic that prints the goals; -1 without one."""
 
     def block(self, begin: int) -> CandidateBlock:
         """The block, for a hole that starts at line `begin` of the document."""
@@ -279,12 +280,17 @@ def _block(
     `sentinel`: the line after the block will be a sentinel.
     """
     head = f"{prefix}· (" if bulleted else f"{prefix}("
-    lines = indent_tactic(tactic, " " * len(head))
-    lines[0] = head + lines[0][len(head) :]
-    lines.append(" " * (len(head) - 1) + ")")
+    lines = _parenthesised(head, tactic, ")")
     last = at + len(lines) - 1
     spots.append(_Spot(index, at, last, len(prefix), bulleted, last + 1 if sentinel else -1))
     return lines
+
+
+def _parenthesised(head: str, tactic: str, end: str) -> list[str]:
+    """The lines of a tactic: after `head`, which ends with `(`, and above a line with `end`, which begins with `)`."""
+    lines = indent_tactic(tactic, " " * len(head))
+    lines[0] = head + lines[0][len(head) :]
+    return [*lines, " " * (len(head) - 1) + end]
 
 
 def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: str) -> list[str]:
@@ -295,9 +301,7 @@ def _terse_block(spots: list[_Spot], at: int, index: int, tactic: str, prefix: s
     """
     first = f"{prefix}first "
     head = f"{first}| refine {COPY} ?_ ?_; focus ("
-    lines = indent_tactic(tactic, " " * len(head))
-    lines[0] = head + lines[0][len(head) :]
-    lines.append(" " * (len(head) - 1) + "); trace_state; all_goals sorry")
+    lines = _parenthesised(head, tactic, "); trace_state; all_goals sorry")
     lines.append(f"{' ' * len(first)}| {_SENTINEL}")
     last = at + len(lines) - 1
     spots.append(_Spot(index, at, last, len(head) - 1, bulleted=False, sentinel=last - 1))

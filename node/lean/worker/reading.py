@@ -235,7 +235,7 @@ def _read_alone(block: CandidateBlock, report: _Report, reading: DocumentReading
 
 
 def _read_terse(example: LeanExample, report: _Report, reading: DocumentReading) -> None:
-    """Read a terse example. A candidate without any message was not reached, or its fate is unknown."""
+    """Read a terse example. A candidate without any message stays open: it runs again, or needs a confirmation."""
     ends = example.end in report.sentinels
     for block in example.blocks:
         errors = report.errors.get(block.index, [])
