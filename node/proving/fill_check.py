@@ -12,15 +12,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from node.lean.files.judging import LocalModule, shown_name
+from node.lean.files.judge import Fact
 from node.lean.files.report import FileMessage
 from node.lean.files.sources import from_text
-from node.lean.files.verdicts import UNFINISHED
 from node.lean.files.verifier import FileVerifier, Judged
 from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, first_line_of
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verdicts import AXIOMS
+from node.lean.verify.judge import AXIOMS, UNFINISHED
 from node.proving.fill_text import FORMS, Edit, Fill, applied, edits_of
 
 MODULE = "ProofmeshFilled"
@@ -229,25 +228,24 @@ def _verdict(judged: Judged, lines: range, has_open_gap: bool, header: int) -> _
     for verdict in mine:
         if verdict.reason and not (verdict.reason == UNFINISHED and set(verdict.axioms) <= {*AXIOMS, SORRY}):
             return _Verdict(verdict.reason, axioms)
-    if SORRY not in axioms or judged.module is None:
+    if SORRY not in axioms or not judged.key:
         return _Verdict("", axioms)
-    names = {name for name in judged.module.constants if judged.module.line_of(name) - header in lines}
-    if not has_open_gap and any(SORRY in judged.module.used[name] for name in names):
+    facts = {fact.name: fact for fact in judged.facts}
+    names = {fact.name for fact in judged.facts if fact.line - header in lines}
+    if not has_open_gap and any(facts[name].sorry for name in names):
         return _Verdict("it uses sorry itself, where no gap is left", axioms)
-    return _Verdict("", axioms, "" if has_open_gap else _open_below(judged.module, names))
+    return _Verdict("", axioms, "" if has_open_gap else _open_below(facts, names))
 
 
-def _open_below(module: LocalModule, names: set[str]) -> str:
+def _open_below(facts: Mapping[str, Fact], names: set[str]) -> str:
     """The unfinished declarations on which these declarations depend."""
     waiting, seen = list(names), set(names)
     unfinished = []
     while waiting:
-        name = waiting.pop()
-        if name not in module.constants:
-            continue
-        if SORRY in module.used[name]:
-            unfinished.append(shown_name(module.written_for(name) or name))
-        below = module.used[name] | {module.constants[name].inductive} - {""}
+        fact = facts[waiting.pop()]
+        if fact.sorry:
+            unfinished.append(fact.shown)
+        below = set(fact.below)
         waiting += below - seen
         seen |= below
     return ", ".join(sorted(set(unfinished))) or "something that the file imports"

@@ -20,7 +20,7 @@ from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
 from node.lean.olean.show import show
 from node.lean.olean.terms import Tag, Terms
-from node.lean.verify.verdicts import AXIOMS
+from node.lean.verify.judge import AXIOMS, UNFINISHED
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")
 """Names that Lean generates with a number. A declaration before them may shift the number."""
@@ -68,6 +68,8 @@ class Comparison:
     submission: list[LocalModule]
     filled: dict[str, str] = field(default_factory=dict)
     """Definitions that the reference leaves open, with their values in the submission."""
+    fillable: bool = True
+    """False if the submission may not fill what the reference leaves open."""
     _found: dict[_Pair, _Found] = field(default_factory=dict)
     _same: set[_Pair] = field(default_factory=set)
     """Pairs that are the same, including all pairs below them."""
@@ -102,15 +104,15 @@ class Comparison:
             return reason
         if not owner.constants[name].safe:
             return "it is unsafe or partial: the kernel does not check it"
-        if owner.whole_problem():
-            return owner.whole_problem()
         if name in owner.rejected:
             return f"the kernel rejects it: {owner.rejected[name]}"
         if broken := owner.rests_on_rejected(name):
             return f"it uses {shown_name(broken)}, which the kernel rejects"
+        if name not in owner.axioms:
+            return "the kernel has not checked it"
         foreign = [axiom for axiom in unsupported(AXIOMS, axioms) if not self._permitted(owner, axiom)]
         if "sorryAx" in foreign:
-            return "the proof is not finished: it uses sorry"
+            return UNFINISHED
         if foreign:
             return f"it uses axioms that neither Lean nor the reference has: {', '.join(foreign)}"
         return ""
@@ -124,6 +126,17 @@ class Comparison:
             and not self.difference(_Place(module.name, axiom), submitted)
             for module in self.reference
         )
+
+    def statement_difference(self, home: LocalModule, owner: LocalModule, name: str) -> str:
+        """How a theorem's statement differs from the one in the reference; empty if it does not."""
+        one, other = home.constants[name], owner.constants[name]
+        if len(one.level_parameters) != len(other.level_parameters):
+            return "it has other universe parameters"
+        try:
+            pairs = [*self._terms_alike(_Sides(home, owner, one, other), "the statement", one.type, other.type)]
+        except _Differ as error:
+            return str(error)
+        return next((reason for pair in pairs if (reason := self.difference(*pair))), "")
 
     # --- are two constants the same? --------------------------------------------------------------------------------
 
@@ -194,9 +207,9 @@ class Comparison:
             yield sides.pair(one.inductive, other.inductive)
         elif one.kind in (Kind.DEFINITION, Kind.OPAQUE):
             assert one.value is not None and other.value is not None
-            if self._open(one):
+            if self._open(one) and self.fillable:
                 self.filled[shown] = show(self.terms, other.value, _SHOWN)
-            if not self._open_as_a_whole(one):
+            if not (self.fillable and self._open_as_a_whole(one)):
                 yield from self._terms_alike(sides, f"the definition of {shown}", one.value, other.value)
 
     def _open(self, constant: Constant) -> bool:
@@ -235,7 +248,7 @@ class Comparison:
             seen.add(pair)
             first, second = (self.terms.shape(term) for term in pair)
             # Only in values: a statement with `sorry` must not match every other statement.
-            if in_value and self._head(pair[0]) == "sorryAx":
+            if in_value and self.fillable and self._head(pair[0]) == "sorryAx":
                 continue
             if first[0] != second[0] or len(first) != len(second):
                 raise _Differ(f"{what} differs: {self._shown(*pair)}")

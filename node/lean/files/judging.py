@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from node.lean.files.commands import DATA, PROOFS, SYNTAX, UNTRACED, Command, Text
 from node.lean.files.report import LocalItem
 from node.lean.olean.module import Constant, Kind, Module
-from node.lean.olean.plan import Step, Uses, groups, steps, uses
+from node.lean.olean.plan import Uses, groups, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
-from node.lean.text.lexing import outside_brackets
-from node.lean.verify.recheck import WHOLE_MODULE
 
 _INTERNAL = re.compile(
     r"(?:^|\.)(?:_\w+|match_\d+|proof_\d+|eq_\d+|eq_def|eq_unfold|sizeOf_spec|injEq|inj|noConfusion\w*|casesOn|recOn"
@@ -35,87 +32,70 @@ class LocalModule:
     imports: tuple[str, ...]
     constants: Mapping[str, Constant]
     used: Uses
-    order: list[list[str]]
+    order: list[list[Constant]]
     """Its safe constants in groups, each group after those that it uses."""
-    plan: list[Step]
     places: Mapping[str, tuple[int, int]]
     """Line and column where each declaration begins, by name."""
     text: Text
     commands: Sequence[Command]
     axioms: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The axioms that a constant uses, by name. Only for constants that the kernel has accepted."""
     rejected: dict[str, str] = field(default_factory=dict)
     """Constants that the kernel rejects, with the reasons, by name."""
     others: Sequence[LocalModule] = ()
     """The user's other files that it imports, directly or not."""
+    touching: Sequence[LocalItem] = ()
+    """Commands of its text that could change what a statement below them means."""
 
     @classmethod
-    def read(cls, name: str, olean: Path, text: Text, commands: Sequence[Command], terms: Terms) -> LocalModule:
-        """Read a compiled file. Raises BadOlean and OSError."""
+    def read(
+        cls,
+        name: str,
+        olean: Path,
+        text: Text,
+        commands: Sequence[Command],
+        terms: Terms,
+        imports: Collection[str] | None = None,
+    ) -> LocalModule:
+        """Read a compiled file. `imports`: those of its text. Raises BadOlean and OSError."""
         module = Module(olean, terms)
-        try:
-            if "Init" not in module.imports:
-                # Without Init, the file could itself declare what Lean knows by name: axioms, numbers, equality.
-                raise BadOlean("it begins with `prelude`, so it does not import Lean's own library: remove that line")
-            used = uses(module, terms)
-            return cls(
-                name,
-                terms,
-                tuple(dict.fromkeys(module.imports)),
-                module.constants,
-                used,
-                [[each.name for each in group] for group in groups(module, used)],
-                steps(str(olean), module, used),
-                module.places(),
-                text,
-                commands,
-            )
-        finally:
-            module.close()
+        module.close()
+        if "Init" not in module.imports:
+            # Without Init, the file could itself declare what Lean knows by name: axioms, numbers, equality.
+            raise BadOlean("it begins with `prelude`, so it does not import Lean's own library: remove that line")
+        if imports is not None and not {*module.imports} <= {*imports, "Init"}:
+            raise BadOlean("the compiled file imports other modules than its text")
+        used = uses(module, terms)
+        return cls(
+            name,
+            terms,
+            tuple(dict.fromkeys(module.imports)),
+            module.constants,
+            used,
+            [*groups(module, used)],
+            module.places,
+            text,
+            commands,
+        )
 
-    def foreign(self) -> set[str]:
-        """Constants that it uses and that no file of the user declares."""
-        declared = [self.constants, *(other.constants for other in self.others)]
-        return {
-            name
-            for group in self.order
-            for each in group
-            for name in self.used[each]
-            if not any(name in constants for constants in declared)
-        }
+    def judged(self, reasons: Sequence[str], axioms: Mapping[str, frozenset[str]]) -> None:
+        """Record the kernel's answer: for each group why it is rejected (empty if it is not), and axioms by name."""
+        for group, reason in zip(self.order, reasons, strict=True):
+            names = [each.name for each in group]
+            if reason:
+                self.rejected |= dict.fromkeys(names, reason)
+                continue
+            self.axioms |= {name: axioms[name] for name in names if name in axioms}
+
+    def library_imports(self) -> list[str]:
+        """The toolchain's modules that it imports, directly or through the user's other files."""
+        own = {other.name for other in self.others}
+        each_import = (name for each in (self, *self.others) for name in each.imports)
+        return [name for name in dict.fromkeys(each_import) if name not in own]
 
     def owner(self, name: str) -> LocalModule | None:
         """The user's file that declares a constant (this one or one that it imports); None if the library does."""
         return next((module for module in (self, *self.others) if name in module.constants), None)
-
-    def reject(self, rejected: Mapping[str, str]) -> None:
-        """Record what the kernel rejects: reasons by one name of each step, or by WHOLE_MODULE."""
-        self.rejected = dict(rejected)
-        for group in self.order:
-            reason = next((rejected[name] for name in group if name in rejected), "")
-            if reason:
-                self.rejected |= dict.fromkeys(group, reason)
-
-    def find_axioms(self, library: Mapping[str, frozenset[str]]) -> None:
-        """Compute the axioms of every safe constant from those of the library's constants."""
-        for group in self.order:
-            own = set(group)
-            axioms = {name for name in group if self.constants[name].kind is Kind.AXIOM}
-            for name in {each for member in group for each in self.used[member]} - own:
-                axioms |= self._axioms_of(name, library)
-            for name in group:
-                self.axioms[name] = frozenset(axioms)
-
-    def _axioms_of(self, name: str, library: Mapping[str, frozenset[str]]) -> frozenset[str]:
-        module = self.owner(name)
-        if module is None:
-            return library[name]
-        constant = module.constants[name]
-        # Constructors are in the group of their type. Recursors are in no group: they use the axioms of their type.
-        return module.axioms.get(constant.inductive if constant.kind is Kind.RECURSOR else name, frozenset())
-
-    def whole_problem(self) -> str:
-        """Why this file, or one that it imports, is rejected as a whole; empty if none is."""
-        return next((each.rejected[WHOLE_MODULE] for each in (self, *self.others) if WHOLE_MODULE in each.rejected), "")
 
     def rests_on_rejected(self, name: str) -> str:
         """A constant that this one uses, in any of the user's files, and that the kernel rejects; empty if none is."""
@@ -197,7 +177,7 @@ class LocalModule:
             shown = shown_name(name)
             if key not in items or len(shown) < len(items[key].name):
                 items[key] = LocalItem(kind, shown, command.line)
-        return (*sorted(items.values(), key=lambda item: item.line), *self._syntax(theorem))
+        return (*sorted(items.values(), key=lambda item: item.line), *self._touching(theorem))
 
     def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
         """The user's own constants in a statement, and in the definitions of these constants."""
@@ -219,37 +199,12 @@ class LocalModule:
             waiting += below - seen
             seen |= below
 
-    @cached_property
-    def _variables(self) -> list[Command]:
-        return [each for each in self.commands if each.keyword == "variable"]
-
-    @cached_property
-    def _notation(self) -> list[Command]:
-        return [each for each in self.commands if each.keyword in SYNTAX]
-
-    def _syntax(self, theorem: Constant) -> Iterator[LocalItem]:
-        """Local notation and macros that the text of a statement may use."""
-        command = self.command_of(theorem.name)
-        if command is None:
-            return
-        statement = _statement(self.text.text, self.text.code, command)
-        variables = " ".join(
-            self.text.text[each.start : each.end] for each in self._variables if each.start < command.start
-        )
-        for each in self._notation:
-            if each.start > command.start:
-                continue
-            atoms = self.text.atoms(each)
-            used = [atom for atom in atoms if atom in statement or atom in variables]
-            if used or not atoms:
-                first = " ".join(self.text.text[each.start : each.end].split())[:40]
-                yield LocalItem(each.keyword, " ".join(used) or first, each.line)
-
-
-def _statement(text: str, code: str, command: Command) -> str:
-    """The text of a command up to its proof."""
-    places = outside_brackets(code, command.start, command.end)
-    return text[command.start : next((at for at in places if code.startswith(":=", at)), command.end)]
+    def _touching(self, theorem: Constant) -> Iterator[LocalItem]:
+        """The commands that could change what a statement means: those above it, and those of imported files."""
+        for module in self.others:
+            yield from (replace(item, line=0, name=f"{item.name} in {module.name}") for item in module.touching)
+        line = self.line_of(theorem.name)
+        yield from (item for item in self.touching if not line or item.line <= line)
 
 
 def shown_name(name: str) -> str:

@@ -10,7 +10,6 @@ from common.messages import FailureKind, LeanVerifyReply
 from common.places import BadContext, Context, Place
 from node.lean.files.other_gaps import AXIOM, mentions_axiom, others_assumed, theorems_assumed, with_axiom
 from node.lean.files.report import DeclarationVerdict, FileReport
-from node.lean.files.verdicts import rests_on
 from node.lean.files.verifier import FileVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.filling import filled
@@ -19,6 +18,7 @@ from node.lean.text.lexing import blanked
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.judge import axioms_problem
 from node.lean.verify.verifier import VerificationFailed, Verifier
 
 _PLAIN_LINE = re.compile(
@@ -132,7 +132,7 @@ def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
 
 def _accepted(verdict: DeclarationVerdict) -> bool:
     """True if a declaration is proved, apart from gaps that stay open."""
-    return verdict.accepted or verdict.reason == rests_on([AXIOM])
+    return verdict.accepted or verdict.reason == axioms_problem([AXIOM])
 
 
 def _reason(report: FileReport, verdicts: list[DeclarationVerdict]) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from node.lean.files.commands import PROOFS, Command
-from node.lean.files.compiling import Compiled
-from node.lean.files.judging import LocalModule, first_line, name_in, shown_name, unsupported
+from node.lean.files.judging import LocalModule, first_line, name_in, shown_name
 from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
-from node.lean.verify.verdicts import AXIOMS
+from node.lean.verify.judge import axioms_problem
 
-UNFINISHED = "the proof is not finished: it uses sorry"
+if TYPE_CHECKING:
+    from node.lean.files.compiling import Compiled
 
 
 def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
@@ -33,10 +34,8 @@ def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     return verdicts
 
 
-def judged(module: LocalModule | None, compiled: Compiled, everything: bool, shift: int) -> list[DeclarationVerdict]:
+def judged(module: LocalModule, everything: bool, shift: int) -> list[DeclarationVerdict]:
     """The verdicts on compiled declarations. `everything`: also on those that are not theorems."""
-    if module is None:
-        return []
     verdicts = []
     proved: set[Command] = set()
     listed: set[str] = set()
@@ -66,7 +65,7 @@ def judged(module: LocalModule | None, compiled: Compiled, everything: bool, shi
     missing = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
     return verdicts + [
         DeclarationVerdict(
-            name_in(compiled.text, command) or command.keyword,
+            name_in(module.text, command) or command.keyword,
             command.keyword,
             command.line - shift,
             "the compiled file has no such theorem",
@@ -92,23 +91,13 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
 
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
     """Why a compiled declaration is not accepted; empty if it is."""
-    if problem := module.whole_problem():
-        return problem
     if constant.name in module.rejected:
         return f"the kernel rejects it: {module.rejected[constant.name]}"
     if broken := module.rests_on_rejected(constant.name):
         return f"it uses {shown_name(broken)}, which the kernel rejects"
     if constant.name not in module.axioms:
         return "it is unsafe or partial: the kernel does not check it"
-    foreign = unsupported(AXIOMS, axioms)
-    if "sorryAx" in foreign:
-        return UNFINISHED
-    return rests_on(foreign) if foreign else ""
-
-
-def rests_on(axioms: Sequence[str]) -> str:
-    """Why a declaration that uses these axioms is not accepted."""
-    return f"it uses other axioms than Lean's own: {', '.join(axioms)}"
+    return axioms_problem([*axioms])
 
 
 def _line(compiled: Compiled, command: Command) -> int:

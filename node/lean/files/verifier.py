@@ -1,9 +1,10 @@
-"""Verifies whole Lean files. The verdicts come from the compiled file, not from Lean's messages.
+"""Verifies whole Lean files. The verdicts come from Lean's kernel, not from Lean's messages.
 
     compile    the file, in a confined process (`compiling`), where its code cannot do harm
-    read       the .olean file without Lean (`olean`): names, types, values; every object is checked
-    recheck    the kernel checks each declaration again, in a process that runs no code of the file (`verify.recheck`)
-    axioms     computed from the read file; for the library, by a process that imports only the library (`axioms`)
+    read       the .olean file as data, in a child process of ours (`judge`): names, types, values
+    check      a fresh process that has imported only the library gives each declaration to the kernel
+    state      if code of the file could have changed what a statement means: compare the compiled statements with those
+               of the same text, compiled where none of its code ran (`clean`)
 
 docs/trust.md says which attacks each step stops.
 """
@@ -16,53 +17,163 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from node.lean.files import verdicts
-from node.lean.files.against import MISSING, Comparison
-from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
-from node.lean.files.compiling import Compiled, Compiler
-from node.lean.files.judging import LocalModule
-from node.lean.files.report import DeclarationVerdict, FileReport
-from node.lean.files.sources import SourceFile, from_text, in_order
+from node.lean.files.against import MISSING
+from node.lean.files.clean import cleaned, code_in, touches_statements
+from node.lean.files.compiling import Compiler
+from node.lean.files.judge import (
+    AnswerReply,
+    AnswerRequest,
+    CompareReply,
+    CompareRequest,
+    Done,
+    Fact,
+    ForgetRequest,
+    ReadReply,
+    ReadRequest,
+    StatedReply,
+    StatedRequest,
+)
+from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
+from node.lean.files.sources import SourceFile, from_text, imports_of, in_order
+from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
+from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.process.scratch import scratch_folder
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.recheck import Rechecker
+from node.lean.verify.judging import KernelProcess
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
 """Libraries that are part of every Lean toolchain."""
 
 _SCRATCH = "proofmesh-files-"
 
+R = TypeVar("R")
+
+OWN_CODE = "code"
+"""In place of a keyword: a statement that could not be compiled without running code of its file."""
+
 
 class Judged:
-    """A judged file: its report, and its contents if it could be compiled."""
+    """A judged file: its report, and what its constants use if it could be compiled."""
 
     def __init__(
-        self, report: FileReport, module: LocalModule | None = None, errors: Sequence[DeclarationVerdict] = ()
+        self,
+        report: FileReport,
+        key: str = "",
+        imported: Sequence[str] = (),
+        facts: Sequence[Fact] = (),
+        errors: Sequence[DeclarationVerdict] = (),
     ) -> None:
         self.report = report
-        self.module = module
+        self.key = key
+        """Its key in the session; empty if it was not compiled."""
+        self.imported = imported
+        """Keys of the user's files that it imports, directly or not, each after those that it imports."""
+        self.facts = facts
         self.errors = errors
         """Verdicts on commands that Lean rejected."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Run:
-    """Settings that all files of one call share."""
+    """What all files of one call share."""
 
     folder: Path
     modules: Path
     """Folder of the compiled files of this call."""
+    prefix: str
+    """Of the keys of this call's files in the session."""
     salvage: bool
     everything: bool
-    terms: Terms | None
+    session: _Session
+    clean: dict[str, asyncio.Task[str]] = field(default_factory=dict)
+    """By module: the key of its compiled clean text; empty if that could not be compiled."""
+
+    @property
+    def clean_modules(self) -> Path:
+        """Folder of the compiled clean texts."""
+        return self.folder / "clean"
+
+
+class _Session:
+    """A child process that has read files, and knows what the kernel said about them."""
+
+    def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
+        """`folder`: an empty folder for its files."""
+        self.folder = folder
+        self.declarations = folder / "out"
+        self.declarations.mkdir(parents=True)
+        keeper = toolchain.protections.keeper([self.declarations])
+        self.dialog = Dialog("node.lean.files.judge", limits, keeper)
+        self._turn = asyncio.Lock()
+        self._runs = 0
+        self._requests: dict[str, ReadRequest] = {}
+        self._loaded: set[str] = set()
+        """Keys of the files that the running child has read."""
+        self._child = 0
+        """Which of the children this one is."""
+
+    def prefix(self) -> str:
+        """A prefix for the keys of another call's files."""
+        self._runs += 1
+        return f"{self._runs}/"
+
+    async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool, shift: int) -> AnswerReply:
+        """Read a file and have the kernel check it. Raises BadOlean and OutOfLimits."""
+        request = msgspec.structs.replace(read, declarations=str(self.declarations / "declarations"))
+        async with self._turn:  # one file's answer follows its declarations
+            await self._read(request)
+            answer = await kernel.answer(Path(request.declarations))
+            reply = await self.dialog.ask(AnswerRequest(read.key, answer, everything, shift), AnswerReply)
+        if reply.problem:
+            raise BadOlean(reply.problem)
+        return reply
+
+    async def read(self, request: ReadRequest) -> None:
+        """Read a file. Raises BadOlean and OutOfLimits."""
+        async with self._turn:
+            await self._read(request)
+
+    async def ask(self, request: object, keys: Sequence[str], reply: type[R]) -> R:
+        """The reply to a request about files that were read. Raises BadOlean and OutOfLimits."""
+        async with self._turn:
+            await self._read_again(keys)
+            return await self.dialog.ask(request, reply)
+
+    async def _read(self, request: ReadRequest) -> None:
+        await self._read_again(request.others)
+        self._requests[request.key] = msgspec.structs.replace(request, declarations="")
+        reply = await self.dialog.ask(request, ReadReply)
+        if reply.problem:
+            raise BadOlean(reply.problem)
+        self._loaded.add(request.key)
+
+    async def _read_again(self, keys: Sequence[str]) -> None:
+        """Have the child read files again that it has lost: another file was too much for it, and it was killed."""
+        if self._child != self.dialog.starts:
+            self._child, self._loaded = self.dialog.starts, set()
+        for key in keys:
+            if key not in self._loaded:
+                reply = await self.dialog.ask(self._requests[key], ReadReply)
+                if reply.problem:
+                    raise BadOlean(reply.problem)
+                self._child = self.dialog.starts
+                self._loaded.add(key)
+
+    async def close(self) -> None:
+        await self.dialog.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class FileVerifier:
@@ -71,23 +182,16 @@ class FileVerifier:
     def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
         """`at_once`: files in parallel; `seconds` and `memory_mb`: limits of each process."""
         self._toolchain = toolchain
-        limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.folder = scratch_folder(_SCRATCH)
         self._gate = asyncio.Semaphore(at_once)
-        self._compiler = Compiler(toolchain, limits)
-        self._rechecker = Rechecker(toolchain, limits, self.folder)
-        self._axioms = LibraryAxioms(toolchain, limits, self.folder)
-        self._axioms_lock = asyncio.Lock()
-        self._reading = asyncio.Lock()
+        self._compiler = Compiler(toolchain, self._limits)
+        self._kernel = KernelProcess(toolchain, self._limits, self.folder)
         self._asking = asyncio.Lock()
-        self._asked = False
         self.version = toolchain.version
         """Lean's version; set after the first file."""
-
-    @property
-    def rechecked(self) -> str:
-        """The program that checks compiled files again: `kernel`, `leanchecker`; empty if there is none."""
-        return self._rechecker.name
+        self.rechecked = "kernel"
+        """The program that checks compiled files again."""
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -99,33 +203,49 @@ class FileVerifier:
             return (await anext(judged)).report
 
     async def verify(
-        self,
-        sources: Sequence[SourceFile],
-        *,
-        salvage: bool = True,
-        everything: bool = False,
-        terms: Terms | None = None,
+        self, sources: Sequence[SourceFile], *, salvage: bool = True, everything: bool = False
     ) -> AsyncGenerator[Judged]:
         """Verify files that may import each other. Yields each result once it is ready, after those of its imports.
 
-        `everything`: also judge definitions; `terms`: read all files into this table, to compare them.
+        `everything`: also judge definitions.
         """
+        session = self._session()
+        try:
+            async with aclosing(self._verify(sources, session, salvage=salvage, everything=everything)) as judged:
+                async for each in judged:
+                    yield each
+        finally:
+            await session.close()
+
+    def _session(self) -> _Session:
+        return _Session(self._toolchain, self._limits, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
+
+    async def _verify(
+        self, sources: Sequence[SourceFile], session: _Session, *, salvage: bool = True, everything: bool = False
+    ) -> AsyncGenerator[Judged]:
+        """The results of `verify` in a session, which keeps the files for comparisons."""
         await self._prepare()
         scratch = Path(tempfile.mkdtemp(prefix="run-", dir=self.folder))
-        run = _Run(scratch, scratch / "modules", salvage, everything, terms)
+        run = _Run(scratch, scratch / "modules", session.prefix(), salvage, everything, session)
         run.modules.mkdir()
+        run.clean_modules.mkdir()
         tasks: dict[str, asyncio.Task[Judged]] = {}
+        starting = asyncio.create_task(session.dialog.start())  # while the first file is compiled
         try:
+            known: dict[str, SourceFile] = {}
             for source, problem in in_order(sources):
                 needed = [tasks[name] for name in source.imports if name in tasks]
-                work = self._verify_one(source, problem, needed, run)
+                below = _below(source, known)
+                known[source.module or source.shown] = source
+                work = self._verify_one(source, problem, needed, below, run)
                 tasks[source.module or source.shown] = asyncio.create_task(work)
             for task in tasks.values():
                 yield await task
         finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
+            everything_running = [starting, *tasks.values(), *run.clean.values()]
+            for each in everything_running:
+                each.cancel()
+            await asyncio.gather(*everything_running, return_exceptions=True)
             shutil.rmtree(scratch, ignore_errors=True)
 
     async def compare(
@@ -142,93 +262,110 @@ class FileVerifier:
     async def compare_many(
         self, submissions: Sequence[Sequence[SourceFile]], reference: Sequence[SourceFile]
     ) -> AsyncGenerator[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]:
-        """The results of `compare` for several submissions, in order. The reference is compiled once."""
-        terms = Terms()
-        judged = [each async for each in self.verify(reference, terms=terms)]
-        problems = _reference_problems(judged)
-        tasks = [asyncio.create_task(self._compare(each, reference, judged, terms, problems)) for each in submissions]
+        """The results of `compare` for several submissions, in order. The reference is compiled once for each batch."""
+        session = self._session()
+        tasks: list[asyncio.Task[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]] = []
         try:
+            judged = [each async for each in self._verify(reference, session)]
+            problems = _reference_problems(judged)
+            tasks = [
+                asyncio.create_task(self._compare(each, reference, judged, session, problems)) for each in submissions
+            ]
             for task in tasks:
                 yield await task
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await session.close()
 
     async def _compare(
         self,
         submission: Sequence[SourceFile],
         reference: Sequence[SourceFile],
         expected: Sequence[Judged],
-        terms: Terms,
+        session: _Session,
         problems: list[FileReport],
     ) -> tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]:
         """The result of `compare`. `expected`: the reference, already judged."""
         if len(submission) == len(reference) == 1:
             # Private names contain the name of their module, so both files must be compiled as the same module.
             submission = [replace(submission[0], module=reference[0].module)]
-        judged = [each async for each in self.verify(submission, terms=terms)]
+        judged = [each async for each in self._verify(submission, session)]
         own = [replace(each.report, file=f"{each.report.file} (submission)") for each in judged if each.report.problem]
-        expected_modules, modules = (
-            [each.module for each in side if each.module is not None] for side in (expected, judged)
-        )
-        comparison = Comparison(terms, expected_modules, modules)
-        verdicts = [] if problems else list(comparison.verdicts())
-        if not problems and not verdicts:
-            own.append(FileReport("the reference", "it states no theorem"))
-        if conflict := await self._library_conflict(expected_modules, modules):
+        keys = [[each.key for each in side if each.key] for side in (expected, judged)]
+        compared = CompareReply()
+        if not problems:
+            try:
+                compared = await session.ask(CompareRequest(*keys), [*keys[0], *keys[1]], CompareReply)
+                await session.ask(ForgetRequest(keys[1]), [], Done)
+            except (BadOlean, OutOfLimits) as error:
+                own.append(FileReport("the comparison", str(error)))
+            else:
+                if not compared.verdicts:
+                    own.append(FileReport("the reference", "it states no theorem"))
+        if conflict := await self._library_conflict(reference, submission, session):
             own.append(FileReport("imports (submission)", conflict))
         reports = [each.report for each in judged]
-        return [*problems, *own], [_with_cause(verdict, reports) for verdict in verdicts], comparison.filled
+        return [*problems, *own], [_with_cause(verdict, reports) for verdict in compared.verdicts], compared.filled
 
-    async def _library_conflict(self, reference: Sequence[LocalModule], submission: Sequence[LocalModule]) -> str:
+    async def _library_conflict(
+        self, reference: Sequence[SourceFile], submission: Sequence[SourceFile], session: _Session
+    ) -> str:
         """Why the two sides may use different libraries; empty if they use the same.
 
         Two modules of a library may declare different things under the same name, as long as no file imports both. So
-        both sides' imports are loaded together.
+        the kernel's process loads both sides' imports together.
         """
-        sides = [[name for module in side for name in _library_imports(module)] for side in (reference, submission)]
+        sides = [self._library_imports(side) for side in (reference, submission)]
         if set(sides[1]) <= set(sides[0]):
             return ""
+        file = session.declarations / "imports"
+        file.write_bytes(Declarations(Terms()).written(dict.fromkeys([*sides[0], *sides[1]]), []))
         try:
-            async with self._axioms_lock:
-                await self._axioms.of(["True"], [*sides[0], *sides[1]])
-        except (AxiomsUnknown, OutOfLimits) as error:
+            read_answer((await self._kernel.answer(file)).encode(), 0, 0)
+        except (BadAnswer, OutOfLimits) as error:
             return f"the imports of the reference and of the submission cannot be loaded together: {error}"
         return ""
 
+    def _library_imports(self, sources: Sequence[SourceFile]) -> list[str]:
+        """The toolchain's modules that files import."""
+        own = {each.module for each in sources}
+        return ["Init", *(name for each in sources for name in imports_of(self._text(each)) if name not in own)]
+
     async def _prepare(self) -> None:
-        """Find the toolchain's version and the program that checks compiled files, once. Raises OutOfLimits."""
+        """Find the toolchain's version, once. Raises OutOfLimits."""
         async with self._asking:
-            if self._asked:
-                return
             if not self.version:
                 self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
-            await self._rechecker.find()
-            self._asked = True
 
     async def _verify_one(
         self,
         source: SourceFile,
         problem: str,
         needed: Sequence[asyncio.Task[Judged]],
+        below: Sequence[SourceFile],
         run: _Run,
     ) -> Judged:
-        """Verify one file when the files that it imports are verified. `needed`: their tasks."""
+        """Verify one file when the files that it imports are verified.
+
+        `needed`: their tasks; `below`: all of the user's files that it imports, each after those that it imports.
+        """
         problem = source.problem or problem or self._taken(source.module)
         report = FileReport(source.shown, problem, lean_version=self.version)
         imported = [(await task) for task in needed]
         for judged in imported:
-            if not report.problem and judged.module is None:
+            if not report.problem and not judged.key:
                 report.problem = f"it imports {judged.report.file}, which cannot be compiled"
         if report.problem:
             return Judged(report)
+        others = list(dict.fromkeys(key for each in imported for key in (*each.imported, each.key)))
         async with self._gate:
             started = time.monotonic()
             folder = Path(tempfile.mkdtemp(prefix="file-", dir=run.folder))
             try:
-                judged = await self._check(source, report, _all(imported), folder, run)
-            except (BadOlean, AxiomsUnknown, OutOfLimits, OSError) as error:
+                judged = await self._check(source, report, others, below, folder, run)
+            except (BadOlean, OutOfLimits, OSError) as error:
                 report.problem, judged = f"the file cannot be judged: {error}", Judged(report)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -244,52 +381,136 @@ class FileVerifier:
             return f"Lean's library has a module {module}: rename the file"
         return ""
 
+    def _text(self, source: SourceFile) -> str:
+        """The text to compile: that of the file, below the configured header if it has no imports."""
+        header = "" if imports(source.text) else self._toolchain.default_header
+        return f"{header}\n{source.text}" if header else source.text
+
     async def _check(
         self,
         source: SourceFile,
         report: FileReport,
-        others: list[LocalModule],
+        others: list[str],
+        below: Sequence[SourceFile],
         folder: Path,
         run: _Run,
     ) -> Judged:
         """Compile a file, check the compiled file, and write the verdicts into the report."""
-        header = "" if imports(source.text) else self._toolchain.default_header
-        text = f"{header}\n{source.text}" if header else source.text
+        # 1. Compile the text.
+        text = self._text(source)
         shift = text.count("\n") - source.text.count("\n")
         compiled = await self._compiler.compile(source.module, text, folder, [run.modules], salvage=run.salvage)
         report.messages = compiled.messages
         report.problem = compiled.problem
-        report.runs_code = compiled.text.runs_code(compiled.commands)
-        module = None
-        if compiled.olean is not None:
-            module = await self._read(source.module, compiled, others, run)
-            report.rechecked = self.rechecked
+        code = code_in(text)
+        report.runs_code = code
         errors = verdicts.failed(compiled, shift)
+        if compiled.olean is None:
+            if not report.problem:
+                report.declarations = errors
+            return Judged(report, errors=errors)
+        # 2. Have the kernel check what was compiled.
+        read = ReadRequest(
+            run.prefix + source.module,
+            source.module,
+            str(_passed_on(compiled.olean, source.module, run.modules)),
+            text,
+            [command for command in compiled.commands if command not in compiled.failed],
+            [*imports_of(text)],
+            others,
+            [replace(item, line=max(item.line - shift, 0)) for item in touches_statements(text)],
+        )
+        answer = await run.session.judge(read, self._kernel, run.everything, shift)
+        report.rechecked = self.rechecked
         if not report.problem:
-            report.declarations = sorted(
-                [*errors, *verdicts.judged(module, compiled, run.everything, shift)], key=lambda verdict: verdict.line
-            )
-        return Judged(report, module, errors)
+            report.declarations = [*errors, *answer.verdicts]
+        # 3. If code ran, compare the statements with those of the text.
+        if code or any(code_in(self._text(each)) for each in below):
+            await self._compare_with_text(report, source, below, read.key, shift, run)
+        report.declarations.sort(key=lambda verdict: verdict.line)
+        return Judged(report, read.key, others, answer.facts, errors)
 
-    async def _read(self, name: str, compiled: Compiled, others: list[LocalModule], run: _Run) -> LocalModule:
-        """Read a compiled file and have it checked. Raises BadOlean, AxiomsUnknown, OutOfLimits, OSError."""
-        assert compiled.olean is not None
-        # Only the compiled module is passed on, because code in the file may have written other files next to it.
-        olean = run.modules.joinpath(*name.split(".")).with_suffix(".olean")
-        olean.parent.mkdir(parents=True, exist_ok=True)
-        if compiled.olean.is_symlink():
-            raise BadOlean("the compiled file is a link to another one")
-        compiled.olean.rename(olean)
-        commands = [command for command in compiled.commands if command not in compiled.failed]
-        terms = run.terms or Terms()
-        async with self._reading:  # a table of terms allows one writer, and reading holds the interpreter lock anyway
-            module = await asyncio.to_thread(LocalModule.read, name, olean, compiled.text, commands, terms)
-        module.others = others
-        module.reject(await self._rechecker.rejected(name, module.imports, module.plan, [run.modules]))
-        async with self._axioms_lock:
-            library_axioms = await self._axioms.of(module.foreign(), _library_imports(module))
-        module.find_axioms(library_axioms)
-        return module
+    # --- statements as the text has them ----------------------------------------------------------------------------
+
+    async def _compare_with_text(
+        self, report: FileReport, source: SourceFile, below: Sequence[SourceFile], key: str, shift: int, run: _Run
+    ) -> None:
+        """Compare the statements of a compiled file with those of its clean text, and correct the verdicts."""
+        keys = [await self._clean(each, below, run) for each in (source, *below)]
+        stated = StatedReply()
+        if keys[0]:
+            request = StatedRequest(key, [each for each in keys if each], shift)
+            stated = await run.session.ask(request, [*request.clean, key], StatedReply)
+        corrected = []
+        for verdict in report.declarations:
+            if verdict.accepted and verdict.name in stated.differing:
+                reason = f"it was compiled as another statement than the text has: {stated.differing[verdict.name]}"
+                verdict = replace(verdict, reason=reason)
+            elif verdict.accepted and verdict.name not in stated.same:
+                verdict = replace(verdict, depends=(*verdict.depends, LocalItem(OWN_CODE, "code of this file", 0)))
+            corrected.append(verdict)
+        reported = {(verdict.name, verdict.line) for verdict in corrected}
+        report.declarations = corrected + [each for each in stated.missing if (each.name, each.line) not in reported]
+
+    async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
+        """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""
+        task = run.clean.get(source.module)
+        if task is None:
+            task = run.clean[source.module] = asyncio.create_task(self._compile_clean(source, below, run))
+        return await asyncio.shield(task)
+
+    async def _compile_clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
+        by_module = {each.module: each for each in below}
+        others = [await self._clean(by_module[name], below, run) for name in source.imports if name in by_module]
+        if not all(others):
+            return ""
+        text = cleaned(self._text(source))
+        folder = Path(tempfile.mkdtemp(prefix="clean-", dir=run.folder))
+        try:
+            compiled = await self._compiler.compile(source.module, text, folder, [run.clean_modules], salvage=True)
+            if compiled.olean is None:
+                return ""
+            key = f"{run.prefix}clean/{source.module}"
+            olean = _passed_on(compiled.olean, source.module, run.clean_modules)
+            commands = [command for command in compiled.commands if command not in compiled.failed]
+            all_others = [f"{run.prefix}clean/{each.module}" for each in below if each.module != source.module]
+            own = [each for each in all_others if each in await self._clean_below(source, below, run)]
+            request = ReadRequest(key, source.module, str(olean), text, commands, [*imports_of(text)], own)
+            await run.session.read(request)
+        except (BadOlean, OutOfLimits, OSError):
+            return ""
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return key
+
+    async def _clean_below(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> set[str]:
+        """Keys of the clean texts of the user's files that a file imports, directly or not."""
+        known = {each.module: each for each in below}
+        return {f"{run.prefix}clean/{each.module}" for each in _below(source, known)}
+
+
+def _passed_on(olean: Path, module: str, folder: Path) -> Path:
+    """Move a compiled file to its place below a folder. Raises BadOlean and OSError.
+
+    Nothing else is passed on, because code in the file may have written other files next to it.
+    """
+    if olean.is_symlink():
+        raise BadOlean("the compiled file is a link to another one")
+    place = folder.joinpath(*module.split(".")).with_suffix(".olean")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return olean.rename(place)
+
+
+def _below(source: SourceFile, known: dict[str, SourceFile]) -> list[SourceFile]:
+    """The user's files that a file imports, directly or not, each after those that it imports."""
+    found: dict[str, SourceFile] = {}
+    waiting = [name for name in source.imports if name in known]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = known[name]
+            waiting += [each for each in known[name].imports if each in known]
+    return [each for name, each in known.items() if name in found]
 
 
 def _reference_problems(judged: Sequence[Judged]) -> list[FileReport]:
@@ -313,15 +534,3 @@ def _with_cause(verdict: DeclarationVerdict, reports: Sequence[FileReport]) -> D
             if each.reason and f".{verdict.name}".endswith(f".{each.name}"):
                 return replace(verdict, line=each.line, reason=each.reason)
     return verdict
-
-
-def _all(judged: Sequence[Judged]) -> list[LocalModule]:
-    """The modules of judged files, and the modules that they import, each once."""
-    modules = [each for one in judged if one.module for each in (one.module, *one.module.others)]
-    return list({each.name: each for each in modules}.values())
-
-
-def _library_imports(module: LocalModule) -> list[str]:
-    """The toolchain's modules that a file imports, directly or through the user's other files."""
-    own = {other.name for other in module.others}
-    return list(dict.fromkeys(name for each in (module, *module.others) for name in each.imports if name not in own))

@@ -40,6 +40,8 @@ class Constant:
     """The value of a definition, theorem or opaque constant."""
     safe: bool = True
     """False for `unsafe` and `partial` constants: the kernel does not let a safe constant use them."""
+    hint: int = 0
+    """When the kernel unfolds a definition: 0 opaque, 1 abbreviation, 2 + its height. It has no meaning for proofs."""
     parameters: int = 0
     """For an inductive type and its constructors: the number of arguments that are parameters."""
     constructors: tuple[str, ...] = ()
@@ -76,8 +78,8 @@ class Module:
         """Unmap the file."""
         self.region.close()
 
-    def places(self) -> dict[str, tuple[int, int]]:
-        """The line (from 1) and column (from 0) where each declaration begins, by name. Raises BadOlean."""
+    def _places(self) -> dict[str, tuple[int, int]]:
+        """See `places`. Raises BadOlean."""
         entry = self.entries.get("Lean.declRangeExt")
         starts = {}
         for pointer in entry.pointers if entry else ():
@@ -94,14 +96,6 @@ class Module:
         if node.objects < count:
             raise BadOlean("an object with too few fields")
         return self.region.words[node.at : node.at + count].tolist()
-
-    def signature(self, constant: Constant) -> tuple[int, int, int]:
-        """Pointers to a constant's name, to the list of its universe parameters, and to its type."""
-        words = self.region.words
-        at = words[self.region.node(words[self.region.node(constant.pointer).at]).at]
-        common = self.region.node(at)
-        name, levels, type_ = words[common.at : common.at + _COMMON_FIELDS].tolist()
-        return name, levels, type_
 
     def _read(self) -> None:
         region, words = self.region, self.region.words
@@ -128,6 +122,8 @@ class Module:
         self.entries: Mapping[str, Entry] = dict(
             self._entry(item, entries) for item in region.array(entries, region.root)
         )
+        self.places: Mapping[str, tuple[int, int]] = self._places()
+        """The line (from 1) and column (from 0) where each declaration begins, by name."""
 
     def _entry(self, pointer: int, before: int) -> tuple[str, Entry]:
         pair = self.region.node(pointer, before)
@@ -162,39 +158,80 @@ class Module:
     def _details(self, kind: Kind, fields: list[int], node: Node, at: int) -> dict[str, object]:
         """The attributes of a `Constant` that depend on its kind."""
         region, reader = self.region, self.reader
-        flags = region.words[node.at + node.objects] if node.words > node.objects else 0
+        flags = self._flags(node, kind)
         match kind:
             case Kind.AXIOM:
-                return {"safe": not flags & 0xFF}
+                return {"safe": not flags[0]}
             case Kind.DEFINITION:
                 # DefinitionSafety: unsafe, safe, partial.
-                mutual = reader.names(fields[3], at)
-                return {"value": reader.expression(fields[1], at), "safe": flags & 0xFF == 1, "mutual": mutual}
+                return {
+                    "value": reader.expression(fields[1], at),
+                    "hint": self._hint(fields[2], at),
+                    "safe": flags[0] == 1,
+                    "mutual": reader.names(fields[3], at),
+                }
             case Kind.THEOREM:
                 return {"value": reader.expression(fields[1], at), "mutual": reader.names(fields[2], at)}
             case Kind.OPAQUE:
                 mutual = reader.names(fields[2], at)
-                return {"value": reader.expression(fields[1], at), "safe": not flags & 0xFF, "mutual": mutual}
+                return {"value": reader.expression(fields[1], at), "safe": not flags[0], "mutual": mutual}
             case Kind.INDUCTIVE:
                 # Flags: isRec, isUnsafe, isReflexive.
                 return {
                     "parameters": region.natural(fields[1], at),
                     "mutual": reader.names(fields[3], at),
                     "constructors": reader.names(fields[4], at),
-                    "safe": not flags >> 8 & 0xFF,
+                    "safe": not flags[1],
                 }
             case Kind.CONSTRUCTOR:
                 return {
                     "inductive": reader.name(fields[1], at),
                     "parameters": region.natural(fields[3], at),
-                    "safe": not flags & 0xFF,
+                    "safe": not flags[0],
                 }
             case Kind.RECURSOR:
                 # Flags: k, isUnsafe.
                 mutual = reader.names(fields[1], at)
-                return {"mutual": mutual, "inductive": mutual[0] if mutual else "", "safe": not flags >> 8 & 0xFF}
+                return {"mutual": mutual, "inductive": mutual[0] if mutual else "", "safe": not flags[1]}
         return {}
 
+    def _flags(self, node: Node, kind: Kind) -> bytes:
+        """The bytes behind a constant's fields. Raises BadOlean for a value that Lean never writes."""
+        values = _FLAGS.get(kind, ())
+        if node.words <= node.objects and values:
+            raise BadOlean(f"a constant ({kind.name.lower()}) without its flags")
+        flags = self.region.words[node.at + node.objects].to_bytes(8, "little") if values else b""
+        # Lean's kernel and compiler may each read a value that does not exist as another one.
+        if any(flag > largest for flag, largest in zip(flags, values, strict=False)):
+            raise BadOlean(f"a constant ({kind.name.lower()}) with a flag that does not exist")
+        return flags
+
+    def _hint(self, pointer: int, before: int) -> int:
+        """When the kernel unfolds a definition, see `Constant.hint`. Raises BadOlean."""
+        if pointer & 1:
+            if pointer >> 1 > 1:
+                raise BadOlean("a definition with an unknown hint")
+            return pointer >> 1
+        node = self.region.node(pointer, before)
+        if node.tag != _REGULAR or node.objects or not node.words:
+            raise BadOlean("a definition with an unknown hint")
+        return 2 + (self.region.words[node.at] & 0xFFFFFFFF)
+
+
+_REGULAR = 2
+"""Constructor number of `ReducibilityHints.regular`."""
+
+_FLAGS: dict[Kind, tuple[int, ...]] = {
+    Kind.AXIOM: (1,),
+    Kind.DEFINITION: (2,),
+    Kind.OPAQUE: (1,),
+    Kind.QUOTIENT: (3,),
+    Kind.INDUCTIVE: (1, 1, 1),
+    Kind.CONSTRUCTOR: (1,),
+    Kind.RECURSOR: (1, 1),
+}
+"""The largest value of each flag, in this order: isUnsafe | safety | isUnsafe | kind | isRec, isUnsafe, isReflexive |
+isUnsafe | k, isUnsafe."""
 
 _ROOT_FIELDS = 5
 _COMMON_FIELDS = 3

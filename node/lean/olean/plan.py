@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.region import BadOlean
@@ -10,9 +10,6 @@ from node.lean.olean.terms import Terms
 
 Uses = Mapping[str, set[str]]
 """The names of the constants in a constant's type and value, by its name."""
-
-Step = dict[str, object]
-"""One step of the plan that `toolchain/pocket/kernel.py` describes."""
 
 
 def uses(module: Module, terms: Terms) -> Uses:
@@ -23,20 +20,13 @@ def uses(module: Module, terms: Terms) -> Uses:
     }
 
 
-def steps(path: str, module: Module, used: Uses) -> list[Step]:
-    """The steps for a module. Raises BadOlean.
-
-    Unsafe and partial constants get no step: the kernel does not let a safe constant use them.
-    """
-    return [{"file": path}, *(_step(module, group) for group in groups(module, used))]
-
-
 def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
     """The safe constants of a module, in groups that are declared together.
 
-    A group comes after the groups that it uses. Raises BadOlean.
+    A group comes after the groups that it uses. Raises BadOlean, also for constants that use each other.
     """
     placed: set[str] = set()
+    begun: set[str] = set()
     for first in module.constants.values():
         # Depth first with an explicit stack, because chains of definitions can be deeper than Python's recursion limit.
         # The flag says whether the constants that the group uses are on the stack already.
@@ -57,6 +47,9 @@ def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
                 placed |= group_names
                 yield group
                 continue
+            if not begun.isdisjoint(group_names):
+                raise BadOlean(f"{constant.name} uses itself, through what it uses")
+            begun |= group_names
             waiting.append((constant, True))
             waiting += [
                 (module.constants[name], False)
@@ -68,12 +61,22 @@ def groups(module: Module, used: Uses) -> Iterator[list[Constant]]:
 
 def _group(module: Module, constant: Constant) -> list[Constant]:
     """The constants that one step declares: mutual inductive types with their constructors, or a single constant."""
+    if constant.kind is Kind.QUOTIENT:
+        raise BadOlean(f"{constant.name} is declared as part of `Quot`, which only Lean's own library may declare")
     if constant.kind is not Kind.INDUCTIVE:
         return [constant]
     types = [_constant(module, name) for name in constant.mutual]
     members = [*types, *(_constant(module, name) for each in types for name in each.constructors)]
     if constant not in types or not all(each.safe for each in members):
         raise BadOlean(f"{constant.name} is in a mutual group that does not contain it, or that has unsafe members")
+    owners = [(name, each.name) for each in types for name in each.constructors]
+    if any(each.level_parameters != constant.level_parameters for each in members) or any(
+        module.constants[name].kind is not Kind.CONSTRUCTOR or module.constants[name].inductive != owner
+        for name, owner in owners
+    ):
+        raise BadOlean(f"{constant.name} has constructors or universe parameters that are not its own")
+    if any(each.parameters != constant.parameters for each in members):
+        raise BadOlean(f"{constant.name} is declared together with types or constructors of other parameters")
     return members
 
 
@@ -82,35 +85,3 @@ def _constant(module: Module, name: str) -> Constant:
     if constant is None:
         raise BadOlean(f"{name} is used, but not declared")
     return constant
-
-
-def _step(module: Module, group: Sequence[Constant]) -> Step:
-    constant = group[0]
-    if constant.kind is Kind.QUOTIENT:
-        raise BadOlean(f"{constant.name} is declared as part of `Quot`, which only Lean's own library may declare")
-    if constant.kind is not Kind.INDUCTIVE:
-        return {"name": constant.name, "declare": constant.kind.name.lower(), "at": constant.pointer}
-    types = []
-    for each in group:
-        if each.kind is not Kind.INDUCTIVE:
-            continue
-        name, _, type_ = module.signature(each)
-        constructors = [module.signature(_constant(module, item)) for item in each.constructors]
-        types.append({"name": name, "type": type_, "constructors": [[item[0], item[2]] for item in constructors]})
-    group_names = {each.name for each in group}
-    # The kernel makes the constants of the types, constructors and recursors itself, and compares them with the file's.
-    generated = [
-        [module.signature(each)[0], each.pointer]
-        for each in module.constants.values()
-        if each.name in group_names or (each.inductive in group_names and each.safe)
-    ]
-    _, levels, _ = module.signature(constant)
-    return {
-        "name": constant.name,
-        "inductive": {
-            "levels": levels,
-            "parameters": constant.parameters,
-            "types": types,
-            "generated": generated,
-        },
-    }

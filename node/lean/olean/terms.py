@@ -10,14 +10,14 @@ here and compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from node.lean.olean.region import BadOlean, Node, Region
 
 ANONYMOUS = ""
 
-MOST_NODES = 20_000_000
+MOST_NODES = 5_000_000
 """Most terms of all files together. A statement has about ten to a few thousand terms."""
 
 
@@ -76,6 +76,18 @@ class Terms:
         """Names of the constants that occur in terms, types of projections included."""
         return {name for shape in self._below(terms) for name in _names(shape)}
 
+    def everything_below(self, terms: Iterable[int]) -> set[int]:
+        """The numbers of terms and of all terms inside them, universe levels included."""
+        seen = set(terms)
+        waiting = list(seen)
+        while waiting:
+            shape = self._shapes[waiting.pop()]
+            for child in (*_children(shape), *_levels(shape)):
+                if child not in seen:
+                    seen.add(child)
+                    waiting.append(child)
+        return seen
+
     def _below(self, terms: tuple[int, ...]) -> Iterator[Shape]:
         """The shapes of expressions and of all expressions inside them, each shape once."""
         seen = set(terms)
@@ -101,6 +113,25 @@ class Terms:
             self._parametric.append(parametric)
         return number
 
+    def level_parameter(self, name: str) -> int:
+        """The number of a universe parameter as a level."""
+        return self.add(("level", LevelTag.PARAMETER, name), 0, True)
+
+    def level_parameters(self, term: int) -> tuple[str, ...]:
+        """The universe parameters in a term, in the order in which they first occur."""
+        found: dict[str, None] = {}
+        waiting, seen = [term], {term}
+        while waiting:
+            shape = self._shapes[waiting.pop()]
+            match shape:
+                case ("level", LevelTag.PARAMETER, str(name)):
+                    found[name] = None
+            for child in reversed((*_levels(shape), *_children(shape))):
+                if child not in seen and self._parametric[child]:
+                    seen.add(child)
+                    waiting.append(child)
+        return tuple(found)
+
     def loose(self, term: int) -> int:
         """The largest index of a loose bound variable of an expression plus one; 0 if it is closed."""
         return self._loose[term]
@@ -119,6 +150,18 @@ def _children(shape: Shape) -> tuple[int, ...]:
             return first, second, third
         case (Tag.PROJECTION, _, _, int(inner)):
             return (inner,)
+    return ()
+
+
+def _levels(shape: Shape) -> tuple[int, ...]:
+    """The universe levels that an expression applies, or the direct parts of a level."""
+    match shape:
+        case ("level", LevelTag.SUCCESSOR | LevelTag.MAX | LevelTag.IMAX, *below):
+            return tuple(below)  # type: ignore[arg-type]
+        case (Tag.SORT, int(level)):
+            return (level,)
+        case (Tag.CONSTANT, _, tuple(levels)):
+            return levels
     return ()
 
 
@@ -167,7 +210,7 @@ class TermReader:
             field = self._words[node.at + 1]
             if node.tag == 1:
                 text = self._region.string(field, at)
-                part, hashed = _quoted(text), string_hash(text)
+                part, hashed = quoted(text), string_hash(text)
             else:
                 number = self._region.natural(field, at)
                 part, hashed = f"{number}", number if number < 1 << 64 else _LARGE_NUMBER_HASH
@@ -333,7 +376,7 @@ _BELOW: dict[int, tuple[int, int]] = {
 """The index of the first field that is an expression, and the number of such fields, by constructor."""
 
 
-def _quoted(part: str) -> str:
+def quoted(part: str) -> str:
     """A part of a name; «quoted» if the plain part would read as another name."""
     plain = part and "." not in part and "«" not in part and "»" not in part and not part.isdigit()
     return part if plain else f"«{part.replace('»', '»»')}»"

@@ -28,7 +28,7 @@ class LeanToolchain:
     notes: tuple[str, ...] = ()
     """Settings of the project that are not used, for the log."""
     kernel: tuple[str, ...] = ()
-    """Command line of the separate kernel that checks compiled modules (`pocket/kernel.py`); empty without one."""
+    """Command line of the kernel that checks declarations (`pocket/kernel.py`); empty for a full toolchain."""
     protections: Protections = field(default_factory=Protections)
     """How its processes are confined. None of the protections is on before `confined`."""
 
@@ -48,6 +48,10 @@ class LeanToolchain:
         library = self.environment.get("LEAN_PATH", "")
         path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
+
+    def judge(self, declarations: Path) -> list[str]:
+        """Command line of the process that has the kernel check declarations in a file (`olean/declarations.py`)."""
+        return [*self.kernel, str(declarations)]
 
     def compiled(self, module: str) -> Path | None:
         """The .olean file that Lean finds for a module; None if it finds no file."""

@@ -35,9 +35,9 @@ from common.lean import Theorem
 from node.lean.process.fresh import OutOfLimits
 from node.lean.process.watched import WatchedProcess
 from node.lean.verify.fresh_lean import FreshLean
+from node.lean.verify.judge import Pair
+from node.lean.verify.judging import ProofJudge
 from node.lean.verify.parts import FileReport, PartedFile, parted_file, read_report
-from node.lean.verify.recheck import Rechecker
-from node.lean.verify.sharing import UnknownVersion, UnreadableModule, dependent_proofs
 from node.lean.verify.single import make_folder
 from node.lean.verify.verdicts import (
     CHECK,
@@ -50,7 +50,6 @@ from node.lean.verify.verdicts import (
     reported_rejection,
     statement_part,
     uses_sorry,
-    verdict,
 )
 
 STALL_SECONDS = 5.0
@@ -106,13 +105,11 @@ def split_batch(number: int, to_blame: set[int], *, cut_at: int | None = None) -
 class BatchCheck:
     """Checks batches in a scratch folder."""
 
-    def __init__(self, lean: FreshLean, rechecker: Rechecker, folder: Path) -> None:
+    def __init__(self, lean: FreshLean, judge: ProofJudge, folder: Path) -> None:
         self._lean = lean
-        self._rechecker = rechecker
+        self.judge = judge
         self._folder = folder
         self.stall_seconds = STALL_SECONDS
-        self.possible = True
-        """False if this Lean writes .olean files in a format that we cannot read. Batches then have no verdicts."""
 
     async def check(self, proofs: Sequence[Proof]) -> Round:
         """Check proofs with one header together."""
@@ -127,27 +124,9 @@ class BatchCheck:
         (folder / f"{module}.lean").write_text(file.text)
         return await self._lean.compile_many(folder, module, self._seconds(file), self._patience(file))
 
-    async def run(self, folder: Path, module: str, file: PartedFile, path: Sequence[Path]) -> WatchedProcess:
-        """Run Lean on a file that may import modules from the folders in `path`."""
-        (folder / f"{module}.lean").write_text(file.text)
-        seconds, patience = self._seconds(file), self._patience(file)
-        return await self._lean.run_many(folder, [f"{module}.lean"], path, seconds, patience)
-
     def header(self, header: str) -> str:
         """The full header of a theorem: the toolchain's configured header with the theorem's own one."""
         return self._lean.toolchain.header(header)
-
-    async def recheck_problem(self, folder: Path, path: Sequence[Path]) -> str:
-        """Why the second kernel check rejects the compiled proofs; empty if it accepts them or there is none."""
-        try:
-            return await self._rechecker.problem(folder, path)
-        except OutOfLimits as error:
-            return str(error)
-
-    @property
-    def rechecks(self) -> bool:
-        """True if the kernel checks compiled proofs a second time."""
-        return self._rechecker.available
 
     def _seconds(self, file: PartedFile) -> float:
         return self._lean.limits.seconds + PROOF_SECONDS * len(file.tokens)
@@ -199,8 +178,10 @@ class _Batch:
             undecided = [[each for each in group if each not in rejected] for group in groups]
             return Round(rejected, [group for group in undecided if group], accepted)
         # Only the compiled file is passed on to the check: code in a proof may have written other files next to it.
+        if (proof / f"{PROOF}.olean").is_symlink():
+            return Round(retries=split_batch(len(self._proofs), set()))
         (proof / f"{PROOF}.olean").rename(check / f"{PROOF}.olean")
-        return await self._judge(check, (statement, check))
+        return await self._judged(statement, check)
 
     def _rejected(self, file: PartedFile, report: FileReport, accepted: set[int]) -> dict[int, Verdict]:
         """Verdicts on proofs with an error that they would also have if checked alone. `accepted`: proofs with accepted
@@ -213,42 +194,21 @@ class _Batch:
                 rejected[number] = Verdict(reason)
         return rejected
 
-    async def _judge(self, folder: Path, path: Sequence[Path]) -> Round:
+    async def _judged(self, statement: Path, check: Path) -> Round:
         """Check the compiled proofs against the compiled statements."""
-        file = self._file(
-            f"import {STATEMENT}\nimport {PROOF}",
-            [
-                [
-                    f"theorem {key}.{CHECK} : _root_.{key}.{STATEMENT} := @_root_.{key}.{PROOF}.{local_name(theorem)}",
-                    f"#print axioms {key}.{CHECK}",
-                ]
-                for key, (theorem, _) in zip(self._keys, self._proofs, strict=True)
-            ],
-        )
-        checked, recheck_problem = await asyncio.gather(
-            self._checks.run(folder, CHECK, file, path),
-            self._checks.recheck_problem(folder, path),
-            return_exceptions=True,
-        )
-        if isinstance(checked, BaseException):
-            raise checked
-        if isinstance(recheck_problem, BaseException):
-            raise recheck_problem
-        report = read_report(file, messages(checked))
-        if recheck_problem or report.stray_errors:
-            return Round(retries=split_batch(len(self._proofs), set()))
-        if checked.cut or checked.code < 0:
-            return Round(retries=split_batch(len(self._proofs), set(), cut_at=report.reached))
+        pairs = [
+            Pair(f"{key}.{STATEMENT}", f"{key}.{PROOF}.{local_name(theorem)}", f"{key}.{CHECK}", key)
+            for key, (theorem, _) in zip(self._keys, self._proofs, strict=True)
+        ]
         try:
-            refused = await asyncio.to_thread(dependent_proofs, folder / f"{PROOF}.olean", self._keys)
-        except UnreadableModule as error:
-            self._checks.possible = not isinstance(error, UnknownVersion)
-            refused = set(range(len(self._proofs)))
-        accepted = {}
-        for number, (key, part) in enumerate(zip(self._keys, report.parts, strict=True)):
-            reason, axioms = verdict(part.messages, f"{key}.{CHECK}")
-            if part.complete and not reason and number not in refused:
-                accepted[number] = Verdict("", axioms, self._checks.rechecks)
+            reply = await self._checks.judge.judge(statement / f"{STATEMENT}.olean", check / f"{PROOF}.olean", pairs)
+        except OutOfLimits:
+            return Round(retries=split_batch(len(self._proofs), set()))
+        accepted = {
+            number: Verdict("", tuple(axioms), True)
+            for number, (reason, axioms) in enumerate(zip(reply.reasons, reply.axioms, strict=True))
+            if not reason and number not in reply.dependent
+        }
         return Round(accepted, [[each] for each in range(len(self._proofs)) if each not in accepted])
 
     def _file(self, header: str, parts: Sequence[Sequence[str]]) -> PartedFile:

@@ -14,12 +14,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 
-from node.lean.olean.module import Module
-from node.lean.olean.plan import Uses, uses
-from node.lean.olean.region import BadOlean, UnknownFormat
-from node.lean.olean.terms import Terms
+from node.lean.olean.plan import Uses
 
 _GENERATED = re.compile(
     r"eq_\d+|eq_def|eq_unfold|splitter|congr_simp|congr_eq_\d+|hcongr_\d+|fun_cases\w*|\w*induct\w*"
@@ -28,30 +24,16 @@ _GENERATED = re.compile(
 
 
 class UnreadableModule(Exception):
-    """The file cannot be read, or a declaration in it cannot be assigned to a single proof."""
+    """A declaration cannot be assigned to a single proof."""
 
 
-class UnknownVersion(UnreadableModule):
-    """This Lean writes .olean files of a version that we cannot read."""
-
-
-def dependent_proofs(olean: Path, tokens: Sequence[str]) -> set[int]:
+def dependent_proofs(used: Uses, tokens: Sequence[str]) -> set[int]:
     """Indices of proofs that use a declaration of another proof, or share one with it. Raises UnreadableModule.
 
-    `tokens`: one for each proof. Names of the proof's declarations have it as a component.
+    `used`: of the compiled proofs; `tokens`: one for each proof. Names of the proof's declarations have it as a
+    component.
     """
-    terms = Terms()
-    try:
-        module = Module(olean, terms)
-        module.close()
-    except UnknownFormat as error:
-        raise UnknownVersion(str(error)) from error
-    except (BadOlean, OSError) as error:
-        raise UnreadableModule(f"the compiled proofs cannot be read: {error}") from error
-    return _dependent_proofs(uses(module, terms), {token: number for number, token in enumerate(tokens)})
-
-
-def _dependent_proofs(used: Uses, proofs: dict[str, int]) -> set[int]:
+    proofs = {token: number for number, token in enumerate(tokens)}
     owners = {name: {proofs[part] for part in name.split(".") if part in proofs} for name in used}
     dependent: set[int] = set()
     users = defaultdict[str, set[int]](set)

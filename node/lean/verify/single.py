@@ -1,4 +1,4 @@
-"""Verifies one proof alone, with three files and three fresh processes. For proofs without a verdict from a batch."""
+"""Verifies one proof alone, with two files and three fresh processes. For proofs without a verdict from a batch."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from common.lean import Theorem
 from common.messages import FailureKind
 from node.lean.process.fresh import FinishedProcess, OutOfLimits
 from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.recheck import Rechecker
+from node.lean.verify.judge import Pair
+from node.lean.verify.judging import ProofJudge
 from node.lean.verify.verdicts import (
     CHECK,
     PROOF,
     STATEMENT,
     Verdict,
     VerificationFailed,
-    check_text,
+    local_name,
     messages,
     proof_text,
     rejection,
     statement_text,
     unclear,
-    verdict,
 )
 
 STATEMENTS = 4096
@@ -50,9 +50,9 @@ class _CompiledStatements(LRUCache[str, "asyncio.Task[Path]"]):
 class SingleCheck:
     """Checks proofs one by one in a scratch folder."""
 
-    def __init__(self, lean: FreshLean, rechecker: Rechecker, folder: Path) -> None:
+    def __init__(self, lean: FreshLean, judge: ProofJudge, folder: Path) -> None:
         self._lean = lean
-        self._rechecker = rechecker
+        self._judge = judge
         self._folder = folder
         self._statements = _CompiledStatements(folder)
 
@@ -74,7 +74,7 @@ class SingleCheck:
             if reason := rejection(proof, header, theorem):
                 return Verdict(reason)
             statement = statement or await self._statement(theorem)
-            return await self._judge(theorem, folder, make_folder(root / "check"), statement)
+            return await self._judged(theorem, folder, make_folder(root / "check"), statement)
         except OutOfLimits as error:
             return Verdict(f"the proof exceeded a limit: {error}")
         finally:
@@ -102,26 +102,17 @@ class SingleCheck:
             raise proof
         return statement, proof
 
-    async def _judge(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
+    async def _judged(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
         """Check that the compiled proof proves the compiled statement. Raises OutOfLimits."""
-        # Only the compiled proof is passed on. Code in the proof may have written other files into its folder, and one
-        # with the name of a module would be imported in that module's place.
+        # Only the compiled proof is passed on: code in the proof may have written other files into its folder.
+        if (proof / f"{PROOF}.olean").is_symlink():
+            return Verdict("the compiled proof is a link to another file")
         (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
-        (folder / f"{CHECK}.lean").write_text(check_text(theorem))
-        search_path = (statement, folder)
-        checked, recheck_problem = await asyncio.gather(
-            self._lean.run(folder, [f"{CHECK}.lean"], search_path),
-            self._rechecker.problem(folder, search_path),
-            return_exceptions=True,
-        )
-        if isinstance(checked, BaseException):
-            raise checked
-        if isinstance(recheck_problem, BaseException):
-            raise recheck_problem
-        reason, axioms = verdict(messages(checked))
-        if not reason and checked.code:
-            reason = unclear(checked)
-        return Verdict(reason or recheck_problem, axioms, self._rechecker.available)
+        pair = Pair(STATEMENT, f"{PROOF}.{local_name(theorem)}", CHECK)
+        reply = await self._judge.judge(statement / f"{STATEMENT}.olean", folder / f"{PROOF}.olean", [pair])
+        if reply.problem:
+            return Verdict(reply.problem)
+        return Verdict(reply.reasons[0], tuple(reply.axioms[0]), True)
 
     async def _statement(self, theorem: Theorem) -> Path:
         """The folder with the compiled statement; compiled once. Raises VerificationFailed."""

@@ -16,9 +16,7 @@ from node.lean.process.fresh import FinishedProcess
 from node.lean.process.watched import WatchedProcess
 from node.lean.text.script import INDENT
 from node.lean.text.statement import statement_lines
-
-AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
-"""The standard axioms of Lean. A proof that uses another axiom is rejected."""
+from node.lean.verify.judge import UNFINISHED
 
 STATEMENT, PROOF, CHECK = "ProofmeshStatement", "ProofmeshProof", "ProofmeshCheck"
 """Names of the modules. Not plain `Proof`: a Lake project may have a module of that name, and Lean would import it."""
@@ -80,40 +78,6 @@ def proof_part(name: str, theorem: Theorem, script: str) -> list[str]:
     return [*statement_lines(f"theorem {name}", theorem), INDENT + "(", *block.split("\n"), INDENT + ")"]
 
 
-def check_text(theorem: Theorem) -> str:
-    """The file of the check: a theorem with the statement as its type and the proof as its value, and its axioms."""
-    return (
-        f"import {STATEMENT}\nimport {PROOF}\n"
-        f"theorem {CHECK} : {STATEMENT} := @{PROOF}.{local_name(theorem)}\n"
-        f"#print axioms {CHECK}\n"
-    )
-
-
-def verdict(messages: Sequence[LeanMessage], name: str = CHECK) -> tuple[str, tuple[str, ...]]:
-    """Why Lean's messages on a check reject the proof (empty if they accept it), and the axioms it uses.
-
-    `name`: the theorem whose axioms were requested.
-    """
-    errors = [message.data for message in messages if message.severity == "error"]
-    if errors:
-        return f"the proof does not prove the statement: {errors[0]}", ()
-    reports = [message.data for message in messages if "axioms" in message.data]
-    # The file has one `#print axioms`. A second report must come from the proof's own code and may be forged.
-    if len(reports) > 1:
-        return "Lean reported the proof's axioms twice", ()
-    report = reports[0] if reports else ""
-    if report.strip() == f"'{name}' does not depend on any axioms":
-        return "", ()
-    match = re.fullmatch(rf"'{re.escape(name)}' depends on axioms: \[(.*)\]\s*", report, re.DOTALL)
-    if not match:
-        return "Lean did not report the proof's axioms", ()
-    axioms = tuple(sorted(name.strip() for name in match.group(1).split(",")))
-    foreign = [name for name in axioms if name not in AXIOMS]
-    if "sorryAx" in foreign:
-        return "the proof is not finished: it uses sorry", axioms
-    return (f"it uses other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""), axioms
-
-
 def rejection(finished: FinishedProcess, header: str, theorem: Theorem) -> str:
     """Why Lean rejects the file of the proof; empty if it accepts the file."""
     reason = reported_rejection(messages(finished), header.count("\n") + 1, theorem)
@@ -129,7 +93,7 @@ def reported_rejection(messages: Sequence[LeanMessage], before: int, theorem: Th
         if message.severity == "error":
             return f"Lean rejects the proof{_where(message, before, theorem)}: {message.data}"
         if uses_sorry(message):
-            return "the proof is not finished: it uses sorry"
+            return UNFINISHED
     return ""
 
 

@@ -39,7 +39,7 @@ from node.lean.text.rules import header_problem, proof_problem, statement_proble
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.batch import BatchCheck, Round, batchable
 from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.recheck import Rechecker
+from node.lean.verify.judging import ProofJudge
 from node.lean.verify.single import SingleCheck
 from node.lean.verify.verdicts import Verdict, VerificationFailed
 
@@ -83,9 +83,9 @@ class Verifier:
         self._most = batch
         self.folder = scratch_folder(_SCRATCH)
         self._lean = FreshLean(toolchain, Limits(seconds=seconds, memory_mb=memory_mb))
-        self._rechecker = Rechecker(toolchain, self._lean.limits, self.folder)
-        self.single = SingleCheck(self._lean, self._rechecker, self.folder)
-        self.batches = BatchCheck(self._lean, self._rechecker, self.folder)
+        self._judge = ProofJudge(toolchain, self._lean.limits, self.folder)
+        self.single = SingleCheck(self._lean, self._judge, self.folder)
+        self.batches = BatchCheck(self._lean, self._judge, self.folder)
         self._version = ""
         self._preparing = asyncio.Lock()
         self._new: deque[_Waiting] = deque()
@@ -114,6 +114,7 @@ class Verifier:
         workers = [*self._workers]
         self.close()
         await asyncio.gather(*workers, return_exceptions=True)
+        await self._judge.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
@@ -121,6 +122,7 @@ class Verifier:
         for worker in self._workers:
             worker.cancel()
         self.single.close()
+        self._judge.close_now()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
@@ -207,17 +209,15 @@ class Verifier:
 
     def _fit(self, one: Theorem, other: Theorem) -> bool:
         """True if proofs of the two theorems can be checked together."""
-        same = one.header == other.header and self.batches.possible
-        return same and batchable(self._toolchain.header(one.header))
+        return one.header == other.header and batchable(self._toolchain.header(one.header))
 
     async def _prepare(self) -> None:
-        """Find Lean's version and its `leanchecker` before the first check. Raises VerificationFailed."""
+        """Find Lean's version before the first check. Raises VerificationFailed."""
         async with self._preparing:
             if self._version:
                 return
             try:
                 version = self._toolchain.version or await self._lean.version(self.folder)
-                await self._rechecker.find()
             except OutOfLimits as error:
                 raise VerificationFailed(f"`lean --version` failed: {error}") from error
             self._version = version

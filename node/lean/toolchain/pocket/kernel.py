@@ -1,37 +1,32 @@
-"""Checks the declarations of compiled modules with Lean's kernel, in a process that runs no code of these modules.
+"""Gives declarations to Lean's kernel as data, in a process that has imported only the library.
 
-    python -I -S kernel.py PLAN          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
+    python -I -S kernel.py DECLARATIONS          # with PROOFMESH_LIBLEANSHARED and LEAN_PATH set (see toolchain.py)
 
-Pocket Lean's wheel has no `leanchecker`, so this does the same: it imports the library and then gives the kernel each
-declaration of a module. What the module's own code put into its environment during elaboration plays no part. The plan
-lists the declarations, each after the declarations that it uses. Its pointers are those of the .olean file.
-`node.lean.olean` reads the file and checks each object first (see `node.lean.verify.replay`), so that all reads here
-stay inside the file. Environment extensions are not loaded, so no initializer runs.
+A compiled module is a hostile document: code that ran during its elaboration can write any bytes into it. So this
+process never opens one. It reads the declarations in the format of `node/lean/olean/declarations.py`, makes every name,
+universe level and expression with Lean's own constructors (which compute hashes and loose variables), and has the
+kernel check each declaration. Constructors, recursors and safety are those that the kernel makes. Then it follows what
+the constants in question use, in the kernel's environment, down to axioms.
 
-The plan is one JSON document: {"library": [MODULE...], "steps": [STEP...]}
-    {"file": PATH}                                   the following steps are about this file
-    {"name": NAME, "declare": KIND, "at": POINTER}   KIND: axiom, definition, theorem or opaque; at: its ConstantInfo
-    {"name": NAME, "inductive": {"levels": POINTER, "parameters": N, "types": [TYPE...], "generated": [...]}}
-with TYPE {"name": POINTER, "type": POINTER, "constructors": [[NAME POINTER, TYPE POINTER]...]}. "generated" is a list
-of [NAME POINTER, ConstantInfo POINTER]: the types, constructors and recursors that the file has. Other files import
-these without a check, so they must equal those that the kernel makes from the declaration.
-The output is one JSON document: {"checked": N, "rejected": {NAME: REASON, ...}}. A declaration that uses a rejected one
-is rejected too.
+It prints the answer of that format. Environment extensions are not loaded, so no initializer runs.
 """
 
 import ctypes
-import json
 import os
 import sys
 
 LIBRARY_VARIABLE = "PROOFMESH_LIBLEANSHARED"
 
-ARRAY_TAG, STRING_TAG, INTEGER_TAG = 246, 249, 250
-LARGEST_CONSTRUCTOR = 244
-DECLARATIONS = {"axiom": 0, "definition": 1, "theorem": 2, "opaque": 3}
-"""Constructor numbers of `Lean.Declaration`."""
-INDUCTIVE = 6
+ARRAY_TAG, INTEGER_TAG = 246, 250
+
+AXIOM, DEFINITION, THEOREM, OPAQUE = range(4)
+"""Constructor numbers of `Lean.Declaration`, and of `Lean.ConstantInfo` for the same kinds."""
+INDUCTIVE_DECLARATION = 6
 """Constructor number of an inductive `Lean.Declaration`."""
+QUOTIENT_INFO, INDUCTIVE_INFO, CONSTRUCTOR_INFO, RECURSOR_INFO = 4, 5, 6, 7
+"""Constructor numbers of `Lean.ConstantInfo`."""
+SAFE = 1
+"""Constructor number of `Lean.DefinitionSafety`."""
 
 NO_TREE = 3
 """The empty `Lean.NameMap`: its second constructor, boxed."""
@@ -40,6 +35,23 @@ PRIVATE_LEVEL = 2
 TRUST_LEVEL = 1024
 NO_HEARTBEAT_LIMIT = 0
 RECURSION_DEPTH = 10_000
+BOXED_BITS = 63
+"""Natural numbers with fewer bits are in the pointer itself."""
+
+SPECIAL = frozenset(
+    {
+        *(("Lean", "reduceBool"), ("Lean", "reduceNat"), ("eagerReduce",)),
+        *((root,) for root in ("Nat", "String", "Char", "List", "Bool", "Quot", "Eq")),
+        *(("Nat", each) for each in ("zero", "succ", "rec", "add", "sub", "mul", "div", "mod", "gcd", "beq", "ble")),
+        *(("Nat", each) for each in ("land", "lor", "xor", "shiftLeft", "shiftRight", "pow", "log2", "pred")),
+        *(("Bool", each) for each in ("true", "false")),
+        *(("List", each) for each in ("nil", "cons")),
+        *(("String", "mk"), ("String", "ofList"), ("Char", "ofNat"), ("Char", "mk")),
+        *(("Quot", each) for each in ("mk", "lift", "ind")),
+    }
+)
+"""Names that the kernel knows, and whose applications it may evaluate by itself. A library that lacks one would let a
+file give it another meaning, so a file may not declare them."""
 
 REASONS = (
     "it uses a constant that is not declared",
@@ -62,28 +74,68 @@ REASONS = (
 )
 """The reasons for a rejection, by constructor number of `Lean.Kernel.Exception`."""
 
-NOT_GENERATED = "its constructors or recursors differ from those that the kernel makes"
+NOT_AS_GIVEN = "the kernel's environment does not have it as it was given"
+RESERVED = "the kernel knows this name, and the library does not declare it: a file may not"
+
+Parts = tuple[str | int, ...]
+"""The parts of a name."""
 
 
 class Kernel:
-    """Lean's kernel with an environment. `declare` adds to the environment."""
+    """Lean's kernel with an environment. All objects made here are never freed."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.lean = library
         self.buffers: list[object] = []
-        """Memory of the objects that are made here. It is never freed: the reference count of these objects is 0, which
-        means that Lean's runtime does not free them."""
+        """Memory of the objects that are made here. Their reference count is 0: Lean's runtime does not free them."""
         library.lean_initialize()
         library.lean_init_task_manager()
         self.call("lean_init_search_path")
         library.lean_io_mark_end_initialization()
-        self.environment = 0
+        self.library_only = self.environment = 0
+        """The kernel's environments: with the library alone, and with what is declared so far."""
+        self._parts: dict[int, Parts] = {}
+        self.mark = self.native("lean_mark_persistent", ctypes.c_void_p, result=None)
+        pointer, byte = ctypes.c_void_p, ctypes.c_uint8
+        self.name_text = self.native("l_Lean_Name_str___override", pointer, pointer)
+        self.name_number = self.native("l_Lean_Name_num___override", pointer, pointer)
+        self.text = self.native("lean_mk_string_from_bytes", ctypes.c_char_p, ctypes.c_size_t)
+        self.succ = self.native("l_Lean_Level_succ___override", pointer)
+        self.max = self.native("l_Lean_Level_max___override", pointer, pointer)
+        self.imax = self.native("l_Lean_Level_imax___override", pointer, pointer)
+        self.parameter = self.native("l_Lean_Level_param___override", pointer)
+        self.bound = self.native("l_Lean_Expr_bvar___override", pointer)
+        self.sort = self.native("l_Lean_Expr_sort___override", pointer)
+        self.constant = self.native("l_Lean_Expr_const___override", pointer, pointer)
+        self.apply = self.native("l_Lean_Expr_app___override", pointer, pointer)
+        self.lambda_ = self.native("l_Lean_Expr_lam___override", pointer, pointer, pointer, byte)
+        self.forall = self.native("l_Lean_Expr_forallE___override", pointer, pointer, pointer, byte)
+        self.let = self.native("l_Lean_Expr_letE___override", pointer, pointer, pointer, pointer, byte)
+        self.literal = self.native("l_Lean_Expr_lit___override", pointer)
+        self.projection = self.native("l_Lean_Expr_proj___override", pointer, pointer, pointer)
+        self.find_constant = self.native("lean_environment_find", pointer, pointer)
+        self.equal = self.native("lean_expr_eqv", pointer, pointer, result=byte)
+        self.used_constants = self.native("l_Lean_Expr_getUsedConstants", pointer)
+
+    def native(self, function: str, *arguments: type, result: type | None = ctypes.c_void_p):  # type: ignore[no-untyped-def]
+        """A native function with the types of its arguments and of its result."""
+        found = self.lean[function]
+        found.restype, found.argtypes = result, arguments
+        return found
 
     def call(self, function: str, *arguments: object) -> int:
         """Call a native function that returns an object."""
         native = getattr(self.lean, function)
         native.restype = ctypes.c_void_p
         return int(native(*arguments) or 0)
+
+    # --- objects ----------------------------------------------------------------------------------------------------
+
+    def kept(self, pointer: int) -> int:
+        """An object that is never freed from now on, so that it can be used any number of times."""
+        if not pointer & 1:
+            self.mark(pointer)
+        return pointer
 
     def object(self, tag: int, *fields: int, scalars: bytes = b"") -> int:
         """A new constructor object."""
@@ -103,13 +155,34 @@ class Kernel:
             pointer = self.object(1, item, pointer)
         return pointer
 
-    def name(self, text: str) -> int:
-        """A new name from text without «quoted» parts."""
+    def natural(self, number: int) -> int:
+        """A natural number: in the pointer itself, or an object with its digits behind it."""
+        if number >> BOXED_BITS == 0:
+            return box(number)
+        limbs = -(-number.bit_length() // 64)
+        head = (INTEGER_TAG << 56 | 1 << 32).to_bytes(8, "little")
+        at = self._place(head + bytes(16) + number.to_bytes(8 * limbs, "little"))
+        ctypes.c_int32.from_address(at + 8).value = limbs  # mpz_t: allocated limbs, used limbs, their address
+        ctypes.c_int32.from_address(at + 12).value = limbs
+        ctypes.c_uint64.from_address(at + 16).value = at + 24
+        return at
+
+    def name(self, parts: Parts) -> int:
+        """A new name."""
         pointer = box(0)
-        for part in text.split("."):
-            string = self.call("lean_mk_string", ctypes.c_char_p(part.encode()))
-            pointer = self.call("l_Lean_Name_str___override", ctypes.c_void_p(pointer), ctypes.c_void_p(string))
+        for part in parts:
+            pointer = self.name_under(pointer, part)
         return pointer
+
+    def name_under(self, prefix: int, part: str | int) -> int:
+        """A new name: a prefix and one more part."""
+        if isinstance(part, int):
+            return self.kept(self.name_number(prefix, self.natural(part)) or 0)
+        return self.kept(self.name_text(prefix, self.string(part.encode())) or 0)
+
+    def string(self, content: bytes) -> int:
+        """A new string."""
+        return self.kept(self.text(content, len(content)) or 0)
 
     def _place(self, content: bytes) -> int:
         """The address of a new buffer with this content."""
@@ -120,9 +193,11 @@ class Kernel:
         self.buffers.append(buffer)
         return at
 
-    def import_library(self, modules: list[str]) -> None:
-        """Start the environment with the constants of these modules."""
-        imports = self.array(*(self.object(0, self.name(module), scalars=b"\0\1\0") for module in modules))
+    # --- the environment --------------------------------------------------------------------------------------------
+
+    def import_library(self, modules: list[int]) -> None:
+        """Start the environment with the constants of the modules of these names."""
+        imports = self.array(*(self.object(0, module, scalars=b"\0\1\0") for module in modules))
         options = ctypes.c_void_p.in_dll(self.lean, "l_Lean_Options_empty").value
         outcome = self.call(
             "l_Lean_importModules",
@@ -132,31 +207,19 @@ class Kernel:
             *map(ctypes.c_uint8, (1, 0, PRIVATE_LEVEL)),
             ctypes.c_void_p(NO_TREE),
         )
-        elaborated = self.answer(outcome, f"cannot import {', '.join(modules)}")
-        self.environment = self.call("lean_elab_environment_to_kernel_env", ctypes.c_void_p(elaborated))
-
-    def answer(self, outcome: int, problem: str) -> int:
-        """The value of an IO result. Raises SystemExit."""
         if tag(outcome) != 0:
-            raise SystemExit(problem)
-        return field(outcome, 0)
+            raise SystemExit("the library's modules cannot be imported together")
+        elaborated = field(outcome, 0)
+        self.environment = self.call("lean_elab_environment_to_kernel_env", ctypes.c_void_p(elaborated))
+        self.library_only = self.environment
 
-    def shift(self, path: str) -> int:
-        """Map a compiled module. Returns the difference between its address in memory and the address in the file."""
-        string = self.call("lean_mk_string", ctypes.c_char_p(os.fsencode(path)))
-        outcome = self.call("l_Lean_readModuleData", ctypes.c_void_p(string))
-        root = field(self.answer(outcome, f"cannot read {path}"), 0)
-        with open(path, "rb") as file:  # noqa: PTH123 - this file imports as little as possible
-            header = file.read(96)
-            file.seek(-8, os.SEEK_END)
-            stated = header[88:96] if header[6] & 1 else file.read(8)
-        return root - int.from_bytes(stated, "little")
+    def forget(self) -> None:
+        """Go on from an environment with only the library."""
+        self.environment = self.library_only
 
     def declare(self, declaration: int) -> str:
         """Let the kernel check a declaration and add it. Returns the reason for a rejection, or an empty text."""
-        _hold(
-            self.environment
-        )  # the kernel consumes a reference, and after a rejection the environment is still needed
+        _hold(self.environment)  # the kernel consumes a reference, and the environment may be needed again
         outcome = self.call(
             "lean_add_decl",
             ctypes.c_void_p(self.environment),
@@ -172,11 +235,268 @@ class Kernel:
         self.environment = field(outcome, 0)
         return ""
 
-    def holds(self, name: int, constant: int) -> bool:
-        """True when the environment has a constant of this name that is structurally equal to `constant`."""
+    def find(self, name: int) -> int:
+        """The `ConstantInfo` of a name; 0 if the environment has none."""
         _hold(self.environment)
-        option = self.call("lean_environment_find", ctypes.c_void_p(self.environment), ctypes.c_void_p(name))
-        return not option & 1 and same(field(option, 0), constant)
+        option = self.find_constant(self.environment, name) or 0
+        return 0 if option & 1 else field(option, 0)
+
+    def has(self, name: int, kind: int, *terms: int) -> bool:
+        """True if the environment has this constant, with equal terms as its type and value."""
+        constant = self.find(name)
+        if not constant or tag(constant) != kind:
+            return False
+        value = field(constant, 0)
+        held = [field(field(value, 0), 2), *([field(value, 1)] if len(terms) > 1 else [])]
+        # The kernel makes the types of nested inductive types anew; all others are the very objects that were given.
+        return all(one == other or self.equal(one, other) for one, other in zip(held, terms, strict=True))
+
+    # --- axioms -----------------------------------------------------------------------------------------------------
+
+    def parts(self, name: int) -> Parts:
+        """The parts of a name."""
+        known = self._parts.get(name)
+        if known is None:
+            known = ()
+            if not name & 1:
+                part = field(name, 1)
+                known = (*self.parts(field(name, 0)), _text(part) if tag(name) == 1 else _number(part))
+            # Only an object that is never freed keeps its address.
+            if name & 1 or not ctypes.c_int32.from_address(name).value:
+                self._parts[name] = known
+        return known
+
+    def below(self, constant: int) -> list[int]:
+        """The names that a constant uses: in its type and value; for a type, in its constructors, too."""
+        value = field(constant, 0)
+        expressions = [field(field(value, 0), 2)]
+        names = []
+        match tag(constant):
+            case kind if kind in (DEFINITION, THEOREM, OPAQUE):
+                expressions.append(field(value, 1))
+            case kind if kind == INDUCTIVE_INFO:
+                names += [*listed(field(value, 3)), *listed(field(value, 4))]
+            case kind if kind == CONSTRUCTOR_INFO:
+                names.append(field(value, 1))
+            case kind if kind == RECURSOR_INFO:
+                names += listed(field(value, 1))
+        for expression in expressions:
+            _hold(expression)
+            array = self.used_constants(expression) or 0
+            names += [field(array, 2 + index) for index in range(field(array, 0))]
+        return names
+
+
+def axioms_of(kernel: Kernel, names: list[int]) -> list[frozenset[Parts] | None]:
+    """The axioms of constants, direct or through anything they use; None for a name that the environment lacks.
+
+    Raises SystemExit if something that a constant uses is not in the environment.
+    """
+    # 1. Walk down from all of the constants, and note who uses whom.
+    queries = [kernel.parts(name) if kernel.find(name) else None for name in names]
+    users: dict[Parts, list[Parts]] = {each: [] for each in queries if each is not None}
+    axioms = []
+    waiting = [(parts, name) for parts, name in zip(queries, names, strict=True) if parts is not None]
+    seen = set(users)
+    while waiting:
+        parts, name = waiting.pop()
+        constant = kernel.find(name)
+        if not constant:
+            raise SystemExit("the environment lacks a constant that another one uses")
+        if tag(constant) == AXIOM:
+            axioms.append(parts)
+        for child in kernel.below(constant):
+            below = kernel.parts(child)
+            users.setdefault(below, []).append(parts)
+            if below not in seen:
+                seen.add(below)
+                waiting.append((below, child))
+    # 2. Walk up from each axiom.
+    found: dict[Parts, set[Parts]] = {}
+    for axiom in axioms:
+        above, rest = {axiom}, [axiom]
+        while rest:
+            for user in users.get(rest.pop(), ()):
+                if user not in above:
+                    above.add(user)
+                    rest.append(user)
+        for each in above:
+            found.setdefault(each, set()).add(axiom)
+    return [None if parts is None else frozenset(found.get(parts, ())) for parts in queries]
+
+
+class Document:
+    """Reads the declarations, and makes their names, levels and expressions."""
+
+    def __init__(self, raw: bytes, kernel: Kernel) -> None:
+        self._raw = raw
+        self._at = 0
+        self._kernel = kernel
+        self.names = [box(0)]
+        self.levels = [kernel.call("lean_level_mk_zero", ctypes.c_void_p(box(0)))]
+        self.expressions: list[int] = []
+
+    def line(self) -> list[bytes]:
+        """The tokens of the next line."""
+        end = self._raw.index(b"\n", self._at)
+        tokens = self._raw[self._at : end].split(b" ")
+        self._at = end + 1
+        return tokens
+
+    def head(self, title: bytes) -> int:
+        """The number of entries of the section that begins here."""
+        word, number = self.line()
+        if word != title:
+            raise ValueError(f"{title.decode()} is expected")
+        return int(number)
+
+    def with_text(self) -> tuple[list[bytes], bytes]:
+        """The tokens before a text, and the text that ends the entry."""
+        colon = self._raw.index(b":", self._at)
+        *tokens, length = self._raw[self._at : colon].split(b" ")
+        end = colon + 1 + int(length)
+        if self._raw[end : end + 1] != b"\n":
+            raise ValueError("a text of another length")
+        text = self._raw[colon + 1 : end]
+        self._at = end + 1
+        return tokens, text
+
+    def read_tables(self) -> None:
+        """Make all names, levels and expressions."""
+        if self.line() != [b"proofmesh-declarations", b"1"]:
+            raise ValueError("another format")
+        for _ in range(self.head(b"names")):
+            self.names.append(self._name())
+        for _ in range(self.head(b"levels")):
+            self.levels.append(self._kernel.kept(self._level()))
+        append, kept = self.expressions.append, self._kernel.kept
+        for _ in range(self.head(b"expressions")):
+            append(kept(self._expression()))
+
+    def _name(self) -> int:
+        if self._raw.startswith(b"s ", self._at):
+            (_, parent), text = self.with_text()
+            return self._kernel.name_under(self.names[int(parent)], text.decode())
+        kind, parent, number = self.line()
+        if kind != b"n":
+            raise ValueError("an unknown kind of name")
+        return self._kernel.name_under(self.names[int(parent)], int(number))
+
+    def _level(self) -> int:
+        kernel = self._kernel
+        match self.line():
+            case [b"s", below]:
+                return int(kernel.succ(self.levels[int(below)]))
+            case [b"m", one, other]:
+                return int(kernel.max(self.levels[int(one)], self.levels[int(other)]))
+            case [b"i", one, other]:
+                return int(kernel.imax(self.levels[int(one)], self.levels[int(other)]))
+            case [b"p", name]:
+                return int(kernel.parameter(self.names[int(name)]))
+        raise ValueError("an unknown kind of level")
+
+    def _expression(self) -> int:
+        kernel, made = self._kernel, self.expressions
+        if self._raw.startswith(b"q ", self._at):
+            _, text = self.with_text()
+            return int(kernel.literal(kernel.object(1, kernel.string(text))))
+        match self.line():
+            case [b"a", function, argument]:
+                return int(kernel.apply(made[int(function)], made[int(argument)]))
+            case [b"b", index]:
+                return int(kernel.bound(kernel.natural(int(index))))
+            case [b"c", name, _, *levels]:
+                applied = kernel.linked([self.levels[int(each)] for each in levels])
+                return int(kernel.constant(self.names[int(name)], applied))
+            case [b"l", kind, body]:
+                return int(kernel.lambda_(self._x, made[int(kind)], made[int(body)], 0))
+            case [b"p", kind, body]:
+                return int(kernel.forall(self._x, made[int(kind)], made[int(body)], 0))
+            case [b"t", kind, value, body]:
+                return int(kernel.let(self._x, made[int(kind)], made[int(value)], made[int(body)], 0))
+            case [b"s", level]:
+                return int(kernel.sort(self.levels[int(level)]))
+            case [b"j", name, index, inner]:
+                return int(kernel.projection(self.names[int(name)], kernel.natural(int(index)), made[int(inner)]))
+            case [b"n", digits]:
+                return int(kernel.literal(kernel.object(0, kernel.natural(int(digits, 16)))))
+        raise ValueError("an unknown kind of expression")
+
+    @property
+    def _x(self) -> int:
+        """The name of every bound variable."""
+        if not hasattr(self, "_bound_name"):
+            self._bound_name = self._kernel.name(("x",))
+        return self._bound_name
+
+    def step(self) -> str:
+        """Do the next step. Returns the reason for a rejection, or an empty text."""
+        tokens = self.line()
+        if tokens == [b"e"]:
+            self._kernel.forget()
+            return ""
+        numbers = [int(each) for each in tokens[1:]]
+        if tokens[0] == b"i":
+            return self._inductive(numbers)
+        name, count, *rest = numbers
+        parameters = self._kernel.linked([self.names[each] for each in rest[:count]])
+        return self._declare(tokens[0], name, parameters, rest[count:])
+
+    def _declare(self, kind: bytes, name: int, parameters: int, rest: list[int]) -> str:
+        """Declare an axiom, definition, theorem or opaque constant."""
+        kernel = self._kernel
+        if reason := self._reserved(name):
+            return reason
+        terms = [self.expressions[each] for each in rest[: 1 if kind == b"a" else 2]]
+        common = kernel.object(0, self.names[name], parameters, terms[0])
+        together = kernel.linked([self.names[name]])
+        match kind:
+            case b"a":
+                number, value = AXIOM, kernel.object(0, common, scalars=b"\0")
+            case b"d":
+                hint = rest[2]
+                hints = box(hint) if hint < 2 else kernel.object(2, scalars=(hint - 2).to_bytes(4, "little"))
+                number = DEFINITION
+                value = kernel.object(0, common, terms[1], hints, together, scalars=bytes([SAFE]))
+            case b"t":
+                number, value = THEOREM, kernel.object(0, common, terms[1], together)
+            case b"o":
+                number, value = OPAQUE, kernel.object(0, common, terms[1], together, scalars=b"\0")
+            case _:
+                raise ValueError("an unknown kind of step")
+        if reason := kernel.declare(kernel.object(number, value)):
+            return reason
+        return "" if kernel.has(self.names[name], number, *terms) else NOT_AS_GIVEN
+
+    def _inductive(self, numbers: list[int]) -> str:
+        """Declare inductive types together."""
+        kernel = self._kernel
+        count, *rest = numbers
+        levels = kernel.linked([self.names[each] for each in rest[:count]])
+        parameters, types, *rest = rest[count:]
+        made, given = [], []
+        for _ in range(types):
+            name, kind, constructors, *rest = rest
+            pairs = [(rest[2 * each], rest[2 * each + 1]) for each in range(constructors)]
+            rest = rest[2 * constructors :]
+            given += [(name, INDUCTIVE_INFO, kind), *((each, CONSTRUCTOR_INFO, type_) for each, type_ in pairs)]
+            listed_ = kernel.linked(
+                [kernel.object(0, self.names[each], self.expressions[type_]) for each, type_ in pairs]
+            )
+            made.append(kernel.object(0, self.names[name], self.expressions[kind], listed_))
+        if reason := next((reason for name, _, _ in given if (reason := self._reserved(name))), ""):
+            return reason
+        types_ = kernel.linked(made)
+        declaration = kernel.object(INDUCTIVE_DECLARATION, levels, kernel.natural(parameters), types_, scalars=b"\0")
+        if reason := kernel.declare(declaration):
+            return reason
+        as_given = all(kernel.has(self.names[name], kind, self.expressions[type_]) for name, kind, type_ in given)
+        return "" if as_given else NOT_AS_GIVEN
+
+    def _reserved(self, name: int) -> str:
+        """Why a file may not declare a name that the kernel knows and the library lacks; empty otherwise."""
+        special = self._kernel.parts(self.names[name]) in SPECIAL
+        return RESERVED if special and not self._kernel.find(self.names[name]) else ""
 
 
 def _hold(pointer: int) -> None:
@@ -184,50 +504,6 @@ def _hold(pointer: int) -> None:
     count = ctypes.c_int32.from_address(pointer)
     if count.value:
         count.value += 1 if count.value > 0 else -1
-
-
-def same(one: int, other: int) -> bool:
-    """True when two objects are structurally equal."""
-    # An explicit stack, because terms nest deeper than Python's recursion limit.
-    waiting, seen = [(one, other)], set()
-    while waiting:
-        pair = waiting.pop()
-        first, second = pair
-        if first == second or pair in seen:
-            continue
-        seen.add(pair)
-        if first & 1 or second & 1:
-            return False
-        header = _word(first) >> 32
-        if header >> 24 != _word(second) >> 56:
-            return False
-        match header >> 24:
-            case kind if kind <= LARGEST_CONSTRUCTOR:
-                objects, size = header >> 16 & 0xFF, header & 0xFFFF
-                scalars = 8 + 8 * objects
-                if header != _word(second) >> 32 or not _equal(first + scalars, second + scalars, size - scalars):
-                    return False
-                waiting += [(field(first, index), field(second, index)) for index in range(objects)]
-            case kind if kind == STRING_TAG:
-                size = _word(first + 8)
-                if size != _word(second + 8) or not _equal(first + 32, second + 32, size):
-                    return False
-            case kind if kind == INTEGER_TAG:
-                limbs = _word(first + 8) >> 32
-                if limbs != _word(second + 8) >> 32 or not _equal(_word(first + 16), _word(second + 16), 8 * limbs):
-                    return False
-            case _:
-                return False
-    return True
-
-
-def _word(address: int) -> int:
-    return ctypes.c_uint64.from_address(address).value
-
-
-def _equal(one: int, other: int, size: int) -> bool:
-    """True when the same bytes are at two addresses."""
-    return ctypes.string_at(one, size) == ctypes.string_at(other, size)
 
 
 def _words(values: tuple[int, ...]) -> bytes:
@@ -249,49 +525,63 @@ def field(pointer: int, index: int) -> int:
     return ctypes.c_uint64.from_address(pointer + 8 + 8 * index).value
 
 
-def inductive(kernel: Kernel, plan: dict, shift: int) -> int:  # type: ignore[type-arg]
-    """The `Lean.Declaration` of one or several mutual inductive types."""
-    types = [
-        kernel.object(
-            0,
-            each["name"] + shift,
-            each["type"] + shift,
-            kernel.linked([kernel.object(0, name + shift, kind + shift) for name, kind in each["constructors"]]),
-        )
-        for each in plan["types"]
-    ]
-    levels = plan["levels"] if plan["levels"] & 1 else plan["levels"] + shift
-    return kernel.object(INDUCTIVE, levels, box(plan["parameters"]), kernel.linked(types), scalars=b"\0")
+def listed(pointer: int) -> list[int]:
+    """The items of a linked list."""
+    items = []
+    while not pointer & 1:
+        items.append(field(pointer, 0))
+        pointer = field(pointer, 1)
+    return items
 
 
-def main(plan_file: str) -> int:
-    """Entry point. Always returns 0; standard output has the rejected declarations."""
-    with open(plan_file, encoding="utf-8") as file:  # noqa: PTH123 - this file imports as little as possible
-        plan = json.load(file)
+def _text(pointer: int) -> str:
+    """The text of a string."""
+    return ctypes.string_at(pointer + 32, field(pointer, 0) - 1).decode()
+
+
+def _number(pointer: int) -> int:
+    """A natural number."""
+    if pointer & 1:
+        return pointer >> 1
+    limbs = ctypes.c_int32.from_address(pointer + 12).value
+    return int.from_bytes(ctypes.string_at(field(pointer, 1), 8 * limbs), "little")
+
+
+def main(path: str) -> int:
+    """Entry point. Returns 0 if the answer on standard output is complete."""
+    with open(path, "rb") as file:  # noqa: PTH123 - this file imports as little as possible
+        raw = file.read()
+    sys.set_int_max_str_digits(0)
     kernel = Kernel(ctypes.CDLL(os.environ[LIBRARY_VARIABLE], mode=ctypes.RTLD_GLOBAL))
-    kernel.import_library(plan["library"])
-    shift = checked = 0
-    rejected = {}
-    for step in plan["steps"]:
-        if "file" in step:
-            shift = kernel.shift(step["file"])
+    document = Document(raw, kernel)
+    document.read_tables()
+    kernel.import_library([document.names[int(document.line()[0])] for _ in range(document.head(b"imports"))])
+    reasons = [document.step() for _ in range(document.head(b"steps"))]
+    queries = [document.names[int(document.line()[0])] for _ in range(document.head(b"queries"))]
+    if document.line() != [b"end"]:
+        raise ValueError("the end is expected")
+    answer = [b"proofmesh-verdicts 1", b"steps %d" % len(reasons)]
+    answer += [b"n " + measured(reason) if reason else b"y" for reason in reasons]
+    answer.append(b"queries %d" % len(queries))
+    for axioms in axioms_of(kernel, queries):
+        if axioms is None:
+            answer.append(b"u")
             continue
-        if "inductive" in step:
-            declaration = inductive(kernel, step["inductive"], shift)
-        else:
-            declaration = kernel.object(DECLARATIONS[step["declare"]], field(step["at"] + shift, 0))
-        reason = kernel.declare(declaration)
-        if not reason and not all(
-            kernel.holds(name + shift, constant + shift)
-            for name, constant in step.get("inductive", {}).get("generated", ())
-        ):
-            reason = NOT_GENERATED
-        if reason:
-            rejected[step["name"]] = reason
-        else:
-            checked += 1
-    print(json.dumps({"checked": checked, "rejected": rejected}))
+        answer.append(b" ".join([b"k %d" % len(axioms), *(_name_out(each) for each in sorted(axioms, key=repr))]))
+    sys.stdout.buffer.write(b"\n".join([*answer, b"end\n"]))
+    sys.stdout.buffer.flush()
     return 0
+
+
+def measured(text: str) -> bytes:
+    """A text with its length."""
+    content = text.encode()
+    return b"%d:%s" % (len(content), content)
+
+
+def _name_out(parts: Parts) -> bytes:
+    each_part = [b"n %d" % each if isinstance(each, int) else b"s " + measured(each) for each in parts]
+    return b" ".join([b"%d" % len(parts), *each_part])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from node.lean.olean.module import Kind, Module
-from node.lean.olean.plan import groups, steps, uses
+from node.lean.olean.plan import groups, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.show import show
 from node.lean.olean.terms import Terms
@@ -35,7 +35,7 @@ def refused(forgery: Forgery, path) -> str:
     """Why a changed file is refused: when it is read, or when the order of its declarations is planned."""
     file = forgery.write(path / "forged.olean")
     with pytest.raises(BadOlean) as raised, opened(file) as module:
-        steps(str(file), module, uses(module, module.reader.terms))
+        list(groups(module, uses(module, module.reader.terms)))
     return str(raised.value)
 
 
@@ -61,7 +61,7 @@ def test_names_kinds_types_imports_and_lines_are_read(olean):
         == "Eq Nat (OfNat.ofNat Nat 1 (instOfNatNat 1)) (OfNat.ofNat Nat 2 (instOfNatNat 2))"
     )
     assert "36893488147419103232" in show(terms, module.constants["large"].value)
-    lines = {name: line for name, (line, _) in module.places().items()}
+    lines = {name: line for name, (line, _) in module.places.items()}
     texts = SOURCE.splitlines()
     assert texts[lines["large"] - 1].startswith("def large") and texts[lines["wrong"] - 1].startswith("axiom wrong")
     module.close()
@@ -74,7 +74,7 @@ def test_every_module_of_the_library_is_read():
     for file in files:
         with opened(file) as module:
             declared.update(module.constants)
-            assert len(module.places()) <= len(module.constants)
+            assert len(module.places) <= len(module.constants)
     assert len(files) > 20 and len(declared) > 3000
     # Else somebody could declare one of them otherwise than the kernel computes it.
     assert declared >= COMPUTED_BY_THE_KERNEL

@@ -8,7 +8,7 @@ import pytest
 
 from node.lean.olean.region import BadOlean
 from node.lean.olean.show import show
-from node.lean.olean.terms import Tag, Terms, _quoted
+from node.lean.olean.terms import Tag, Terms, quoted
 from tests.node.lean.olean.forging import SIZE, SOURCE, TAG, Forgery, compile_text, opened
 
 pytestmark = pytest.mark.lean
@@ -90,7 +90,7 @@ def test_a_term_with_other_parts_is_refused(olean, tmp_path):
 def test_two_names_are_never_written_alike():
     parts = ["a", "a.b", "«a", "b»", "«a».b", "a»", "1", "", "«", "»", "»»", "a».«b", "a»»", "««a", "a b"]
     written = [
-        ".".join(map(_quoted, name)) for name in [(each,) for each in parts] + [(a, b) for a in parts for b in parts]
+        ".".join(map(quoted, name)) for name in [(each,) for each in parts] + [(a, b) for a in parts for b in parts]
     ]
     assert len(set(written)) == len(written)
 

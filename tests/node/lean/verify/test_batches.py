@@ -8,7 +8,6 @@ import pytest
 
 from common.lean import Theorem
 from common.messages import LeanVerifyReply
-from node.lean.olean.region import UnknownFormat
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import Verifier
 from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
@@ -186,17 +185,6 @@ async def test_proofs_that_unfold_the_same_function_are_checked_together(verifie
     scripts = ["simp only [List.map]", "simp [List.map]", "rfl"]
     assert await accepted(verifier, [(theorem, script) for script in scripts]) == [True] * 3
     assert rounds.seen == [(3, 3)]
-
-
-async def test_where_compiled_files_cannot_be_read_each_proof_is_checked_alone(verifier, monkeypatch):
-    def unknown(*_: object) -> None:
-        raise UnknownFormat("a format of tomorrow")
-
-    monkeypatch.setattr("node.lean.verify.sharing.Module", unknown)
-    rounds = Rounds(verifier)
-    for _ in range(2):
-        assert await accepted(verifier, honest(2)) == [True] * 2
-    assert rounds.seen == [(2, 0), (1, 1), (1, 1), (1, 1), (1, 1)]
 
 
 async def test_each_header_has_its_own_batches_and_one_that_declares_something_has_none(verifier):

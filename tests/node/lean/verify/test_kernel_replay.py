@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
 
 from node.lean.files.commands import Text
 from node.lean.files.judging import LocalModule
@@ -16,7 +17,6 @@ from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
 from tests.node.lean.olean.forging import SOURCE, TAG, Change, Forgery, compile_text
 
 pytestmark = pytest.mark.lean

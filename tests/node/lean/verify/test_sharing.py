@@ -5,10 +5,15 @@ import random
 
 import pytest
 
+from node.lean.olean.module import Module
+from node.lean.olean.plan import uses
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify import sharing
 from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.sharing import UnreadableModule, dependent_proofs
+from node.lean.verify.sharing import UnreadableModule
 
 pytestmark = pytest.mark.lean
 
@@ -19,6 +24,14 @@ theorem Kaaaa.t (p : Prop) : p → p := by intro h; match h with | h => exact h
 theorem Kbbbb.t : ∀ x : Nat × Nat, ∃ y, y = x := by intro x; match x with | (a, b) => exact ⟨_, rfl⟩
 def Kcccc.t : Nat := 123456789012345678901234567890
 """
+
+
+def dependent_proofs(olean, tokens: list[str]) -> set[int]:
+    """As `sharing.dependent_proofs`, for a compiled file. Raises UnreadableModule and BadOlean."""
+    terms = Terms()
+    module = Module(olean, terms)
+    module.close()
+    return sharing.dependent_proofs(uses(module, terms), tokens)
 
 
 async def compiled(folder, text: str):
@@ -79,7 +92,7 @@ async def test_a_damaged_file_is_refused_or_read_and_nothing_else(tmp_path):
         (tmp_path / "damaged.olean").write_bytes(damaged)
         try:
             dependent_proofs(tmp_path / "damaged.olean", TOKENS)
-        except UnreadableModule:
+        except (BadOlean, UnreadableModule):
             refused += 1
 
     def damage() -> None:

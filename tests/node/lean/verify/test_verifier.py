@@ -7,7 +7,6 @@ import pytest
 from common.lean import Theorem
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verdicts import LeanMessage, verdict
 from node.lean.verify.verifier import VerificationFailed, Verifier
 from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
 
@@ -126,7 +125,8 @@ async def test_the_scratch_folder_holds_statements_only_and_goes_in_the_end(tool
     assert folder.stat().st_mode & 0o077 == 0
     for script in ("exact fun h => ⟨h.2, h.1⟩", "skip"):
         await verifier.verify(AND, script)
-    assert [len(list(kept.iterdir())) for kept in folder.iterdir()] == [2]  # Statement.lean and Statement.olean
+    # Statement.lean and Statement.olean, and the empty folder of the child that reads compiled files
+    assert sorted(len(list(kept.iterdir())) for kept in folder.iterdir()) == [0, 2]
     verifier.close()
     assert not folder.exists()
 
@@ -148,27 +148,6 @@ async def test_a_proof_that_eats_memory_is_rejected(toolchain):
     reply = await verifier.verify(AND, eats)
     verifier.close()
     assert not reply.accepted and "more than 200 MB of memory" in reply.reason
-
-
-@pytest.mark.parametrize(
-    ("messages", "reason", "axioms"),
-    [
-        ([("info", "'ProofmeshCheck' does not depend on any axioms")], "", ()),
-        ([("info", "'ProofmeshCheck' depends on axioms: [propext,\n Quot.sound]")], "", ("Quot.sound", "propext")),
-        ([("info", "'ProofmeshCheck' depends on axioms: [sorryAx]")], "uses sorry", ("sorryAx",)),
-        (
-            [("info", "'ProofmeshCheck' depends on axioms: [propext, x]")],
-            "other axioms than Lean's own: x",
-            ("propext", "x"),
-        ),
-        ([("error", "type mismatch"), ("info", "'ProofmeshCheck' does not depend on any axioms")], "type mismatch", ()),
-        ([("info", "'Other' does not depend on any axioms")], "did not report", ()),
-        ([], "did not report", ()),
-    ],
-)
-def test_the_verdict_is_read_from_leans_messages(messages, reason, axioms):
-    rejection, reported_axioms = verdict([LeanMessage(severity, data) for severity, data in messages])
-    assert (reason in rejection if reason else rejection == "") and reported_axioms == axioms
 
 
 @pytest.mark.lean

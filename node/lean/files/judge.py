@@ -1,0 +1,257 @@
+"""Judges compiled files, in a child process that reads them as data (`process/dialog.py`).
+
+    ReadRequest      read a compiled file, and write its declarations and those of the user's files that it imports
+    AnswerRequest    read the kernel's answer, and give the verdicts on the file
+    StatedRequest    compare a file's statements with those of its text, compiled where none of its code ran
+    CompareRequest   compare the files of a submission with those of a reference
+    ForgetRequest    forget files
+
+A compiled file is hostile. Of what it says, only that counts which the kernel has accepted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from node.lean.files import verdicts
+from node.lean.files.against import Comparison
+from node.lean.files.commands import Command, Text
+from node.lean.files.judging import LocalModule, shown_name
+from node.lean.files.report import DeclarationVerdict, LocalItem
+from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
+from node.lean.olean.module import Kind
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
+from node.lean.process.dialog_child import answer
+
+LACKED = "the text states it, but the compiled file does not have it"
+
+
+class ReadRequest(msgspec.Struct, tag="read"):
+    """Read a compiled file."""
+
+    key: str
+    """For later requests."""
+    module: str
+    olean: str
+    text: str
+    """The text that was compiled."""
+    commands: list[Command]
+    """Those that Lean did not reject."""
+    imports: list[str]
+    """The modules that its text imports."""
+    others: list[str] = []
+    """Keys of the user's files that it imports, directly or not, each after those that it imports."""
+    touching: list[LocalItem] = []
+    """Commands that could change what a statement below them means."""
+    declarations: str = ""
+    """Path of the file to write; empty: the kernel is not asked."""
+
+
+class ReadReply(msgspec.Struct):
+    problem: str = ""
+    """Why the file cannot be read; empty if it can."""
+
+
+class AnswerRequest(msgspec.Struct, tag="answer"):
+    """The kernel's answer to the declarations of a file."""
+
+    key: str
+    answer: str
+    everything: bool = False
+    """Also judge declarations that are not theorems."""
+    shift: int = 0
+    """Number of lines that our header added above the file."""
+
+
+class Fact(msgspec.Struct):
+    """What a constant of a file uses."""
+
+    name: str
+    line: int
+    """Where it, or the declaration it was generated for, is declared; 0 if unknown. Not shifted."""
+    shown: str
+    """Name of the declaration that it was generated for, or its own."""
+    below: list[str]
+    """Constants of the same file that it uses."""
+    sorry: bool
+    """True if it uses `sorryAx` directly."""
+
+
+class AnswerReply(msgspec.Struct):
+    problem: str = ""
+    verdicts: list[DeclarationVerdict] = []
+    facts: list[Fact] = []
+
+
+class StatedRequest(msgspec.Struct, tag="stated"):
+    """Compare the statements of a file with those of the same text where none of its code ran."""
+
+    key: str
+    clean: list[str]
+    """Keys of the compiled clean texts: of the file itself and of the user's files that it imports. The first one is
+    the file itself; empty if its clean text could not be compiled."""
+    shift: int = 0
+    """Number of lines that our header added above the file."""
+
+
+class StatedReply(msgspec.Struct):
+    differing: dict[str, str] = {}
+    """Theorems whose compiled statement is another one than that of the text, with the difference, by shown name."""
+    same: list[str] = []
+    """Theorems whose compiled statement is that of the text."""
+    missing: list[DeclarationVerdict] = []
+    """Verdicts on theorems of the text that the compiled file does not have."""
+
+
+class CompareRequest(msgspec.Struct, tag="compare"):
+    """Compare the files of a submission with those of a reference."""
+
+    reference: list[str]
+    submission: list[str]
+
+
+class CompareReply(msgspec.Struct):
+    verdicts: list[DeclarationVerdict] = []
+    filled: dict[str, str] = {}
+
+
+class ForgetRequest(msgspec.Struct, tag="forget"):
+    """Forget files."""
+
+    keys: list[str]
+
+
+class Done(msgspec.Struct):
+    """The reply to a ForgetRequest."""
+
+
+Request = ReadRequest | AnswerRequest | StatedRequest | CompareRequest | ForgetRequest
+Reply = ReadReply | AnswerReply | StatedReply | CompareReply | Done
+
+
+class Judge:
+    """Answers the requests. All files are read into one table of terms, so that they can be compared."""
+
+    def __init__(self) -> None:
+        self._terms = Terms()
+        self._modules: dict[str, LocalModule] = {}
+
+    def handle(self, request: Request) -> Reply:
+        """The reply to a request."""
+        match request:
+            case ReadRequest():
+                try:
+                    self._read(request)
+                except (BadOlean, OSError, ValueError) as error:
+                    return ReadReply(str(error))
+                return ReadReply()
+            case AnswerRequest():
+                try:
+                    return self._answer(request)
+                except BadAnswer as error:
+                    return AnswerReply(f"the kernel's answer is incomplete: {error}")
+            case StatedRequest():
+                return self._stated(request)
+            case CompareRequest():
+                reference, submission = (
+                    [self._modules[key] for key in keys] for keys in (request.reference, request.submission)
+                )
+                comparison = Comparison(self._terms, reference, submission)
+                return CompareReply([*comparison.verdicts()], comparison.filled)
+            case ForgetRequest():
+                for key in request.keys:
+                    self._modules.pop(key, None)
+                if not self._modules:
+                    self._terms = Terms()
+                return Done()
+
+    def _read(self, request: ReadRequest) -> None:
+        """Read a file, and write its declarations. Raises BadOlean, OSError, ValueError."""
+        module = LocalModule.read(
+            request.module,
+            Path(request.olean),
+            Text(request.text),
+            request.commands,
+            self._terms,
+            request.imports,
+        )
+        module.touching = request.touching
+        module.others = [self._modules[key] for key in request.others]
+        self._modules[request.key] = module
+        if not request.declarations:
+            return
+        document = Declarations(self._terms)
+        for each in (*module.others, module):
+            for group in each.order:
+                document.group(group)
+        written = document.written(module.library_imports(), self._queries(module))
+        Path(request.declarations).write_bytes(written)
+
+    @staticmethod
+    def _queries(module: LocalModule) -> list[str]:
+        """The constants whose axioms are asked."""
+        return [each.name for group in module.order for each in group]
+
+    def _answer(self, request: AnswerRequest) -> AnswerReply:
+        """The verdicts by the kernel's answer. Raises BadAnswer."""
+        module = self._modules[request.key]
+        queries = self._queries(module)
+        steps = sum(len(each.order) for each in (*module.others, module))
+        answer = read_answer(request.answer.encode(), steps, len(queries))
+        axioms = {name: each for name, each in zip(queries, answer.axioms, strict=True) if each is not None}
+        module.judged(answer.reasons[steps - len(module.order) :], axioms)
+        return AnswerReply("", verdicts.judged(module, request.everything, request.shift), _facts(module))
+
+    def _stated(self, request: StatedRequest) -> StatedReply:
+        """The comparison of a file with its clean text."""
+        module = self._modules[request.key]
+        clean = [self._modules[key] for key in request.clean if key in self._modules]
+        reply = StatedReply()
+        if not clean:
+            return reply
+        # Whatever the clean text leaves open must be open in the compiled file, too.
+        comparison = Comparison(self._terms, clean, [module, *module.others], fillable=False)
+        for constant, keyword in clean[0].stated():
+            if constant.name in module.constants or constant.kind not in (Kind.THEOREM, Kind.DEFINITION):
+                continue
+            if constant.kind is Kind.THEOREM or keyword == "example":
+                name = "example" if keyword == "example" else shown_name(constant.name)
+                line = max(clean[0].line_of(constant.name) - request.shift, 0)
+                reply.missing.append(DeclarationVerdict(name, keyword, line, LACKED))
+        for constant, _ in module.stated():
+            if constant.name not in clean[0].constants:
+                continue
+            difference = comparison.statement_difference(clean[0], module, constant.name)
+            if difference:
+                reply.differing[shown_name(constant.name)] = difference
+            else:
+                reply.same.append(shown_name(constant.name))
+        return reply
+
+
+def _facts(module: LocalModule) -> list[Fact]:
+    facts = []
+    for name, constant in module.constants.items():
+        used = module.used[name] | ({constant.inductive} - {""})
+        facts.append(
+            Fact(
+                name,
+                module.line_of(name),
+                shown_name(module.written_for(name) or name),
+                sorted(each for each in used if each in module.constants),
+                "sorryAx" in used,
+            )
+        )
+    return facts
+
+
+def main() -> None:
+    """Entry point of the child."""
+    answer(Request, Judge().handle)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    main()
