@@ -97,9 +97,10 @@ class Region:
         if last <= first:
             raise BadOlean(f"{path.name}: truncated")
         self.root = self.words[HEADER_BYTES // 8 if root_first else -1]
-        self.pointers = self._checked(first, last)
-        """Of all objects."""
-        if self.root not in self.pointers:
+        self._starts = self._checked(first, last)
+        """By position in words: 1 where an object begins. A byte each, so a file of tiny objects costs no more memory
+        than a file of large ones."""
+        if not self._begins(self.root):
             raise BadOlean("the root pointer does not lead to an object")
 
     def close(self) -> None:
@@ -108,10 +109,20 @@ class Region:
         self._bytes.release()
         self._map.close()
 
-    def _checked(self, first: int, last: int) -> set[int]:
-        """The pointers to all objects, between two positions in words. Raises BadOlean."""
-        words, base = self.words, self._base
-        starts: set[int] = set()
+    @property
+    def pointers(self) -> list[int]:
+        """Those of all objects, in the order of the file."""
+        return [self._base + 8 * at for at, begins in enumerate(self._starts) if begins]
+
+    def _begins(self, pointer: int) -> bool:
+        """True if an object begins at a pointer."""
+        distance = pointer - self._base
+        return not distance & 7 and 0 <= distance < self._size and bool(self._starts[distance >> 3])
+
+    def _checked(self, first: int, last: int) -> bytearray:
+        """Where objects begin, between two positions in words; see `_starts`. Raises BadOlean."""
+        words, base, length = self.words, self._base, self._size
+        starts = bytearray(length >> 3)
         at = first
         while at < last:
             header = words[at]
@@ -131,9 +142,11 @@ class Region:
             if end > last:
                 raise BadOlean("an object that exceeds its space")
             for pointer in pointers:
-                if not pointer & 1 and pointer not in starts:
-                    raise BadOlean("a pointer that does not lead to an earlier object")
-            starts.add(base + 8 * at)
+                if not pointer & 1:
+                    distance = pointer - base
+                    if distance & 7 or not 0 <= distance < length or not starts[distance >> 3]:
+                        raise BadOlean("a pointer that does not lead to an earlier object")
+            starts[at] = 1
             at = end
         return starts
 
@@ -221,6 +234,6 @@ class Region:
 
     def _at(self, pointer: int, before: int | None) -> int:
         """Position of an object, in words. An object must come before the object that contains its pointer."""
-        if pointer not in self.pointers or (before is not None and pointer >= before):
+        if not self._begins(pointer) or (before is not None and pointer >= before):
             raise BadOlean("a pointer that does not lead to an earlier object")
         return (pointer - self._base) >> 3
