@@ -150,7 +150,7 @@ class FillVerifier:
         """Lean's verdict on each command with proofs in it. Raises OutOfLimits."""
         edits = edits_of(file, fills)
         source = from_text(applied(file.text, edits), module=MODULE)
-        async with aclosing(self._files.verify([source], everything=True)) as verified:
+        async with aclosing(self._files.verify([source], everything=True, own=True)) as verified:
             judged = await anext(verified)
         report = judged.report
         checked.rounds += 1

@@ -104,10 +104,8 @@ class Comparison:
             return reason
         if not owner.constants[name].safe:
             return "it is unsafe or partial: the kernel does not check it"
-        if name in owner.rejected:
-            return f"the kernel rejects it: {owner.rejected[name]}"
-        if broken := owner.rests_on_rejected(name):
-            return f"it uses {shown_name(broken)}, which the kernel rejects"
+        if rejection := owner.rejection(name):
+            return rejection
         if name not in owner.axioms:
             return "the kernel has not checked it"
         foreign = [axiom for axiom in unsupported(AXIOMS, axioms) if not self._permitted(owner, axiom)]

@@ -1,10 +1,13 @@
-def code_in(text):
+from node.lean.files.report import LocalItem
+
+
+def code_in(text: str) -> list[LocalItem]:
     return []
 
 
-def touches_statements(text):
+def touches_statements(text: str) -> list[LocalItem]:
     return []
 
 
-def cleaned(text):
+def cleaned(text: str) -> str:
     return text

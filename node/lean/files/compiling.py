@@ -90,6 +90,10 @@ class Compiled:
     failed: dict[Command, str] = field(default_factory=dict)
     """Commands that were removed, with the reasons."""
 
+    def command_at(self, message: FileMessage) -> Command | None:
+        """The command that a message is about."""
+        return _owner(self.commands, self.text, message)
+
 
 class Compiler:
     """Compiles files in processes that may each write to one folder only."""

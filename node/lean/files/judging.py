@@ -23,6 +23,10 @@ _INTERNAL = re.compile(
 """Names that Lean generates in addition to those in the text."""
 
 
+UNDECLARED = "it uses a constant that is not declared"
+"""The kernel's reason for a constant that uses another one which it has rejected."""
+
+
 @dataclass
 class LocalModule:
     """A compiled file of the user, with the results of its checks."""
@@ -97,11 +101,14 @@ class LocalModule:
         """The user's file that declares a constant (this one or one that it imports); None if the library does."""
         return next((module for module in (self, *self.others) if name in module.constants), None)
 
-    def rests_on_rejected(self, name: str) -> str:
-        """A constant that this one uses, in any of the user's files, and that the kernel rejects; empty if none is."""
+    def rejection(self, name: str) -> str:
+        """Why the kernel rejects a constant, or something that it uses in any of the user's files; empty if it does
+        not."""
         modules = [self, *self.others]
         if not any(module.rejected for module in modules):
             return ""
+        # A constant that uses a rejected one is rejected in turn. The reason is given for the one at the bottom.
+        found: list[tuple[str, str]] = []
         waiting = [name]
         seen = set(waiting)
         while waiting:
@@ -109,12 +116,19 @@ class LocalModule:
             module = next((module for module in modules if each in module.constants), None)
             if module is None:
                 continue
-            if each in module.rejected:
-                return each
             below = module.used[each] | {module.constants[each].inductive} - {""}
             waiting += below - seen
             seen |= below
-        return ""
+            if each in module.rejected:
+                found.append((each, module.rejected[each]))
+        if not found:
+            return ""
+        other, reason = next((pair for pair in found if pair[1] != UNDECLARED), found[0])
+        return (
+            f"the kernel rejects it: {reason}"
+            if other == name
+            else (f"it uses {shown_name(other)}, which the kernel rejects: {reason}")
+        )
 
     def command_of(self, name: str) -> Command | None:
         """The command that declares a constant; None if it has no position or lies in no command."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from node.lean.files.commands import PROOFS, Command
+from node.lean.files.commands import DATA, PROOFS, Command
 from node.lean.files.judging import LocalModule, first_line, name_in, shown_name
 from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
-from node.lean.verify.judge import axioms_problem
+from node.lean.verify.judge import UNFINISHED, axioms_problem
 
 if TYPE_CHECKING:
     from node.lean.files.compiling import Compiled
@@ -74,6 +75,27 @@ def judged(module: LocalModule, everything: bool, shift: int) -> list[Declaratio
     ]
 
 
+def unfinished(compiled: Compiled, declared: Sequence[DeclarationVerdict], shift: int) -> list[DeclarationVerdict]:
+    """Verdicts on commands that declare nothing we could judge, but in which Lean has met `sorry`.
+
+    Such a command is syntax of the file's own, for example a macro that makes an `example`.
+    """
+    found: dict[Command, DeclarationVerdict] = {}
+    lines = {each.line for each in declared}
+    for message in compiled.messages:
+        command = compiled.command_at(message) if _SORRY.search(message.text) else None
+        if command is None or command.keyword in _DECLARES or command in compiled.failed:
+            continue
+        if lines.isdisjoint(range(command.line - shift, command.last_line - shift + 1)):
+            name = first_line(compiled.text, command)
+            found[command] = DeclarationVerdict(name, command.keyword, command.line - shift, UNFINISHED)
+    return [*found.values()]
+
+
+_SORRY = re.compile(r"declaration uses [`']sorry[`']")
+_DECLARES = PROOFS | DATA | {"mutual"}
+
+
 def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seconds: float = 0.0) -> DeclarationVerdict:
     """The verdict on a compiled constant."""
     name = shown_name(constant.name)
@@ -91,10 +113,8 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
 
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:
     """Why a compiled declaration is not accepted; empty if it is."""
-    if constant.name in module.rejected:
-        return f"the kernel rejects it: {module.rejected[constant.name]}"
-    if broken := module.rests_on_rejected(constant.name):
-        return f"it uses {shown_name(broken)}, which the kernel rejects"
+    if rejection := module.rejection(constant.name):
+        return rejection
     if constant.name not in module.axioms:
         return "it is unsafe or partial: the kernel does not check it"
     return axioms_problem([*axioms])

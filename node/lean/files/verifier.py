@@ -3,8 +3,8 @@
     compile    the file, in a confined process (`compiling`), where its code cannot do harm
     read       the .olean file as data, in a child process of ours (`judge`): names, types, values
     check      a fresh process that has imported only the library gives each declaration to the kernel
-    state      if code of the file could have changed what a statement means: compare the compiled statements with those
-               of the same text, compiled where none of its code ran (`clean`)
+    state      compare the compiled statements with those of the same text, compiled where none of its code ran and
+               without its proofs (`clean`)
 
 docs/trust.md says which attacks each step stops.
 """
@@ -96,6 +96,7 @@ class _Run:
     """Of the keys of this call's files in the session."""
     salvage: bool
     everything: bool
+    own: bool
     session: _Session
     clean: dict[str, asyncio.Task[str]] = field(default_factory=dict)
     """By module: the key of its compiled clean text; empty if that could not be compiled."""
@@ -197,21 +198,28 @@ class FileVerifier:
         """Remove the scratch folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    async def verify_text(self, text: str, *, salvage: bool = True) -> FileReport:
-        """Verify a text that imports no other file of the user. `salvage`: compile again without commands that fail."""
-        async with aclosing(self.verify([from_text(text)], salvage=salvage)) as judged:
+    async def verify_text(self, text: str, *, salvage: bool = True, own: bool = False) -> FileReport:
+        """Verify a text that imports no other file of the user; see `verify`."""
+        async with aclosing(self.verify([from_text(text)], salvage=salvage, own=own)) as judged:
             return (await anext(judged)).report
 
     async def verify(
-        self, sources: Sequence[SourceFile], *, salvage: bool = True, everything: bool = False
+        self,
+        sources: Sequence[SourceFile],
+        *,
+        salvage: bool = True,
+        everything: bool = False,
+        own: bool = False,
     ) -> AsyncGenerator[Judged]:
         """Verify files that may import each other. Yields each result once it is ready, after those of its imports.
 
-        `everything`: also judge definitions.
+        `salvage`: compile again without commands that fail; `everything`: also judge definitions; `own`: the code in
+        the files is the caller's own, so their statements are not compared with their text.
         """
         session = self._session()
         try:
-            async with aclosing(self._verify(sources, session, salvage=salvage, everything=everything)) as judged:
+            run = self._verify(sources, session, salvage=salvage, everything=everything, own=own)
+            async with aclosing(run) as judged:
                 async for each in judged:
                     yield each
         finally:
@@ -221,12 +229,18 @@ class FileVerifier:
         return _Session(self._toolchain, self._limits, Path(tempfile.mkdtemp(prefix="session-", dir=self.folder)))
 
     async def _verify(
-        self, sources: Sequence[SourceFile], session: _Session, *, salvage: bool = True, everything: bool = False
+        self,
+        sources: Sequence[SourceFile],
+        session: _Session,
+        *,
+        salvage: bool = True,
+        everything: bool = False,
+        own: bool,
     ) -> AsyncGenerator[Judged]:
         """The results of `verify` in a session, which keeps the files for comparisons."""
         await self._prepare()
         scratch = Path(tempfile.mkdtemp(prefix="run-", dir=self.folder))
-        run = _Run(scratch, scratch / "modules", session.prefix(), salvage, everything, session)
+        run = _Run(scratch, scratch / "modules", session.prefix(), salvage, everything, own, session)
         run.modules.mkdir()
         run.clean_modules.mkdir()
         tasks: dict[str, asyncio.Task[Judged]] = {}
@@ -266,7 +280,7 @@ class FileVerifier:
         session = self._session()
         tasks: list[asyncio.Task[tuple[list[FileReport], list[DeclarationVerdict], dict[str, str]]]] = []
         try:
-            judged = [each async for each in self._verify(reference, session)]
+            judged = [each async for each in self._verify(reference, session, own=True)]
             problems = _reference_problems(judged)
             tasks = [
                 asyncio.create_task(self._compare(each, reference, judged, session, problems)) for each in submissions
@@ -291,7 +305,7 @@ class FileVerifier:
         if len(submission) == len(reference) == 1:
             # Private names contain the name of their module, so both files must be compiled as the same module.
             submission = [replace(submission[0], module=reference[0].module)]
-        judged = [each async for each in self._verify(submission, session)]
+        judged = [each async for each in self._verify(submission, session, own=True)]
         own = [replace(each.report, file=f"{each.report.file} (submission)") for each in judged if each.report.problem]
         keys = [[each.key for each in side if each.key] for side in (expected, judged)]
         compared = CompareReply()
@@ -396,7 +410,8 @@ class FileVerifier:
         run: _Run,
     ) -> Judged:
         """Compile a file, check the compiled file, and write the verdicts into the report."""
-        # 1. Compile the text.
+        # 1. Compile the text, and beside it the clean text.
+        clean = None if run.own else asyncio.create_task(self._clean_keys(source, below, run))
         text = self._text(source)
         shift = text.count("\n") - source.text.count("\n")
         compiled = await self._compiler.compile(source.module, text, folder, [run.modules], salvage=run.salvage)
@@ -424,19 +439,27 @@ class FileVerifier:
         report.rechecked = self.rechecked
         if not report.problem:
             report.declarations = [*errors, *answer.verdicts]
-        # 3. If code ran, compare the statements with those of the text.
-        if code or any(code_in(self._text(each)) for each in below):
-            await self._compare_with_text(report, source, below, read.key, shift, run)
+            report.declarations += verdicts.unfinished(compiled, report.declarations, shift)
+        # 3. Compare the statements with those of the text.
+        if clean is not None:
+            any_code = bool(code) or any(code_in(self._text(each)) for each in below)
+            await self._compare_with_text(report, await clean, any_code, read.key, shift, run)
         report.declarations.sort(key=lambda verdict: verdict.line)
         return Judged(report, read.key, others, answer.facts, errors)
 
     # --- statements as the text has them ----------------------------------------------------------------------------
 
+    async def _clean_keys(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> list[str]:
+        """The keys of the compiled clean texts of a file and of the user's files that it imports; see `_clean`."""
+        return [await self._clean(each, below, run) for each in (source, *below)]
+
     async def _compare_with_text(
-        self, report: FileReport, source: SourceFile, below: Sequence[SourceFile], key: str, shift: int, run: _Run
+        self, report: FileReport, keys: Sequence[str], any_code: bool, key: str, shift: int, run: _Run
     ) -> None:
-        """Compare the statements of a compiled file with those of its clean text, and correct the verdicts."""
-        keys = [await self._clean(each, below, run) for each in (source, *below)]
+        """Compare the statements of a compiled file with those of its clean text, and correct the verdicts.
+
+        `keys`: of the clean texts, the file's own first; `any_code`: code of these files could run.
+        """
         stated = StatedReply()
         if keys[0]:
             request = StatedRequest(key, [each for each in keys if each], shift)
@@ -446,7 +469,7 @@ class FileVerifier:
             if verdict.accepted and verdict.name in stated.differing:
                 reason = f"it was compiled as another statement than the text has: {stated.differing[verdict.name]}"
                 verdict = replace(verdict, reason=reason)
-            elif verdict.accepted and verdict.name not in stated.same:
+            elif verdict.accepted and any_code and verdict.name not in stated.same:
                 verdict = replace(verdict, depends=(*verdict.depends, LocalItem(OWN_CODE, "code of this file", 0)))
             corrected.append(verdict)
         reported = {(verdict.name, verdict.line) for verdict in corrected}
