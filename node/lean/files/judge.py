@@ -184,9 +184,13 @@ class Judge:
         if not request.declarations:
             return
         document = Declarations(self._terms)
-        for each in (*module.others, module):
+        # What the kernel has rejected in an imported file is not declared: whatever uses it is then rejected, too.
+        for each in module.others:
             for group in each.order:
-                document.group(group)
+                if group[0].name not in each.rejected:
+                    document.group(group, accepted=group[0].name in each.axioms)
+        for group in module.order:
+            document.group(group)
         written = document.written(module.library_imports(), self._queries(module))
         Path(request.declarations).write_bytes(written)
 
@@ -199,7 +203,8 @@ class Judge:
         """The verdicts by the kernel's answer. Raises BadAnswer."""
         module = self._modules[request.key]
         queries = self._queries(module)
-        steps = sum(len(each.order) for each in (*module.others, module))
+        imported = (group for each in module.others for group in each.order if group[0].name not in each.rejected)
+        steps = len(module.order) + sum(1 for _ in imported)
         answer = read_answer(request.answer.encode(), steps, len(queries))
         axioms = {name: each for name, each in zip(queries, answer.axioms, strict=True) if each is not None}
         module.judged(answer.reasons[steps - len(module.order) :], axioms)

@@ -18,6 +18,7 @@ A number is decimal. A text is LENGTH:BYTES, so nothing in it is ever searched.
                        t NAME K NAME*K TYPE VALUE           theorem
                        o NAME K NAME*K TYPE VALUE           opaque
                        i K NAME*K PARAMETERS TYPES { NAME TYPE CONSTRUCTORS { NAME TYPE }* }*
+                       A D T O: the same, accepted before by such a process, so added without another check
     queries N          NAME, of constants whose axioms are asked in the last environment
     end
 
@@ -89,20 +90,24 @@ class Declarations:
         """A step: go on from an environment with the library alone."""
         self._steps.append(("e", []))
 
-    def group(self, constants: Sequence[Constant]) -> None:
-        """A step: constants that are declared together, as `plan.groups` yields them."""
+    def group(self, constants: Sequence[Constant], accepted: bool = False) -> None:
+        """A step: constants that are declared together, as `plan.groups` yields them.
+
+        `accepted`: an earlier kernel process has accepted the same data after the same steps.
+        """
         first = constants[0]
         if first.kind is Kind.INDUCTIVE:
             self._inductive(constants)
             return
-        self.declare(first)
+        self.declare(first, accepted)
 
-    def declare(self, constant: Constant) -> None:
-        """A step: an axiom, a definition, a theorem or an opaque constant."""
+    def declare(self, constant: Constant, accepted: bool = False) -> None:
+        """A step: an axiom, a definition, a theorem or an opaque constant. `accepted`: see `group`."""
         terms = [constant.type] if constant.value is None else [constant.type, constant.value]
         hint = [constant.hint] if constant.kind is Kind.DEFINITION else []
         self._roots += terms
-        self._steps.append((_STEP[constant.kind], [*self._head(constant), *map(_Term, terms), *hint]))
+        kind = _STEP[constant.kind].upper() if accepted else _STEP[constant.kind]
+        self._steps.append((kind, [*self._head(constant), *map(_Term, terms), *hint]))
 
     def _head(self, constant: Constant) -> list[str | int | _Term]:
         return [constant.name, len(constant.level_parameters), *constant.level_parameters]

@@ -217,10 +217,28 @@ class Kernel:
         """Go on from an environment with only the library."""
         self.environment = self.library_only
 
-    def declare(self, declaration: int) -> str:
-        """Let the kernel check a declaration and add it. Returns the reason for a rejection, or an empty text."""
+    def declare(self, declaration: int, accepted: bool = False) -> str:
+        """Let the kernel check a declaration and add it. Returns the reason for a rejection, or an empty text.
+
+        `accepted`: it is added without a check.
+        """
         _hold(self.environment)  # the kernel consumes a reference, and the environment may be needed again
-        outcome = self.call(
+        if accepted:
+            outcome = self.call(
+                "lean_add_decl_without_checking", *map(ctypes.c_void_p, (self.environment, declaration))
+            )
+        else:
+            outcome = self._check(declaration)
+        if tag(outcome) == 0:
+            error = field(outcome, 0)
+            number = error >> 1 if error & 1 else tag(error)
+            return REASONS[number] if number < len(REASONS) else "the kernel rejects it"
+        self.environment = field(outcome, 0)
+        return ""
+
+    def _check(self, declaration: int) -> int:
+        """The kernel's outcome for a declaration: an exception, or the environment with it."""
+        return self.call(
             "lean_add_decl",
             ctypes.c_void_p(self.environment),
             ctypes.c_size_t(NO_HEARTBEAT_LIMIT),
@@ -228,12 +246,6 @@ class Kernel:
             ctypes.c_void_p(declaration),
             ctypes.c_void_p(box(0)),
         )
-        if tag(outcome) == 0:
-            error = field(outcome, 0)
-            number = error >> 1 if error & 1 else tag(error)
-            return REASONS[number] if number < len(REASONS) else "the kernel rejects it"
-        self.environment = field(outcome, 0)
-        return ""
 
     def find(self, name: int) -> int:
         """The `ConstantInfo` of a name; 0 if the environment has none."""
@@ -440,10 +452,10 @@ class Document:
             return self._inductive(numbers)
         name, count, *rest = numbers
         parameters = self._kernel.linked([self.names[each] for each in rest[:count]])
-        return self._declare(tokens[0], name, parameters, rest[count:])
+        return self._declare(tokens[0].lower(), name, parameters, rest[count:], tokens[0].isupper())
 
-    def _declare(self, kind: bytes, name: int, parameters: int, rest: list[int]) -> str:
-        """Declare an axiom, definition, theorem or opaque constant."""
+    def _declare(self, kind: bytes, name: int, parameters: int, rest: list[int], accepted: bool) -> str:
+        """Declare an axiom, definition, theorem or opaque constant. `accepted`: without a check."""
         kernel = self._kernel
         if reason := self._reserved(name):
             return reason
@@ -464,7 +476,7 @@ class Document:
                 number, value = OPAQUE, kernel.object(0, common, terms[1], together, scalars=b"\0")
             case _:
                 raise ValueError("an unknown kind of step")
-        if reason := kernel.declare(kernel.object(number, value)):
+        if reason := kernel.declare(kernel.object(number, value), accepted):
             return reason
         return "" if kernel.has(self.names[name], number, *terms) else NOT_AS_GIVEN
 
