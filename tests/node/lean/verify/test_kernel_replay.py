@@ -7,16 +7,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
 
 from node.lean.files.commands import Text
 from node.lean.files.judging import LocalModule
+from node.lean.olean.declarations import Declarations, read_answer
 from node.lean.olean.module import Module
-from node.lean.olean.plan import steps, uses
+from node.lean.olean.plan import groups, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.judging import KernelProcess
 from tests.node.lean.olean.forging import SOURCE, TAG, Change, Forgery, compile_text
 
 pytestmark = pytest.mark.lean
@@ -29,15 +30,18 @@ def olean(tmp_path_factory):
 
 async def rejected(olean: Path, folder: Path) -> dict[str, str]:
     """The declarations of a compiled file that the kernel rejects. Raises BadOlean."""
-    toolchain = LeanToolchain.pocket()
     terms = Terms()
     module = Module(olean, terms)
-    try:
-        plan = steps(str(olean), module, uses(module, terms))
-        imports = list(module.imports)
-    finally:
-        module.close()
-    return await Rechecker(toolchain, Limits(), folder).replay(imports, plan, [olean.parent])
+    module.close()
+    together = list(groups(module, uses(module, terms)))
+    document = Declarations(terms)
+    for group in together:
+        document.group(group)
+    file = folder / "declarations"
+    file.write_bytes(document.written(module.imports, [group[0].name for group in together]))
+    answer = await KernelProcess(LeanToolchain.pocket(), Limits(), folder).answer(file)
+    reasons = read_answer(answer.encode(), len(together), len(together)).reasons
+    return {group[0].name: reason for group, reason in zip(together, reasons, strict=True) if reason}
 
 
 async def test_the_kernel_accepts_what_lean_compiled(olean, tmp_path):
@@ -156,19 +160,23 @@ FORGERIES: list[Change] = [
     swapped_type,
     swapped_value,
     constructor_type,
-    recursor_type,
-    recursor_rules,
-    recursor_minors,
-    recursor_k,
     number_of_parameters,
-    number_of_indices,
-    not_recursive,
-    constructor_number,
     constructors_are_types,
     opaque_value,
     universe_parameters,
     quotient,
 ]
+
+GENERATED: list[Change] = [
+    recursor_type,
+    recursor_rules,
+    recursor_minors,
+    recursor_k,
+    number_of_indices,
+    not_recursive,
+    constructor_number,
+]
+"""Changes to what the kernel makes by itself."""
 
 
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda each: each.__name__)
@@ -180,23 +188,29 @@ async def test_a_forged_declaration_is_not_accepted(olean, tmp_path, forge):
         problems = await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path)
     except BadOlean:
         return
-    assert problems and WHOLE_MODULE not in problems
+    assert problems
 
 
-async def test_what_rests_on_a_rejected_half_of_a_mutual_pair_is_not_accepted_in_another_file(olean, tmp_path):
+@pytest.mark.parametrize("forge", GENERATED, ids=lambda each: each.__name__)
+async def test_what_the_kernel_makes_itself_is_not_taken_from_the_file(olean, tmp_path, forge):
+    forgery = Forgery(olean)
+    forge(forgery)
+    assert bytes(forgery.bytes) != olean.read_bytes()
+    assert await rejected(forgery.write(tmp_path / "Main.olean"), tmp_path) == {}
+
+
+async def test_what_rests_on_a_rejected_half_of_a_mutual_pair_is_named_in_another_file(olean, tmp_path):
     # The kernel rejects both types together, under the name of the first; the other file uses the second.
     main = shutil.copy(olean, tmp_path / "Main.olean")
     other = await compile_text(
         "import Main\ntheorem three_is_odd : Odd 3 := .step (.step (.step .zero))\n", tmp_path, "Other"
     )
-    forgery = Forgery(olean)
-    number_of_indices(forgery)
-    forgery.write(Path(main))
     terms = Terms()
     modules = [LocalModule.read(file.stem, file, Text(""), [], terms) for file in (Path(main), other)]
     modules[1].others = modules[:1]
-    modules[0].reject(await rejected(Path(main), tmp_path))
-    assert modules[1].rests_on_rejected("three_is_odd")
+    reasons = ["it is wrong" if group[0].name == "Even" else "" for group in modules[0].order]
+    modules[0].judged(reasons, {})
+    assert modules[1].rejection("three_is_odd") == "it uses Odd, which the kernel rejects: it is wrong"
     assert "Odd" in modules[0].rejected
 
 
