@@ -11,15 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_LETTERS = (
+LETTERS = (
     "A-Za-z_"
     "À-ÖØ-öø-ſ"  # Latin letters with accents
     "α-κμ-ωΑ-ΟΡΤ-Ωϊ-ϻἀ-῾"  # Greek except λ, Π and Σ
     "℀-⅏𝒜-𝖟"
 )
-_REST = _LETTERS + "0-9'!?₀-₉ₐ-ₜᵢ-ᵪⱼ"
+"""Characters with which a name may begin, as ranges of a character class."""
 
-NAME = rf"[{_LETTERS}][{_REST}]*"
+_REST = LETTERS + "0-9'!?₀-₉ₐ-ₜᵢ-ᵪⱼ"
+
+NAME = rf"[{LETTERS}][{_REST}]*"
 """One component of a name."""
 
 SHADOWED = "✝"

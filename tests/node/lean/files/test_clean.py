@@ -1,0 +1,369 @@
+"""Finding code in a file's text, and writing the file without it."""
+
+import itertools
+
+import pytest
+from hypothesis import example, given, seed, settings
+from hypothesis import strategies as st
+
+from node.lean.files.clean import RAW, cleaned, code_in, tokens_of, touches_statements
+
+HONEST = """import Init
+/-! # A file about macros and syntax: `#eval`, `@[extern "x"]`, `run_cmd` /- nested: macro foo -/ -/
+
+open Nat (succ) in
+/-- The `macro` of all things, `elab` and `syntax`. -/
+@[simp, ext high] theorem run_pure (x y : Nat) : x + 0 = x := by
+  simp only [Nat.add_zero] -- no native_decide here
+
+-- unsafe extern implemented_by
+universe u v
+variable {α : Type u} [Inhabited α]
+namespace A.B
+section
+set_option maxRecDepth 200 in
+@[inline, reducible,
+  deprecated run_pure (since := "2024-01-01")]
+protected def quote : Char := '"'
+def macroExpand (c : Char) : Bool := c == '"' || c == '\\'' || c == '\\\\'
+def said := "macro \\"x\\" : term => `(1) /- "
+def raw := r#"run_cmd " macro"#
+def shown (n : Nat) := s!"the value {n} and {quote}"
+structure Point where
+  x : Nat := 1
+  y : Nat
+deriving Repr, DecidableEq
+instance : Inhabited Point := ⟨{ x := 1, y := 2 }⟩
+deriving instance BEq for Point
+class inductive T : Prop
+  | mk
+inductive Tree
+  | leaf
+  | node (l r : Tree)
+  deriving Repr
+@[to_additive (attr := simp) add_foo] theorem mul_foo (xs : List Nat) (h : 0 < xs.length) : xs[0]'h = xs[0] := rfl
+local notation "‖" x "‖" => Nat.succ x
+infixl:65 " ⊕ " => Nat.add
+notation:max "∑ " x => Nat.succ x
+-- macro, again
+attribute [local simp] Nat.add_comm
+attribute [-simp] Nat.add_comm
+theorem two : 1 ⊕ 1 = 2 :=
+by rfl
+example : f x ⁻¹' s = t := rfl
+#check two
+/-- info: 'macro' -/
+#guard_msgs in
+#print axioms two
+mutual
+  theorem m1 : True := trivial
+  private theorem m2 (n : Nat) : n = n := rfl
+end
+noncomputable section
+open Classical in
+lemma three : (1 : Nat)
+    = 1 := by
+  have h : 1 = 1 := by decide
+  exact h
+end
+end
+end A.B
+initialize_simps_projections Point (x → fst)
+"""
+
+RUNS = [
+    "#eval 1",
+    "#eval! 1",
+    "#evalx",
+    "def a := eval% 1",
+    "#guard 1 = 1",
+    "#guard_expr 1 = 1",
+    "#unknown_query",
+    "#guard_msgs in #eval 1",
+    "#exit",
+    'macro "x" : term => `(1)',
+    "macro_rules | `(1) => `(2)",
+    'elab "x" : term => sorry',
+    "elab_rules : term | `(1) => sorry",
+    'syntax "x" : term',
+    "declare_syntax_cat cat",
+    "run_cmd skip",
+    "run_elab skip",
+    "run_meta skip",
+    "example : True := by run_tac skip",
+    "example : Nat := by_elab skip",
+    "initialize x : Nat ← pure 1",
+    "builtin_initialize skip",
+    "simproc foo (1) := skip",
+    "dsimproc_decl foo (1) := skip",
+    '@[extern "x"] opaque f : Nat',
+    "@[«extern»] def f := 1",
+    "@[simp, «implemented_by» g] def f := 1",
+    "@[simp,\n  implemented_by\n g] def f := 1",
+    "@[csimp] theorem t : f = g := rfl",
+    '@[export foo] def f := "x"',
+    "@[init] def f := 1",
+    "unsafe def f := 1",
+    "theorem t : p := by native_decide",
+    "theorem t : p := by decide +native",
+    "theorem t : p := by decide (config := { native := true })",
+    "theorem t : p := by bv_decide",
+    "theorem t : p := Lean.ofReduceBool _ _ rfl",
+    'def s := include_str "x"',
+    "register_option foo : Nat := {}",
+    "register_simp_attr foo",
+    "declare_config_elab foo Bar",
+    'binder_predicate x " ≻ " y:term => `(1)',
+    "unif_hint (x : Nat) where |- x =?= 1",
+    "attribute [macro foo] bar",
+    "attribute [local macro foo] bar",
+    "attribute [scoped term_elab foo] bar",
+    "attribute [simp, local app_unexpander foo] bar",
+    "@[ /- -/ macro foo] def bar := 1",
+    "@[/- ] -/ macro foo] def bar := 1",
+    "@[simp -- ]\n, macro foo] def bar := 1",
+    "@[norm_num foo] def bar := 1",
+    "@[my_attribute] theorem t : True := trivial",
+    "@[to_additive (attr := simp, macro)] theorem t : True := trivial",
+    "@[simp, @[macro x]] theorem t : True := trivial",
+    "@[simp",
+    'theorem t : True := trivial macro "x" : term => `(1)',
+    'def x := 2macro "x" : term => `(1)',
+    'def x := 0x1fmacro "x" : term => `(1)',
+    'def x := Cᵒᵖmacro "x" : term => `(1)',
+    'def x := «a b»macro "x" : term => `(1)',
+    'open Nat in\nset_option maxRecDepth 9\nin\nmacro "x" : term => `(1)',
+    "open Nat in my_command x",
+    "open Nat\n  in\n\n my_command x",
+    "local my_command x",
+    "theorem t : True := trivial\nmy_command x",
+    'namespace A\n\tmacro "x" : term => `(1)\nend A',
+    'mutual\nmacro "x" : term => `(1)\nend',
+    '/-- doc -/ macro "x" : term => `(1)',
+    'theorem t : True := trivial\r\nmacro "x" : term => `(1)\r\n',
+    'theorem t : True := trivial\u00a0macro "x" : term => `(1)',
+    'def c := \'"\'  macro "x" : term => `(1) -- "',
+    'def c := f (x)\'"\' macro "x" : term => `(1) -- "',
+    'def c := x\'"a" macro "x" : term => `(1)',
+    'def c := \'\\"\' macro "x" : term => `(1) -- "',
+    'def c := r"\\" macro "x" : term => `(1) -- "',
+    'def c := r##"a"#"## macro "x" : term => `(1)',
+    'def c := xr"\\" macro \\"x" macro "y" : term => `(1)',
+    'def c := s!"{"a"} macro " macro "x" : term => `(1)',
+    'def c := s!"{by_elab skip}"',
+    'def c := s!"{ " macro "} "',
+    '/- /- -/ " -/ macro x /- " -/',
+    '/--/ " -/ macro "x" : term => `(1) --"',
+    "def c := a <-- macro\n",
+    'def c := "a\\',
+    'notation "$x" => 1\ndef y := $xmacro "x" : term => `(1)',
+    'notation "x\\"" => 1\ndef y := x" macro "x" : term => `(1) --"',
+    'notation "a--" => 1\ndef y := a-- macro "x" : term => `(1)',
+    'notation "a/-" => 1\ndef y := a/- @[extern "x"] opaque f : Nat -/',
+    'notation "a/-" => 1\ndef y := a/- attribute /- -/ [macro foo] bar -/',
+    "set_option doc.verso true",
+    "meta def f := 1",
+    "deriving instance Repr for A #eval 1",
+]
+
+
+def test_ordinary_files_have_no_code_whatever_their_comments_and_strings_say() -> None:
+    assert code_in(HONEST) == []
+    assert code_in(HONEST.replace("\n", "\r\n")) == []
+
+
+@pytest.mark.parametrize("text", RUNS)
+def test_code_is_found(text: str) -> None:
+    assert code_in(text), text
+    assert code_in(HONEST + text), text
+    assert code_in(cleaned(text)) == []
+    assert code_in(cleaned(HONEST + "\n" + text + "\n" + HONEST)) == []
+
+
+def test_code_is_told_with_its_line_and_its_command() -> None:
+    text = 'theorem a : True := trivial\n@[simp,\n  extern "x"] def b := 1\nexample : p := by\n  native_decide\n'
+    assert [(each.kind, each.name, each.line) for each in code_in(text)][:2] == [
+        ("attribute", "extern", 3),
+        ("example", "native_decide", 5),
+    ]
+
+
+def test_behind_code_words_count_wherever_they_stand() -> None:
+    assert [(each.kind, each.line) for each in code_in("-- macro\n#eval 1\n-- macro\n")] == [("#eval", 2), (RAW, 3)]
+
+
+TOUCHES = [
+    r'notation "\x46alse" => True',
+    r'infix:50 " \u003d " => Ne',
+    'macro_rules | `(False) => `("decoy") ',
+    'open Nat in\n  open List in notation "x" => 1',
+    "@[macro foo] def bar := 1",
+    "attribute [macro foo] bar",
+    'macro "a" : command => `(macro_rules | `(False) => `(True))',
+    "variable (h : False)",
+    "variable {n : Nat} in\ntheorem t : True := trivial",
+    "include h",
+    "omit h in theorem t : True := trivial",
+    "attribute [-instance] foo",
+    "attribute [instance] foo",
+    "@[default_instance] instance : Foo := ⟨1⟩",
+    "@[coe] def f := 1",
+    "@[app_unexpander foo] def f := 1",
+    "@[term_parser] def f := 1",
+    'local infixr:60 " => " => f',
+    'scoped[Foo] notation "x" => 1',
+    'notation "a\\"" => 1\n-- notation "y" => 2',
+    "unif_hint (x : Nat) where |- x =?= 1",
+    *RUNS,
+]
+
+
+@pytest.mark.parametrize("text", TOUCHES)
+def test_what_a_statement_may_depend_on_without_naming_it_is_listed(text: str) -> None:
+    assert touches_statements(text)
+    line = 1 + HONEST.count("\n")
+    assert any(each.line >= line for each in touches_statements(HONEST + text))
+
+
+def test_lemmas_and_definitions_touch_no_statement() -> None:
+    text = "@[simp, reducible] def a := 1\n@[ext] theorem b : a = 1 := rfl\nopen Nat\ninstance : Foo Nat := ⟨1⟩\n"
+    assert touches_statements(text) == []
+
+
+def test_variables_and_notation_are_told_with_their_commands() -> None:
+    text = 'theorem a : True := trivial\nvariable (h : False)\nlocal notation "x" => 1\ninclude h\n'
+    assert [(each.kind, each.name, each.line) for each in touches_statements(text)] == [
+        ("variable", "variable (h : False)", 2),
+        ("notation", 'notation "x" => 1', 3),
+        ("include", "include h", 4),
+    ]
+
+
+def test_proofs_become_sorry_and_nothing_moves() -> None:
+    for before, after in (
+        ("theorem t : True := trivial", "theorem t : True := sorry  "),
+        ("theorem t : True :=\n  trivial\n", "theorem t : True := sorry \n         \n"),
+        ("theorem t : True := by\n  trivial\n#eval 1\n", "theorem t : True := sorry \n         \n       \n"),
+        ("example : ∀ n, P n\n  | 0 => p\n  | _ => q", "example : ∀ n, P n\n  := sorry\n          "),
+        ("theorem t : A ∧ B where\n  left := a", "theorem t : A ∧ B := sorry \n           "),
+        ("theorem t : let x := 1; x = 1 := rfl", "theorem t : let x := 1; x = 1 := sorry  "),
+        ("theorem t (h : x = 1 := by simp) : p := q", "theorem t (h : x = 1 := by simp) : p := sorry  "),
+        ("theorem t :\n  |x| = 1 := foo _ _", "theorem t :\n  |x| = 1 := sorry  "),
+        ("def f : Nat := 1", "def f : Nat := 1"),
+        ("instance : A := ⟨rfl⟩", "instance : A := ⟨rfl⟩"),
+        ("theorem t : (match a with | 0 => p) := trivial", "theorem t : (match a with | 0 => p) := sorry  "),
+        ("theorem t : match a with | 0 => p := q", "theorem t : match a with | 0 => p := q"),
+        ("@[simp, foo] theorem t : p := trivial", "@[simp     ] theorem t : p := sorry  "),
+        ("@[foo, simp] theorem t : p := trivial", "@[     simp] theorem t : p := sorry  "),
+        ("@[foo] theorem t : p := trivial", "       theorem t : p := sorry  "),
+        ("@[a, simp, b, ext] theorem t : p := trivial", "@[   simp   , ext] theorem t : p := sorry  "),
+        ("/-- doc -/ def f := 1 -- end", "           def f := 1       "),
+        ("theorem t : p := q\n#exit\ntheorem u : r := s", "theorem t : p := sorry \n     \n                  "),
+    ):
+        result = cleaned(before)
+        assert [line.rstrip() for line in result.split("\n")] == [line.rstrip() for line in after.split("\n")], before
+        assert [len(line) for line in result.split("\n")][1:] == [len(line) for line in before.split("\n")][1:]
+
+
+def test_what_makes_statements_stays() -> None:
+    result = cleaned(HONEST)
+    for kept in (
+        "universe u v",
+        "variable {α : Type u} [Inhabited α]",
+        "namespace A.B",
+        'local notation "‖" x "‖" => Nat.succ x',
+        "deriving Repr, DecidableEq",
+        "instance : Inhabited Point := ⟨{ x := 1, y := 2 }⟩",
+        "protected def quote : Char := '\"'",
+        "xs[0]'h = xs[0] := sorry",
+        "private theorem m2 (n : Nat) : n = n := sorry",
+        "end A.B",
+    ):
+        assert kept in result, kept
+    assert "trivial" not in result
+    assert "#check" not in result
+
+
+SIGNS = [
+    '"',
+    "'",
+    "«",
+    "»",
+    "/-",
+    "-/",
+    "--",
+    "@[",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    "⟨",
+    "⟩",
+    ":=",
+    "|",
+    "=>",
+    "in",
+    "by",
+    "#",
+    "`",
+    "\\",
+    'r#"',
+    's!"',
+    "\n",
+    "\t",
+    "\r\n",
+    ",",
+    ";",
+    ":",
+    ".",
+    "macro",
+    "extern",
+    "theorem",
+]
+
+FRAGMENTS = [
+    *RUNS,
+    *TOUCHES,
+    *HONEST.split("\n"),
+    *'" \' « » /- -/ -- @[ [ ] ( ) { } ⟨ ⟩ := | => in by # ` \\ r#" s!" \n \t \r\n , ; : . macro extern theorem'.split(
+        " "
+    ),
+    *(
+        "notation ",
+        "attribute ",
+        "open ",
+        "example : ",
+        "«macro»",
+        "\u2003",
+        "\ufeff",
+        "\x00",
+        "_",
+        "0x",
+        "1e",
+        "''",
+        "'a'",
+    ),
+]
+
+
+@seed(1)
+@settings(max_examples=400, deadline=None, database=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=14), st.sampled_from(["", " ", "\n"]))
+@example(["@[", "simp", "macro"], " ")
+def test_the_cleaned_file_has_no_code_and_the_same_lines(fragments: list[str], between: str) -> None:
+    text = between.join(fragments)
+    result = cleaned(text)
+    assert code_in(result) == []
+    assert result.count("\n") == text.count("\n")
+    assert cleaned(result).count("\n") == text.count("\n")
+
+
+def test_code_in_the_middle_of_an_ordinary_file_is_found_at_every_line() -> None:
+    lines = HONEST.split("\n")
+    for at, code in itertools.product(range(1, len(lines)), ("\n#eval 1\n", '\nmacro "x" : term => `(1)\n')):
+        text = "\n".join(lines[:at]) + code + "\n".join(lines[at:])
+        if any(start < sum(map(len, lines[:at])) + at < end for start, end in tokens_of("\n".join(lines)).comments):
+            continue
+        assert code_in(text), (at, code)
