@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from node.lean.files.report import LocalItem
 from node.lean.text.identifiers import LETTERS, NAME
+from node.lean.text.tokens import Token, tokens_of
 
 RAW = "text"
 """Kind of an item that was found by a search without regard to tokens."""
@@ -25,128 +26,6 @@ RAW = "text"
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
-
-
-# --- tokens -----------------------------------------------------------------------------------------------------------
-
-_PART = rf"(?:{NAME}|«[^»]*»)"
-_ESCAPE = r"\\(?:[\\\"'ntr{]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|\r?\n)"
-_TOKEN = re.compile(
-    rf"""(?P<space>[ \t\r\n]+)
-    |(?P<line>--[^\n]*)
-    |(?P<block>/-)
-    |(?P<raw>r\#*")
-    |(?P<name>{_PART}(?:\.{_PART})*)
-    |(?P<string>"[^"\\]*(?:{_ESCAPE}[^"\\]*)*")
-    |(?P<char>'(?:[^\\']|{_ESCAPE})')
-    |(?P<broken>[0-9]+[eE](?![0-9+-])|0[xX](?![0-9a-fA-F])|0[bB](?![01])|0[oO](?![0-7]))
-    |(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9]+(?:_+[0-9]+)*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)
-    |(?P<symbol>:=|=>|''|.)""",
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT_SIGN = re.compile(r"/-|-/")
-
-_FORMS_NO_TOKEN = frozenset(".,;()[]{}⟨⟩")
-"""Symbols that form no longer token with a comment or a character literal directly behind them."""
-
-_SAFE_BRACES = re.compile(r"[^{}]*(?:\{[^{}'\"«»\\]*\}[^{}]*)*")
-"""A string in which `{`...`}` may be code (`s!"{x}"`), but that ends where a plain string ends."""
-
-
-class Token(NamedTuple):
-    """A token of a file."""
-
-    kind: str
-    """`name`, `string`, `char`, `number` or `symbol`."""
-    text: str
-    start: int
-    end: int
-    column: int
-    """0: at the start of its line; 1: first in its line, but indented; 2: behind another token."""
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """A text divided into tokens, without comments."""
-
-    tokens: list[Token]
-    comments: list[tuple[int, int]]
-    """Start and end of each comment, documentation included."""
-    doubtful: int
-    """Offset of the first place that Lean may divide differently; the text's length if there is none."""
-    end: int
-    """Offset where reading ended: the text's length, or the start of a comment or string that never ends."""
-
-
-def tokens_of(text: str) -> Tokens:
-    """Divide a text into tokens, in linear time: every step moves forwards, and the first failure ends it."""
-    tokens: list[Token] = []
-    comments: list[tuple[int, int]] = []
-    doubtful, at, column = len(text), 0, 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        assert match is not None and match.lastgroup is not None
-        kind, start, end = match.lastgroup, at, match.end()
-        before = tokens[-1] if tokens and tokens[-1].end == start else None
-        # 1. White space and comments.
-        if kind == "space":
-            column = 0 if text[end - 1] == "\n" else 1 if "\n" in match.group() else max(column, 1)
-            at = end
-            continue
-        if kind in ("line", "block"):
-            if before is not None and before.kind == "symbol" and before.text not in _FORMS_NO_TOKEN:
-                doubtful = min(doubtful, before.start)
-            closed = end if kind == "line" else _comment_end(text, start)
-            if closed < 0:
-                return Tokens(tokens, comments, min(doubtful, start), start)
-            if text.startswith("/--/", start):  # Lean reads `/--` as one token, so the `-` may not close the comment
-                doubtful = min(doubtful, start)
-            comments.append((start, closed))
-            column = 0 if text[closed - 1] == "\n" else max(column, 1)
-            at = closed
-            continue
-        # 2. Strings and other tokens.
-        if kind == "raw":
-            closing = text.find('"' + "#" * (end - start - 2), end)
-            if closing < 0:
-                return Tokens(tokens, comments, min(doubtful, start), start)
-            kind, end = "string", closing + (end - start - 1)
-        elif (kind == "symbol" and text[start] in '"«') or kind == "broken":
-            return Tokens(tokens, comments, min(doubtful, start), start)
-        if _is_doubtful(text, kind, start, end, before):
-            doubtful = min(doubtful, start)
-        tokens.append(Token(kind, text[start:end], start, end, column))
-        at, column = end, 2
-    return Tokens(tokens, comments, doubtful, len(text))
-
-
-def _comment_end(text: str, start: int) -> int:
-    """End of the block comment that begins at an offset; -1 if it has none. Block comments nest."""
-    depth = 0
-    for sign in _COMMENT_SIGN.finditer(text, start):
-        depth += 1 if sign.group() == "/-" else -1
-        if not depth:
-            return sign.end()
-    return -1
-
-
-def _is_doubtful(text: str, kind: str, start: int, end: int, before: Token | None) -> bool:
-    """True if Lean may read something else here, depending on the tokens of libraries or after an error.
-
-    `before`: the token directly before it.
-    """
-    glued = before is not None and before.text not in _FORMS_NO_TOKEN - {"]", ")", "}", "⟩"}
-    if kind == "string" and text[start] != "r" and "{" in text[start:end]:
-        inside = text[start + 1 : end - 1]
-        return "--" in inside or "/-" in inside or "\\{" in inside or not _SAFE_BRACES.fullmatch(inside)
-    if kind == "char":
-        return glued and not text[start + 1].isalnum()  # `xs[i]'h` has a token `]'`
-    if kind != "symbol":
-        return False
-    if text[start] == "'":
-        return not re.match(r"[\w\s(]", text[end : end + 1])
-    # `-/` ends a comment that was not opened; other spaces than Lean's are errors.
-    return text.startswith("-/", start) or not text[start].isprintable() or text[start].isspace()
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

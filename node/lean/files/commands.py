@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from node.lean.files.report import FileMessage, LocalItem
 from node.lean.text.lexing import blanked
+from node.lean.text.tokens import Tokens, tokens_of
 
 PROOFS = frozenset({"theorem", "lemma", "example"})
 
@@ -46,9 +47,18 @@ _PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
 """Attributes, or a prefix that ends with `in`. The command continues behind it."""
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
-_GUARD = re.compile(r"#guard_msgs(?![\w'])")
+_GUARD = "#guard_msgs"
 UNTRACED = "set_option trace.Elab.command false in "
 """Put before a `#guard_msgs` in the same line, because that compares all messages, also the traces we request."""
+
+UNLINTED = "set_option linter.defProp false in "
+"""Put before a `#guard_msgs` of an `example`, too: Lean would warn that the definition in its place is a proof."""
+
+_LINTS_PROPOSITIONS = (4, 32)
+"""The first version of Lean with this option. Earlier ones do not know it."""
+
+_GUARD_REACH = 64
+"""Number of tokens behind `#guard_msgs` among which the keyword of its command is looked for."""
 
 _DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
@@ -64,7 +74,12 @@ EXAMPLE_LETTERS = "ℯℊℎℓℕℙℚℝℤℬℰℱℋℐℒℳℛ"
 """An `example` becomes `def ℯ₀₁` of the same length, so that Lean keeps a constant for it and no column moves. Names
 may begin with these letter-like symbols. Names that occur in the file are not used."""
 
-_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
+_ENDINGS = ("₀₁₂₃₄₅₆₇₈₉", "ₐₑₒₓₔₕₖₗₘₙₚₛₜᵢᵣᵤᵥᵦᵧᵨᵩᵪ", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+"""The other two characters of such a name. Those of a group are used when the groups before it are used up: the first
+is enough for 1,700 examples, all of them for 119,952."""
+
+_EXAMPLE_IN_MESSAGE = re.compile(rf"[{EXAMPLE_LETTERS}][{''.join(_ENDINGS)}]{{2}}")
+_EXAMPLE_NAME = re.compile(rf"(?=([{EXAMPLE_LETTERS}][{''.join(_ENDINGS)}]{{2}}))")
 
 
 @dataclass(frozen=True)
@@ -90,8 +105,9 @@ class Command:
 class Text:
     """A file's text with a name for each `example`."""
 
-    def __init__(self, original: str) -> None:
-        original = _with_guards_untraced(original)
+    def __init__(self, original: str, lean_version: str = "") -> None:
+        """`lean_version`: of the Lean that compiles it, which decides what options there are; empty: a new one."""
+        original = _with_guards_untraced(original, lean_version)
         code = blanked(original)
         self.original = original
         self.examples: set[str] = set()
@@ -103,7 +119,6 @@ class Text:
         self.text = _renamed(original, example_names)
         self.code = _renamed(code, example_names)
         """The text with comments and strings blanked."""
-        self._named = re.compile("|".join(self.examples) or r"(?!)")
         self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def offset(self, line: int, column: int) -> int:
@@ -114,7 +129,9 @@ class Text:
 
     def as_written(self, message: str) -> str:
         """A message from Lean with the names of examples replaced by `example`."""
-        return self._named.sub("example", message)
+        return _EXAMPLE_IN_MESSAGE.sub(
+            lambda match: "example" if match.group() in self.examples else match.group(), message
+        )
 
     def line(self, offset: int) -> int:
         """The line of an offset, from 1."""
@@ -242,23 +259,64 @@ def _renamed(text: str, names: Mapping[int, str]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _with_guards_untraced(text: str) -> str:
+def _with_guards_untraced(text: str, lean_version: str) -> str:
     """The text with the option UNTRACED before every `#guard_msgs` and its documentation comment. No line moves."""
-    if not _GUARD.search(text):
+    if _GUARD not in text:
         return text
+    read = tokens_of(text)
+    ends = {end: number for number, (_, end) in enumerate(read.comments)}
     parts, at = [], 0
-    for match in _GUARD.finditer(blanked(text)):
-        before = text[at : match.start()].rstrip()
-        documented = before.rfind("/--") if before.endswith("-/") else -1
-        start = at + documented if documented >= 0 else match.start()
-        parts += [text[at:start], UNTRACED, text[start : match.end()]]
-        at = match.end()
+    for index, token in enumerate(read.tokens[1:], 1):
+        sharp = read.tokens[index - 1]
+        if token.text != "guard_msgs" or sharp.text != "#" or sharp.end != token.start:
+            continue
+        start = _documented(text, read, ends, sharp.start)
+        option = UNTRACED
+        if _guards_example(read, index) and _known_to(lean_version):
+            option += UNLINTED
+        parts += [text[at:start], option, text[start : token.end]]
+        at = token.end
     return "".join([*parts, text[at:]])
 
 
+def _documented(text: str, read: Tokens, ends: Mapping[int, int], start: int) -> int:
+    """Start of the documentation comment of the command at an offset, or of the command itself if it has none.
+
+    Other comments may stand between the two. `ends`: the number of each comment by its end.
+    """
+    begin = start
+    while True:
+        begin -= 1
+        while begin >= 0 and text[begin].isspace():
+            begin -= 1
+        number = ends.get(begin + 1)
+        if number is None:  # a line comment ends before its line break, as the loop above does
+            return start
+        begin = read.comments[number][0]
+        if text.startswith("/--", begin):
+            return begin
+
+
+def _guards_example(read: Tokens, index: int) -> bool:
+    """True if the `#guard_msgs` at a token is about an `example`."""
+    words = (token.text for token in read.tokens[index : index + _GUARD_REACH])
+    return next((word for word in words if word == "example" or word in PROOFS | DATA | SYNTAX), "") == "example"
+
+
+def _known_to(lean_version: str) -> bool:
+    """True if this version of Lean has the option UNLINTED."""
+    match = re.match(r"(\d+)\.(\d+)", lean_version)
+    return match is None or (int(match[1]), int(match[2])) >= _LINTS_PROPOSITIONS
+
+
 def _free_names(text: str) -> Iterator[str]:
-    for letter in EXAMPLE_LETTERS:
-        for tens in _DIGITS:
-            for ones in _DIGITS:
-                if (name := f"{letter}{tens}{ones}") not in text:
-                    yield name
+    """Names for examples that do not occur in a text."""
+    used = {match.group(1) for match in _EXAMPLE_NAME.finditer(text)}
+    endings = ""
+    for group in _ENDINGS:
+        endings += group
+        for letter in EXAMPLE_LETTERS:
+            for second in endings:
+                for third in endings if second in group else group:
+                    if (name := f"{letter}{second}{third}") not in used:
+                        yield name

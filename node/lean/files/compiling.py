@@ -101,6 +101,8 @@ class Compiler:
     def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
         self._toolchain = toolchain
         self._limits = limits
+        self.version = toolchain.version
+        """Lean's version; empty if it is not known."""
 
     async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
         """Compile a text as a module.
@@ -108,7 +110,7 @@ class Compiler:
         `folder`: an empty folder for this call; `path`: folders of modules that it may import besides the toolchain's;
         `salvage`: compile again without the commands that fail.
         """
-        compiled = Compiled(Text(text))
+        compiled = Compiled(Text(text, self.version))
         suspects = _Suspects()
         passed: set[int] = set()
         out_of_limits = 0

@@ -42,7 +42,9 @@ def judged(module: LocalModule, everything: bool, shift: int) -> list[Declaratio
     listed: set[str] = set()
     for constant, command in module.written():
         proved.add(command)
-        if command.keyword in PROOFS or constant.kind is Kind.THEOREM or everything:
+        # An `example` behind `#guard_msgs in` is a definition of a command with another keyword.
+        proof = command.keyword in PROOFS or constant.kind is Kind.THEOREM or _is_example(module, constant)
+        if proof or everything:
             listed.add(constant.name)
             line = module.line_of(constant.name) - shift
             verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
@@ -101,7 +103,7 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
     name = shown_name(constant.name)
     axioms = tuple(sorted(module.axioms.get(constant.name, ())))
     return DeclarationVerdict(
-        "example" if name.rsplit(".", 1)[-1] in module.text.examples else name,
+        "example" if _is_example(module, constant) else name,
         kind,
         line,
         _reason(module, constant, axioms),
@@ -109,6 +111,10 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
         module.depends(constant),
         seconds,
     )
+
+
+def _is_example(module: LocalModule, constant: Constant) -> bool:
+    return constant.name.rpartition(".")[2] in module.text.examples
 
 
 def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> str:

@@ -352,6 +352,7 @@ class FileVerifier:
         async with self._asking:
             if not self.version:
                 self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
+                self._compiler.version = self.version
 
     async def _verify_one(
         self,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 
-from node.lean.files.clean import RAW, cleaned, code_in, tokens_of, touches_statements
+from node.lean.files.clean import RAW, cleaned, code_in, touches_statements
+from node.lean.text.tokens import tokens_of
 
 HONEST = """import Init
 /-! # A file about macros and syntax: `#eval`, `@[extern "x"]`, `run_cmd` /- nested: macro foo -/ -/
@@ -327,9 +328,7 @@ FRAGMENTS = [
     *RUNS,
     *TOUCHES,
     *HONEST.split("\n"),
-    *'" \' « » /- -/ -- @[ [ ] ( ) { } ⟨ ⟩ := | => in by # ` \\ r#" s!" \n \t \r\n , ; : . macro extern theorem'.split(
-        " "
-    ),
+    *SIGNS,
     *(
         "notation ",
         "attribute ",
