@@ -38,6 +38,8 @@ class ReadRequest(msgspec.Struct, tag="read"):
     olean: str
     text: str
     """The text that was compiled."""
+    version: str
+    """Of Lean; see `Text`."""
     commands: list[Command]
     """Those that Lean did not reject."""
     imports: list[str]
@@ -173,7 +175,7 @@ class Judge:
         module = LocalModule.read(
             request.module,
             Path(request.olean),
-            Text(request.text),
+            Text(request.text, request.version),
             request.commands,
             self._terms,
             request.imports,

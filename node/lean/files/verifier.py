@@ -124,6 +124,8 @@ class _Session:
         """Keys of the files that the running child has read."""
         self._child = 0
         """Which of the children this one is."""
+        self._written = 0
+        """Number of documents for the kernel so far."""
 
     def prefix(self) -> str:
         """A prefix for the keys of another call's files."""
@@ -132,11 +134,13 @@ class _Session:
 
     async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool, shift: int) -> AnswerReply:
         """Read a file and have the kernel check it. Raises BadOlean and OutOfLimits."""
-        request = msgspec.structs.replace(read, declarations=str(self.declarations / "declarations"))
-        async with self._turn:  # one file's answer follows its declarations
-            await self._read(request)
-            answer = await kernel.answer(Path(request.declarations))
-            reply = await self.dialog.ask(AnswerRequest(read.key, answer, everything, shift), AnswerReply)
+        self._written += 1
+        declarations = self.declarations / f"{self._written}"
+        await self.read(msgspec.structs.replace(read, declarations=str(declarations)))
+        answer = await kernel.answer(declarations)
+        declarations.unlink()
+        request = AnswerRequest(read.key, answer, everything, shift)
+        reply = await self.ask(request, [read.key, *read.others], AnswerReply)
         if reply.problem:
             raise BadOlean(reply.problem)
         return reply
@@ -352,7 +356,7 @@ class FileVerifier:
         async with self._asking:
             if not self.version:
                 self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
-                self._compiler.version = self.version
+            self._compiler.version = self.version
 
     async def _verify_one(
         self,
@@ -431,6 +435,7 @@ class FileVerifier:
             source.module,
             str(_passed_on(compiled.olean, source.module, run.modules)),
             text,
+            self.version,
             [command for command in compiled.commands if command not in compiled.failed],
             [*imports_of(text)],
             others,
@@ -499,7 +504,9 @@ class FileVerifier:
             commands = [command for command in compiled.commands if command not in compiled.failed]
             all_others = [f"{run.prefix}clean/{each.module}" for each in below if each.module != source.module]
             own = [each for each in all_others if each in await self._clean_below(source, below, run)]
-            request = ReadRequest(key, source.module, str(olean), text, commands, [*imports_of(text)], own)
+            request = ReadRequest(
+                key, source.module, str(olean), text, self.version, commands, [*imports_of(text)], own
+            )
             await run.session.read(request)
         except (BadOlean, OutOfLimits, OSError):
             return ""
