@@ -191,6 +191,7 @@ class FileVerifier:
         self.folder = scratch_folder(_SCRATCH)
         self._gate = asyncio.Semaphore(at_once)
         self._compiler = Compiler(toolchain, self._limits)
+        self._clean_compiler = Compiler(toolchain, self._limits)
         self._kernel = KernelProcess(toolchain, self._limits, self.folder)
         self._asking = asyncio.Lock()
         self.version = toolchain.version
@@ -356,7 +357,7 @@ class FileVerifier:
         async with self._asking:
             if not self.version:
                 self.version = await FreshLean(self._toolchain, Limits()).version(self.folder)
-            self._compiler.version = self.version
+            self._compiler.version = self._clean_compiler.version = self.version
 
     async def _verify_one(
         self,
@@ -496,7 +497,9 @@ class FileVerifier:
         text = cleaned(self._text(source))
         folder = Path(tempfile.mkdtemp(prefix="clean-", dir=run.folder))
         try:
-            compiled = await self._compiler.compile(source.module, text, folder, [run.clean_modules], salvage=True)
+            compiled = await self._clean_compiler.compile(
+                source.module, text, folder, [run.clean_modules], salvage=True
+            )
             if compiled.olean is None:
                 return ""
             key = f"{run.prefix}clean/{source.module}"

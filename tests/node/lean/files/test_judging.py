@@ -53,10 +53,10 @@ def depends(report: FileReport) -> dict[str, list[str]]:
 
 @pytest.mark.lean
 @pytest.mark.timeout(300)
-async def test_a_statement_names_the_local_items_it_means_and_no_others(verifier: FileVerifier) -> None:
+async def test_a_statement_names_the_definitions_it_means_and_all_syntax_above_it(verifier: FileVerifier) -> None:
     text = (
         "def double (n : Nat) : Nat := n + n\n"
-        "def unused (n : Nat) : Nat := n\n"
+        "def unused (n : Nat) : Nat := n theorem before : 1 = 1 := rfl\n"
         'notation "twice" n => double n\n'
         "structure Pair where\n  left : Nat\n  right : Nat\n"
         "theorem plain (n : Nat) : n + 0 = n := rfl\n"
@@ -65,11 +65,13 @@ async def test_a_statement_names_the_local_items_it_means_and_no_others(verifier
         "theorem in_proof_alone : True := have _ := unused 1; trivial\n"
     )
     report = await verifier.verify_text(text)
+    notation = 'notation "twice" n => double n (notation, line 3)'
     assert depends(report) == {
-        "plain": [],
-        "used": ["double (def, line 1)", "twice (notation, line 3)"],
-        "of_pair": ["Pair (structure, line 4)"],
-        "in_proof_alone": [],
+        "before": [],
+        "plain": [notation],
+        "used": ["double (def, line 1)", notation],
+        "of_pair": ["Pair (structure, line 4)", notation],
+        "in_proof_alone": [notation],
     }
     assert report.accepted
 
