@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from node.lean.files.report import DeclarationVerdict, FileReport
-from node.lean.files.sources import SourceFile, collect, from_text, imports_of
+from node.lean.files.commands import SYNTAX
+from node.lean.files.judging import first_line
+from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
+from node.lean.files.sources import SourceFile, collect, from_text
 from node.lean.files.verifier import FileVerifier
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
@@ -68,18 +70,67 @@ async def _compare(
 ) -> None:
     """Report the verdict on each theorem of the reference."""
     requested = [source for source in submission if source.wanted]
+    judged: list[DeclarationVerdict] = []
     if len(reference) == 1 and len(requested) == 1:
         # With one file on each side, both get the same module name, so that their declarations can be compared.
-        statement = reference[0]
-        if statement.path is None:
-            header = "".join(f"import {name}\n" for name in imports_of(requested[0].text))
-            statement = replace(statement, text=header + statement.text, imports=requested[0].imports)
-        reference = [replace(statement, module=requested[0].module)]
+        reference = [replace(reference[0], module=requested[0].module)]
+        if reference[0].path is None:
+            reference, judged = await _with_imports(verifier, reference[0], requested[0], submission)
     problems, verdicts, filled = await verifier.compare(submission, reference)
     for problem in problems:
         report.add_file(problem)
+    if judged:  # the other files of this reference are the submission's own
+        depends = {each.name: each.depends for each in judged}
+        verdicts = [replace(each, depends=depends[each.name]) for each in verdicts if each.name in depends]
     shown = requested[0].shown if len(requested) == 1 else shown
     report.add_comparison(shown, verdicts, filled, verifier.version, verifier.rechecked)
+
+
+async def _with_imports(
+    verifier: FileVerifier, statement: SourceFile, requested: SourceFile, submission: Sequence[SourceFile]
+) -> tuple[list[SourceFile], list[DeclarationVerdict]]:
+    """The files of a reference that is one statement. If they include files of the submission: also what the statement
+    depends on there, in verdicts on it.
+
+    The statement gets the imports of the requested file. The submission's own files may change what a statement means,
+    so it is compiled without them. Only if it names what they declare are they part of the reference.
+    """
+    # 1. The modules of the library that the requested file imports, directly or through files of the submission.
+    local = {source.module: source for source in submission}
+    waiting, names = [requested.module], [requested.module]
+    while waiting:
+        for name in local[waiting.pop()].imports:
+            if name not in names:
+                names.append(name)
+                waiting += [name] if name in local else []
+    library = tuple(name for name in names if name not in local)
+    own = [local[name] for name in names[1:] if name in local]
+    exact = _importing(statement, library)
+    # Otherwise a name that only a file of the submission declares would be a variable of the statement.
+    declared = replace(statement, text=f"set_option autoImplicit false\n{statement.text}")
+    alone = [each async for each in verifier.verify([_importing(declared, library)])] if own else []
+    if not any(each.report.problem or each.errors for each in alone):
+        return [exact], []
+    # 2. With the submission's files. All their syntax counts as used, because it may change any text.
+    reference = [_importing(declared, requested.imports), *(replace(source, wanted=False) for source in own)]
+    judged = [each async for each in verifier.verify(reference)]
+    if any(each.report.problem or each.errors for each in judged):
+        return [exact], []
+    syntax = [
+        LocalItem(command.keyword, first_line(each.module.text, command), command.line)
+        for each in judged
+        if each.module is not None and each.module.name != statement.module
+        for command in each.module.commands
+        if command.keyword in SYNTAX
+    ]
+    (stated,) = (each.report.declarations for each in judged if each.report.file == statement.shown)
+    return reference, [replace(each, depends=(*each.depends, *syntax)) for each in stated]
+
+
+def _importing(statement: SourceFile, names: Sequence[str]) -> SourceFile:
+    """A statement behind imports."""
+    header = "".join(f"import {name}\n" for name in names)
+    return replace(statement, text=header + statement.text, imports=tuple(names))
 
 
 def reference_of(against: str) -> list[SourceFile]:

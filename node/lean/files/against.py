@@ -7,6 +7,9 @@ the other parts must be the same. Lean's own axioms and those that the reference
 SafeVerify give the same guarantee.
 
 A name is resolved by the imports of the file that uses it: two files of a submission may declare the same name.
+Universe parameters may have another order: constants are the same if one bijection of parameters makes their types and
+values equal, and if all constants that refer to them apply their levels in the corresponding order. An `example` has
+no name of its own: any example of the submission with the same statement counts.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from node.lean.files.judging import LocalModule, shown_name, unsupported
 from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
 from node.lean.olean.show import show
-from node.lean.olean.terms import Tag, Terms
+from node.lean.olean.terms import LevelTag, Tag, Terms
 from node.lean.verify.judge import AXIOMS, UNFINISHED
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")
@@ -27,6 +30,9 @@ _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq
 
 _RENAMED = frozenset({Kind.DEFINITION, Kind.THEOREM})
 """Kinds whose generated names may differ in the submission. Types with different names are never the same."""
+
+_DEPTH = 100
+"""Most constants whose universe parameters are matched because of each other. Deeper ones are matched by name."""
 
 _SHOWN = 160
 """Most characters of a term in a message."""
@@ -73,6 +79,12 @@ class Comparison:
     _found: dict[_Pair, _Found] = field(default_factory=dict)
     _same: set[_Pair] = field(default_factory=set)
     """Pairs that are the same, including all pairs below them."""
+    _levels: dict[tuple[object, ...], int] = field(default_factory=dict)
+    """Numbers of levels that are compared under another name or order of their parameters."""
+    _orders: dict[_Pair, tuple[int, ...]] = field(default_factory=dict)
+    """The bijections of universe parameters."""
+    _ordering: set[_Pair] = field(default_factory=set)
+    """Pairs whose bijection is being determined."""
 
     def __post_init__(self) -> None:
         self._references = {module.name: module for module in self.reference}
@@ -88,19 +100,25 @@ class Comparison:
     def _verdict(self, home: LocalModule, expected: Constant, keyword: str) -> DeclarationVerdict:
         """The best verdict among the submission's theorems of this name: its files may declare it more than once."""
         name = expected.name
-        shown, line = shown_name(name), home.line_of(name)
+        example = _is_example(home, name)
+        shown, line = "example" if example else shown_name(name), home.line_of(name)
         verdicts = []
         for owner in self.submission:
-            if name in owner.constants:
-                axioms = tuple(sorted(owner.axioms.get(name, ())))
-                reason = self._reason(home, owner, name, axioms)
-                verdicts.append(DeclarationVerdict(shown, keyword, owner.line_of(name) or line, reason, axioms))
-        if not verdicts:
-            return DeclarationVerdict(shown, keyword, line, MISSING)
-        return next((verdict for verdict in verdicts if verdict.accepted), verdicts[0])
+            # Examples are numbered in the order of their file, so the same example may have another number there.
+            names = _examples(owner, expected.type) if example else [name] if name in owner.constants else []
+            for each in names:
+                axioms = tuple(sorted(owner.axioms.get(each, ())))
+                reason = self._reason(_Place(home.name, name), owner, each, axioms)
+                verdicts.append(DeclarationVerdict(shown, keyword, owner.line_of(each) or line, reason, axioms))
+                if not reason:
+                    return verdicts[-1]
+        if example and len(verdicts) > 1:
+            different = f"none of the submission's {len(verdicts)} examples proves it"
+            return DeclarationVerdict(shown, keyword, line, f"{different}; the first: {verdicts[0].reason}")
+        return verdicts[0] if verdicts else DeclarationVerdict(shown, keyword, line, MISSING)
 
-    def _reason(self, home: LocalModule, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
-        if reason := self.difference(_Place(home.name, name), _Place(owner.name, name)):
+    def _reason(self, expected: _Place, owner: LocalModule, name: str, axioms: tuple[str, ...]) -> str:
+        if reason := self.difference(expected, _Place(owner.name, name)):
             return reason
         if not owner.constants[name].safe:
             return "it is unsafe or partial: the kernel does not check it"
@@ -149,6 +167,9 @@ class Comparison:
             if pair in seen or pair in self._same:
                 continue
             seen.add(pair)
+            home = self._references.get(pair[0].module)
+            if home is not None and pair[0] != expected and _is_example(home, pair[0].name):
+                return "it depends on an example of the reference, whose proof may be another one in the submission"
             if pair not in self._found:
                 try:
                     self._found[pair] = _Found(below=tuple(self._alike(*pair)))
@@ -176,9 +197,13 @@ class Comparison:
         one, other = home.constants[expected.name], owner.constants[submitted.name]
         if one.kind is not other.kind:
             raise _Differ(f"{shown} is a {_kind(one)} in the reference, but a {_kind(other)} in the submission")
-        if one.name != other.name and not (
-            one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
-        ):
+        example = _is_example(home, one.name)
+        if example != _is_example(owner, other.name):
+            raise _Differ(
+                f"{shown_name(submitted.name)} stands where the reference has {shown}: only one is an example"
+            )
+        renamed = one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
+        if one.name != other.name and not renamed and not example:
             raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
         if one.safe != other.safe:
             raise _Differ(f"{shown} is unsafe or partial in the reference or the submission only")
@@ -186,7 +211,8 @@ class Comparison:
             raise _Differ(f"{shown} differs in the number of universe parameters")
         sides = _Sides(home, owner, one, other)
         yield from self._terms_alike(sides, f"the type of {shown}", one.type, other.type)
-        yield from self._contents_alike(sides)
+        if not example:  # the reference's example has no proof, and nothing refers to it
+            yield from self._contents_alike(sides)
 
     def _contents_alike(self, sides: _Sides) -> Iterator[_Pair]:
         """The pairs that must be the same in the contents of two constants of equal kind and type. Raises _Differ."""
@@ -235,7 +261,10 @@ class Comparison:
         A `sorry` in a value of the reference matches any term. Arguments that are proofs may differ: they prove the
         same proposition, because the function is the same.
         """
-        levels = dict(zip(sides.one.level_parameters, sides.other.level_parameters, strict=True))
+        order = self._order((_place(sides.home, sides.one.name), _place(sides.owner, sides.other.name)))
+        levels = {
+            name: sides.other.level_parameters[at] for name, at in zip(sides.one.level_parameters, order, strict=True)
+        }
         renamed = any(first != second for first, second in levels.items())
         in_value = expected == sides.one.value
         waiting, seen = [(expected, submitted)], set()
@@ -252,9 +281,11 @@ class Comparison:
                 raise _Differ(f"{what} differs: {self._shown(*pair)}")
             match first, second:
                 case (Tag.CONSTANT, str(name), tuple(ones)), (_, str(other_name), tuple(others)):
-                    yield sides.pair(name, other_name)
+                    pair_below = sides.pair(name, other_name)
+                    yield pair_below
                     if len(ones) != len(others) or not all(
-                        self._levels_alike(*each, levels, renamed) for each in zip(ones, others, strict=True)
+                        self._levels_alike(level, others[at], levels, renamed)
+                        for level, at in zip(ones, self._applied(pair_below, len(ones)), strict=True)
                     ):
                         raise _Differ(f"{what} differs: {self._shown(*pair)}")
                 case (Tag.SORT, int(level)), (_, int(other_level)):
@@ -293,15 +324,105 @@ class Comparison:
         return owner is not None and owner.constants[name].kind is Kind.THEOREM
 
     def _levels_alike(self, one: int, other: int, names: dict[str, str], renamed: bool) -> bool:
+        """True if two levels are equal once the parameters of the first are renamed.
+
+        Lean sorts the arguments of `max` by name, so renamed ones may have another order.
+        """
         if not renamed or (one == other and not self.terms.parametric(one)):
             return one == other
-        first, second = self.terms.shape(one), self.terms.shape(other)
-        if first[1] != second[1] or len(first) != len(second):
-            return False
-        return all(
-            names.get(a) == b if isinstance(a, str) else self._levels_alike(a, b, names, renamed)  # type: ignore[arg-type]
-            for a, b in zip(first[2:], second[2:], strict=True)
-        )
+        return self._level(one, names) == self._level(other, {})
+
+    def _level(self, level: int, names: dict[str, str]) -> int:
+        """The number of a level with renamed parameters, which is the same for any order of the arguments of `max`."""
+        made: dict[int, int] = {}
+        arguments: dict[int, frozenset[int]] = {}
+        waiting = [level]
+        while waiting:
+            shape = self.terms.shape(waiting[-1])
+            parts = [each for each in shape[2:] if isinstance(each, int)]
+            if missing := [each for each in parts if each not in made]:
+                waiting += missing
+                continue
+            below = [made[each] for each in parts]
+            form: tuple[object, ...] = (shape[1], *below)
+            if shape[1] == LevelTag.MAX:
+                inside = frozenset(each for part in below for each in arguments.get(part, (part,)))
+                form = (shape[1], inside)
+            elif shape[1] == LevelTag.PARAMETER:
+                form = (shape[1], names.get(str(shape[2]), shape[2]))
+            number = self._levels.setdefault(form, len(self._levels))
+            if shape[1] == LevelTag.MAX:
+                arguments[number] = inside
+            made[waiting.pop()] = number
+        return made[level]
+
+    # --- universe parameters ----------------------------------------------------------------------------------------
+
+    def _applied(self, pair: _Pair, number: int) -> tuple[int, ...]:
+        """For each level that a constant of the reference is applied to: its index in the submission's application."""
+        order = self._order(pair)
+        return order if len(order) == number else tuple(range(number))
+
+    def _order(self, pair: _Pair, depth: int = 0) -> tuple[int, ...]:
+        """For each universe parameter of a constant of the reference: its index in the submission's constant.
+
+        This only chooses the bijection. `_terms_alike` then checks types, values and all applications with it, so a
+        wrong choice can only make constants differ. The order is the same in all comparisons, because it is kept.
+        """
+        if pair in self._orders:
+            return self._orders[pair]
+        constants = self._both(pair)
+        if constants is None:  # of the library
+            return ()
+        one, other = constants
+        number = len(one.level_parameters)
+        plain = tuple(range(number))
+        if number < 2 or number != len(other.level_parameters):
+            return plain
+        if pair in self._ordering or depth >= _DEPTH:
+            return ()
+        self._ordering.add(pair)
+        matching = _Matching(self, self._references[pair[0].module], self._submissions[pair[1].module], depth + 1)
+        # 1. The types of an inductive type's family have the same parameters, and so have their constructors.
+        for first, second in self._family(pair):
+            matching.walk(first.type, second.type)
+        # 2. A parameter may occur in the value only.
+        if one.value is not None and other.value is not None:
+            matching.walk(one.value, other.value)
+        # 3. Parameters that do not occur at all.
+        matched = matching.completed(one.level_parameters, other.level_parameters)
+        self._ordering.discard(pair)
+        self._orders[pair] = tuple(other.level_parameters.index(matched[name]) for name in one.level_parameters)
+        return self._orders[pair]
+
+    def _family(self, pair: _Pair) -> Iterator[tuple[Constant, Constant]]:
+        """The constants whose types determine the order: the constant itself, or its inductive types and constructors.
+
+        A recursor may have a parameter of its own, so its own type follows.
+        """
+        home, owner = self._references[pair[0].module], self._submissions[pair[1].module]
+        one, other = home.constants[pair[0].name], owner.constants[pair[1].name]
+        name, other_name = one.inductive or one.name, other.inductive or other.name
+        types = home.constants.get(name), owner.constants.get(other_name)
+        if types[0] is not None and types[1] is not None and Kind.INDUCTIVE is types[0].kind is types[1].kind:
+            names = [(name, other_name), *zip(types[0].mutual, types[1].mutual, strict=False)]
+            names += [
+                each
+                for first, second in list(names)
+                if first in home.constants and second in owner.constants
+                for each in zip(home.constants[first].constructors, owner.constants[second].constructors, strict=False)
+            ]
+            for first, second in names:
+                if first in home.constants and second in owner.constants:
+                    yield home.constants[first], owner.constants[second]
+        yield one, other
+
+    def _both(self, pair: _Pair) -> tuple[Constant, Constant] | None:
+        """The constants of a pair; None if one of them is not of the user's files."""
+        home, owner = self._references.get(pair[0].module), self._submissions.get(pair[1].module)
+        if home is None or owner is None:
+            return None
+        return home.constants[pair[0].name], owner.constants[pair[1].name]
 
     def _shown(self, expected: int, submitted: int) -> str:
         shown, reference = (show(self.terms, term, _SHOWN) for term in (submitted, expected))
@@ -320,6 +441,92 @@ class _Sides:
     def pair(self, expected: str, submitted: str) -> _Pair:
         """The pair of a name in the reference's constant and a name in the submission's."""
         return _place(self.home, expected), _place(self.owner, submitted)
+
+
+@dataclass
+class _Matching:
+    """Finds which universe parameters of two constants correspond, by walking their terms together.
+
+    It stops wherever the terms differ: it reports no difference, and matches as many parameters as it can.
+    """
+
+    comparison: Comparison
+    home: LocalModule
+    owner: LocalModule
+    depth: int
+    """Number of constants whose parameters are being matched because of each other."""
+    matched: dict[str, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
+    _seen: set[tuple[int, int]] = field(default_factory=set)
+    _unordered: list[tuple[int, int]] = field(default_factory=list)
+    """Levels that begin with `max`: the order of its arguments says less than other levels do."""
+
+    def walk(self, expected: int, submitted: int) -> None:
+        """Match the parameters in two terms, from left to right."""
+        terms = self.comparison.terms
+        waiting = [(expected, submitted)]
+        while waiting:
+            pair = waiting.pop()
+            if pair in self._seen or not (terms.parametric(pair[0]) and terms.parametric(pair[1])):
+                continue
+            self._seen.add(pair)
+            first, second = (terms.shape(term) for term in pair)
+            if first[0] != second[0] or len(first) != len(second):
+                continue
+            match first, second:
+                case (Tag.CONSTANT, str(name), tuple(ones)), (_, str(other_name), tuple(others)):
+                    below = _place(self.home, name), _place(self.owner, other_name)
+                    order = self.comparison._order(below, self.depth) or tuple(range(len(ones)))
+                    if len(ones) == len(others) == len(order):
+                        for level, at in zip(ones, order, strict=True):
+                            self._levels(level, others[at])
+                case (Tag.SORT, int(level)), (_, int(other_level)):
+                    self._levels(level, other_level)
+                case _:
+                    # The last part comes off the list first. The index of a projection is no term.
+                    inside = zip(first[1:], second[1:], strict=True)
+                    parts = [(a, b) for a, b in inside if isinstance(a, int) and isinstance(b, int)]
+                    waiting += parts[-1:] if first[0] == Tag.PROJECTION else reversed(parts)
+
+    def completed(self, ones: tuple[str, ...], others: tuple[str, ...]) -> dict[str, str]:
+        """The whole bijection: parameters that occur nowhere are matched by name, the remaining ones in their order."""
+        for pair in self._unordered:
+            self._levels(*pair, in_order=True)
+        matched = {one: other for one, other in self.matched.items() if one in ones and other in others}
+        for one in ones:
+            if one not in matched and one in others and one not in matched.values():
+                matched[one] = one
+        free = [other for other in others if other not in set(matched.values())]
+        return matched | dict(zip((one for one in ones if one not in matched), free, strict=True))
+
+    def _levels(self, one: int, other: int, *, in_order: bool = False) -> None:
+        terms = self.comparison.terms
+        waiting = [(one, other)]
+        while waiting:
+            pair = waiting.pop()
+            first, second = (terms.shape(level) for level in pair)
+            if first[1] != second[1] or len(first) != len(second):
+                continue
+            if first[1] == LevelTag.MAX and not in_order:
+                self._unordered.append(pair)
+                continue
+            for a, b in reversed([*zip(first[2:], second[2:], strict=True)]):
+                if isinstance(a, int) and isinstance(b, int):
+                    waiting.append((a, b))
+                elif isinstance(a, str) and isinstance(b, str) and a not in self.matched and b not in self._taken:
+                    self.matched[a] = b
+                    self._taken.add(b)
+
+
+def _is_example(module: LocalModule, name: str) -> bool:
+    """True if a constant is an `example` of a file, under the name that it got for compilation."""
+    return name.rpartition(".")[2] in module.text.examples
+
+
+def _examples(module: LocalModule, wanted: int) -> list[str]:
+    """The constants of a file's examples. Those whose type is the term `wanted` come first."""
+    names = [name for name in module.constants if _is_example(module, name)]
+    return sorted(names, key=lambda name: module.constants[name].type != wanted)
 
 
 def _place(module: LocalModule, name: str) -> _Place:

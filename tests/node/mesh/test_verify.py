@@ -272,6 +272,29 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(tmp
     assert senseless.returncode == 2 and "not an existing file or folder, and not a statement" in senseless.stderr
 
 
+def test_a_file_that_imports_another_is_compared_with_a_statement(folder):
+    (folder / "Use.lean").write_text(
+        "import Lib.Basic\ntheorem four : two + two = 4 := rfl\ntheorem plain : 2 = 2 := two_eq\n"
+    )
+    plain = pocket(folder / "Use.lean", "--against", "theorem plain : 2 = 2", "--strict")
+    assert plain.returncode == 0 and "plain (axioms: none" in plain.stdout, plain.stdout + plain.stderr
+    # A statement may name what the imported file declares. Then the verdict says so.
+    named = pocket(folder / "Use.lean", "--against", "theorem four : two + two = 4")
+    assert named.returncode == 0 and "as this file defines: two (def, line 1)" in named.stdout, named.stderr
+    assert "two_eq" not in named.stdout
+    assert pocket(folder / "Use.lean", "--against", "theorem four : two + two = 4", "--strict").returncode == 1
+    assert pocket(folder / "Use.lean", "--against", "theorem four : two + two = 5").returncode == 1
+    unknown = pocket(folder / "Use.lean", "--against", "theorem four : three + two.x = 4")
+    assert unknown.returncode == 2 and "error in line 1" in unknown.stderr
+
+
+def test_an_imported_file_cannot_change_what_a_statement_means(folder):
+    (folder / "Lib" / "Basic.lean").write_text("macro_rules | `(1 = 2) => `(True)\n")
+    (folder / "Use.lean").write_text("import Lib.Basic\ntheorem t : 1 = 2 := trivial\n")
+    result = pocket(folder / "Use.lean", "--against", "theorem t : 1 = 2")
+    assert result.returncode == 1 and "the type of t differs" in result.stdout, result.stdout + result.stderr
+
+
 def test_each_theorem_is_compared_within_its_own_file_and_what_that_imports(tmp_path):
     reference, submission = tmp_path / "reference", tmp_path / "submission"
     for folder in (reference, submission):

@@ -13,9 +13,9 @@ theorem t (α β : Type) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b
 --! honest universe_zero
 theorem t.{u, v} (α : Type u) (β : Type v) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := fun e => k (h a b e)
 --! cheat swapped_universes
-theorem t.{v, u} (α : Type u) (β : Type v) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := fun e => k (h a b e)
+theorem t.{v, u} (α : Type u) (β : Type (max u v)) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := fun e => k (h a b e)
 --! honest swapped_universes
-theorem t.{v, u} (α : Type v) (β : Type u) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := fun e => k (h a b e)
+theorem t.{v, u} (α : Type u) (β : Type v) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := fun e => k (h a b e)
 --! cheat propositions
 theorem t (α β : Prop) (f : α → β) (h : ∀ a b, f a = f b → a = b) (a b : α) (k : a ≠ b) : f a ≠ f b := (k rfl).elim
 --! honest propositions
@@ -115,3 +115,48 @@ def Parity.of (n : Nat) : Parity := Quot.mk _ n
 theorem t : secret = secret + 0 := rfl
 theorem u (n : Nat) : hidden n = hidden (n + 0) := rfl
 theorem v : Parity.of 0 = Parity.of 4 := Quot.sound ⟨2, rfl⟩
+--! reference
+universe u v
+structure Two (α : Type u) (β : Type v) where
+  one : α
+  two : β
+inductive Wrapped.{w, z} : Prop
+  | made (α : Type w) (β : Type z) (_ : α) (_ : β)
+def turned (x : Two.{u, v} α β) : Two β α := ⟨x.two, x.one⟩
+theorem t (α : Type u) (β : Type v) (x : Two α β) (_ : Wrapped.{u, v}) (γ : Type u) (c : γ) : turned (turned x) = x ∧ c = c := sorry
+--! cheat order_of_parameters
+universe v u
+structure Two (α : Type u) (β : Type v) where
+  one : α
+  two : β
+inductive Wrapped.{z, w} : Prop
+  | made (α : Type w) (β : Type z) (_ : α) (_ : β)
+def turned (x : Two.{v, u} α β) : Two β α := ⟨x.two, x.one⟩
+theorem t (α : Type u) (β : Type v) (x : Two α β) (_ : Wrapped.{u, v}) (γ : Type u) (c : γ) : turned (turned x) = x ∧ c = c := ⟨rfl, rfl⟩
+--! honest order_of_parameters
+universe v u
+structure Two (α : Type u) (β : Type v) where
+  one : α
+  two : β
+inductive Wrapped.{z, w} : Prop
+  | made (α : Type w) (β : Type z) (_ : α) (_ : β)
+def turned (x : Two.{v, u} α β) : Two β α := ⟨x.two, x.one⟩
+theorem t (α : Type u) (β : Type v) (x : Two α β) (_ : Wrapped.{v, u}) (γ : Type u) (c : γ) : turned (turned x) = x ∧ c = c := ⟨rfl, rfl⟩
+--! cheat applied_to_others
+universe v u
+structure Two (α : Type u) (β : Type v) where
+  one : α
+  two : β
+inductive Wrapped.{z, w} : Prop
+  | made (α : Type w) (β : Type z) (_ : α) (_ : β)
+def turned (x : Two.{v, u} α β) : Two β α := ⟨x.two, x.one⟩
+theorem t (α : Type u) (β : Type v) (x : Two α β) (_ : Wrapped.{v, u}) (γ : Type v) (c : γ) : turned (turned x) = x ∧ c = c := ⟨rfl, rfl⟩
+--! honest applied_to_others
+universe a b
+structure Two (α : Type b) (β : Type a) where
+  one : α
+  two : β
+inductive Wrapped.{w, z} : Prop
+  | made (α : Type w) (β : Type z) (_ : α) (_ : β)
+def turned (x : Two.{a, b} α β) : Two β α := ⟨x.two, x.one⟩
+theorem t (α : Type b) (β : Type a) (x : Two α β) (_ : Wrapped.{b, a}) (γ : Type b) (c : γ) : turned (turned x) = x ∧ c = c := ⟨rfl, rfl⟩
