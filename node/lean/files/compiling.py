@@ -9,6 +9,7 @@ statements. So if such a command fails, nothing behind it is judged.
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,7 +122,7 @@ class Compiler:
             (place / "out").mkdir()
             source.write_text(compiled.text.without(compiled.failed), encoding="utf-8")
             finished = await self._lean(place, source, path, SECONDS_PER_LINE * text.count("\n"))
-            limit = finished.cut
+            limit = finished.cut or _crash(finished)
             out_of_limits += bool(limit)
             rows = _rows(finished.output)
             messages = [_message(row, compiled.text) for row in rows if row.kind != "trace"]
@@ -141,7 +142,8 @@ class Compiler:
             self._mark_failed(compiled, messages, passed)
             # If Lean was stopped, it may not have finished the last command that it reported.
             passed.update(command.start for command in (reported[:-1] if limit else reported))
-            if limit and not suspects.settle(compiled, reported[-1] if reported else None, limit):
+            reason = f"it exceeded a limit: {limit}" if finished.cut else limit
+            if limit and not suspects.settle(compiled, reported[-1] if reported else None, reason):
                 break
             _fail_dependents(compiled)
             if compiled.failed == before or out_of_limits > PATIENCE:
@@ -183,7 +185,7 @@ class Compiler:
 
 
 class _Suspects:
-    """Decides which command Lean was elaborating when it was stopped.
+    """Decides which command Lean was elaborating when it was stopped, or when it crashed.
 
     Lean reports a theorem when its statement is elaborated, before its proof. So Lean was either at the last reported
     command or at the next one. The likelier of the two is removed. If Lean is then stopped at the other one again, the
@@ -194,8 +196,8 @@ class _Suspects:
         self._blamed: Command | None = None
         self._spared: Command | None = None
 
-    def settle(self, compiled: Compiled, last: Command | None, limit: str) -> bool:
-        """Mark the likelier command as failed. Returns False if there is no candidate."""
+    def settle(self, compiled: Compiled, last: Command | None, reason: str) -> bool:
+        """Mark the likelier command as failed for this reason. Returns False if there is no candidate."""
         text, failed = compiled.text, {each.start for each in compiled.failed}
         following = text.after(last)
         while following is not None and following.start in failed:
@@ -214,7 +216,7 @@ class _Suspects:
         self._spared = next((each for each in candidates if spared is None and each is not self._blamed), None)
         others = [each for each in compiled.commands if each.start != self._blamed.start]
         compiled.commands = sorted([*others, self._blamed], key=lambda each: each.start)
-        compiled.failed[self._blamed] = f"it exceeded a limit: {limit}"
+        compiled.failed[self._blamed] = reason
         return True
 
 
@@ -265,6 +267,13 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
     if owner is not None and at >= owner.stop and message.text.endswith(_BETWEEN):
         return text.rest(owner) or owner
     return owner
+
+
+def _crash(finished: WatchedProcess) -> str:
+    """How Lean crashed; empty if it did not. Code of the file can crash it, for example with an endless recursion."""
+    if finished.code >= 0:
+        return ""
+    return f"Lean crashes at it: signal {-finished.code} ({signal.strsignal(-finished.code)})"
 
 
 def _header_problem(

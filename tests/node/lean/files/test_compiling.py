@@ -157,3 +157,16 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: File
     assert [name for name, problem in problems.items() if not problem] == ["C", "E"]
     assert "circular imports" in problems["A"] + problems["B"]
     assert "unknown module prefix 'Missing'" in problems["D"]
+
+
+@pytest.mark.parametrize("before", ["", "theorem a : True := trivial\n"])
+async def test_a_command_that_crashes_lean_is_left_out_and_the_rest_stands(before: str) -> None:
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=4096)
+    overflow = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"
+    try:
+        report = await verifier.verify_text(f"{before}{overflow}theorem b : 1 + 1 = 2 := rfl\n")
+    finally:
+        verifier.close()
+    line = before.count("\n") + 2
+    assert accepted(report) == ["a:1"] * bool(before) + [f"b:{line + 1}"]
+    assert "Lean crashes at it: signal 6" in named(report)[f"#eval f 0:{line}"].reason
