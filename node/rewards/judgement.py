@@ -19,8 +19,10 @@ class Verdict(enum.StrEnum):
     """A limit of time, memory or length was reached, or Lean's process crashed repeatedly."""
     ERROR = "error"
     """A tactic that fails, or that the text rules forbid."""
+    UNCHANGED = "unchanged"
+    """A tactic that succeeds and leaves the proof state as it was, such as `skip`."""
     LEGAL = "legal"
-    """A tactic that succeeds and leaves at least as many goals as before."""
+    """A tactic that succeeds, changes the state, and leaves at least as many goals as before."""
     CLOSES_GOAL = "closes goal"
     """A tactic that leaves fewer goals than before."""
     WITHIN_BUDGET = "within budget"
@@ -39,6 +41,7 @@ class RewardValues:
     rejected: float = 0.0
     """Also for completions without a proof, and for those that reach a limit."""
     error: float = 0.0
+    unchanged: float = 0.0
     legal: float = 0.1
     closes_goal: float = 0.3
     within_budget: float = 0.7
@@ -52,6 +55,7 @@ class RewardValues:
             Verdict.NO_PROOF: self.rejected,
             Verdict.LIMIT: self.rejected,
             Verdict.ERROR: self.error,
+            Verdict.UNCHANGED: self.unchanged,
             Verdict.LEGAL: self.legal,
             Verdict.CLOSES_GOAL: self.closes_goal,
             Verdict.WITHIN_BUDGET: self.within_budget,

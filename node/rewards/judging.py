@@ -13,7 +13,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from common.lean import Theorem
 from node.lean.snippets.snippet import Snippet, SnippetResult
+from node.lean.text.goals import split_goals
 from node.lean.text.lexing import lex
 from node.rewards.asking import Desk, Unavailable
 from node.rewards.judgement import Judged, Verdict
@@ -28,7 +30,10 @@ REASON_CHARACTERS = 300
 _OWN = re.compile(r"timed out|memory limit|ran out of memory|^the snippet (?:has|says)")
 """Errors that the text causes; all others are failures of the checker."""
 _ENDED = "Lean REPL process ended"
-_GOALS = re.compile(r"^⊢", re.MULTILINE)
+_UNSOLVED = "unsolved goals"
+_DECLARED = "has already been declared"
+_CASE = re.compile(r"^case [^\n]*\n")
+_METAVARIABLE = re.compile(r"\?m\.\d+|\?u\.\d+")
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class _Elaborated:
     """Number of remaining goals, if they are the only error; 0: a complete proof. None: there is another error."""
     at_statement: bool
     """True when the first error is in the lines of the statement."""
+    state: tuple[str, ...] = ()
+    """The remaining goals, without the names of cases and in no order."""
 
 
 class Asker:
@@ -86,7 +93,7 @@ class Asker:
         lexed = lex(tactic)
         if lexed.problem:
             return Judged(Verdict.ERROR, f"does not parse: {lexed.problem}")
-        before = await self._goals_before(row)
+        before = await self._state_before(row)
         path = "\n".join([*row.steps, tactic])
         elaborated = await self._elaborated(row, path)
         if elaborated.result.error:
@@ -96,18 +103,20 @@ class Asker:
             return Judged(Verdict.ERROR, _reason(elaborated.result))
         if elaborated.goals == 0:
             return Judged(Verdict.CLOSES_THEOREM)
+        if elaborated.state == before:
+            return Judged(Verdict.UNCHANGED, "it does not change the proof state")
         for continuation in budget.scripts(row):
             if (await self._elaborated(row, f"{path}\n{continuation}")).result.verdict.accepted:
                 return Judged(Verdict.WITHIN_BUDGET)
-        return Judged(Verdict.CLOSES_GOAL if elaborated.goals < before else Verdict.LEGAL)
+        return Judged(Verdict.CLOSES_GOAL if elaborated.goals < len(before) else Verdict.LEGAL)
 
-    async def _goals_before(self, row: Row) -> int:
-        """Number of goals before the tactic. Raises Unavailable if the tactics before do not lead to a goal."""
-        if not row.steps:
-            return 1
-        elaborated = await self._elaborated(row, "\n".join(row.steps))
+    async def _state_before(self, row: Row) -> tuple[str, ...]:
+        """The goals before the tactic. Raises Unavailable if the tactics before do not lead to a goal."""
+        elaborated = await self._elaborated(row, "\n".join(row.steps) or "skip")
         if elaborated.goals:
-            return elaborated.goals
+            return elaborated.state
+        if not row.steps:
+            await self._stated(row, elaborated)
         why = elaborated.result.error or _reason(elaborated.result) or "no goal remains after them"
         raise Unavailable(f"the tactics before the state do not lead to it: {why}")
 
@@ -120,14 +129,23 @@ class Asker:
             raise Unavailable(f"Lean rejects the statement: {errors[0]['data'][:REASON_CHARACTERS]}")
 
     async def _elaborated(self, row: Row, script: str) -> _Elaborated:
-        code, line = snippet_of(row.theorem, script)
+        tried = []
+        for theorem in row.theorems(script):
+            tried.append(await self._under_its_name(theorem, script))
+            if tried[-1].goals is not None:
+                return tried[-1]
+        return tried[-1] if _DECLARED in _reason(tried[0].result) else tried[0]
+
+    async def _under_its_name(self, theorem: Theorem, script: str) -> _Elaborated:
+        code, line = snippet_of(theorem, script)
         result = await self._check(code)
-        errors = _errors(result)
         if result.verdict.accepted:
             return _Elaborated(result, 0, False)
-        own = [each for each in errors if each["pos"]["line"] == line and each["data"].startswith("unsolved goals")]
-        goals = len(_GOALS.findall(own[0]["data"])) if len(own) == len(errors) == 1 else None
-        return _Elaborated(result, goals or None, bool(errors) and errors[0]["pos"]["line"] <= line and not own)
+        errors = _errors(result)
+        own = [each for each in errors if each["pos"]["line"] == line and each["data"].startswith(_UNSOLVED)]
+        state = _goals(own[0]["data"]) if len(own) == len(errors) == 1 else ()
+        at_statement = bool(errors) and errors[0]["pos"]["line"] <= line and not own
+        return _Elaborated(result, len(state) or None, at_statement, state)
 
     async def _check(self, code: str) -> SnippetResult:
         """Raises Unavailable."""
@@ -138,6 +156,12 @@ class Asker:
         if result.error and not _OWN.search(result.error) and not result.error.startswith(_ENDED):
             raise Unavailable(result.error)
         return result
+
+
+def _goals(text: str) -> tuple[str, ...]:
+    """The goals of a printed proof state, in an order that does not depend on theirs."""
+    goals = (_CASE.sub("", goal, count=1) for goal in split_goals(text))
+    return tuple(sorted(_METAVARIABLE.sub("?", goal) for goal in goals))
 
 
 def _errors(result: SnippetResult) -> list[dict[str, Any]]:

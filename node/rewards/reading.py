@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from common.lean import Theorem
 from node.lean.text.rules import proof_problem, tactic_problem
 from node.lean.text.statement import StatementError, parse_statement
@@ -23,6 +25,7 @@ OPEN, LAST, TACTIC = "stp", "goedel-prover-v2", "bfs-prover-v1"
 """Default templates for parsing completions: text that continues a proof, prose with code blocks, tactics."""
 
 _STATED = re.compile(r"\s*(?:theorem|lemma|example)\b")
+_NAMED = re.compile(r"\s*(?:theorem|lemma)\b")
 _BLOCK = re.compile(r"```lean|</think>")
 
 
@@ -41,6 +44,19 @@ class Row:
     """The tactics before the state."""
     remaining: tuple[str, ...] = ()
     """Tactics that may follow the completion, as a budget."""
+    own_name: str = ""
+    """The name that the data set gives the theorem; empty if it gives none."""
+
+    def theorems(self, script: str) -> list[Theorem]:
+        """The theorem under the names with which a script may prove it. If one succeeds, the script is a proof.
+
+        A script that mentions the theorem's own name may be a proof by recursion. Or the name is that of a theorem of
+        the library, which it means.
+        """
+        last = re.escape(self.own_name.rpartition(".")[2])
+        if not last or not re.search(rf"(?<![\w'!?]){last}(?![\w'!?])", script):
+            return [self.theorem]
+        return [msgspec.structs.replace(self.theorem, name=self.own_name), self.theorem]
 
 
 def rows_of(kind: Kind, columns: Mapping[str, Any], count: int) -> list[Row]:
@@ -72,11 +88,13 @@ def _row(kind: Kind, columns: Mapping[str, Any], number: int) -> Row:
         )
     except StatementError as error:
         raise BadRow(f"column `theorem`, row {number}: {error}") from error
+    own_name = theorem.name if _NAMED.match(statement) else ""
     # A unique name, so that `Nat.add_comm` in a proof means the library's theorem.
     theorem = theorem.renamed()
     if kind == "proofs":
-        return Row(theorem)
-    return Row(theorem, str(cell("state") or ""), _tactics(cell("steps"), number), _tactics(cell("remaining"), number))
+        return Row(theorem, own_name=own_name)
+    steps, remaining = _tactics(cell("steps"), number), _tactics(cell("remaining"), number)
+    return Row(theorem, str(cell("state") or ""), steps, remaining, own_name)
 
 
 def _tactics(value: Any, number: int) -> tuple[str, ...]:

@@ -40,6 +40,9 @@ _REASONS = {
     "it starts a proof search": "solve_by_elim apply_assumption apply_rules symm_saturate slim_check plausible",
 }
 
+_TACTICS_ONLY = {"it searches the library", "it starts a proof search"}
+"""Reasons whose words are forbidden only as tactics. Lean reserves none of them: a hypothesis may be called `hint`."""
+
 _FORBIDDEN = {word: reason for reason, words in _REASONS.items() for word in words.split()}
 
 _BEGINNINGS = {
@@ -57,6 +60,13 @@ unfold intro intros fun_prop bound nlinarith tauto
 """Tactics that search or suggest if a question mark follows them."""
 
 _WORDS = re.compile(r"[^\W\d][\w']*[?%!]*")
+_LAST_WORD = re.compile(r"(?<![\w'.])([^\W\d][\w']*)[?!]*$")
+_BEFORE_TACTICS = """
+by try repeat repeat' repeat1' all_goals all_goals' any_goals any_goals' focus first on_goal fail_if_success
+success_if_fail solve iterate do then else swap_goals pick_goal work_on_goal case case' next
+"""
+_TAKES_TACTIC = frozenset(_BEFORE_TACTICS.split())
+"""Words with a tactic behind them."""
 _SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
 _COMMAND_SIGN = re.compile(r"#[^\W\d]")
 
@@ -198,17 +208,52 @@ def _words(lexed: Lexed) -> str:
     """The first forbidden word in code, or word that looks like one, with the reason; empty if there is none."""
     plain = lexed.code.replace("«", " ").replace("»", " ")
     for text, look in ((plain, ""), (_folded(plain), " (in look-alike letters)")):
-        for word in _WORDS.findall(text):
-            for part in word.split("."):
-                if reason := _reason(part) or _reason(part.rstrip("?!")):
-                    return f"`{part}`{look} is not allowed: {reason}"
-        if match := _SUGGESTION.search(text):
-            return f"`{match.group()}`{look} is not allowed: it searches the library"
-    if match := _COMMAND_SIGN.search(plain):
-        return f"`{match.group()}...` is not allowed: a command has no place in a tactic"
+        for match in _WORDS.finditer(text):
+            part = match.group()
+            reason = _reason(part) or _reason(part.rstrip("?!"))
+            if reason and not (reason in _TACTICS_ONLY and _is_a_name(text, match.start(), match.end())):
+                return f"`{part}`{look} is not allowed: {reason}"
+        if suggestion := _SUGGESTION.search(text):
+            return f"`{suggestion.group()}`{look} is not allowed: it searches the library"
+    if sign := _COMMAND_SIGN.search(plain):
+        return f"`{sign.group()}...` is not allowed: a command has no place in a tactic"
     if "@[" in plain:
         return "`@[` is not allowed: an attribute has no place in a tactic"
     return "`proofmesh copy` is not allowed: the prover uses it for its own names" if "proofmesh copy" in plain else ""
+
+
+def _is_a_name(code: str, start: int, end: int) -> bool:
+    """True if a word between two offsets stands where a term or a binder does, and not a tactic."""
+    word, before, behind = code[start:end], code[:start].rstrip(" "), code[end:].lstrip(" ")
+    if word.endswith(("?", "!")):
+        return False
+    # 1. `TACTIC says TACTIC`
+    following = _WORDS.match(behind)
+    if word == "says" and (before.endswith(("?", "]")) or (following and following.group() in _SEARCHING.split())):
+        return False
+    # 2. A part of a longer name, or the name of a binder or an argument.
+    if code[end : end + 1] == "." or (behind.startswith(":") and not behind.startswith("::")):
+        return True
+    if word == "hint" and following:  # the tactic has no arguments
+        return True
+    if before.endswith("."):
+        return before == code[:start] and re.search(r"[\w'»)\]⟩]\.$", before) is not None
+    # 3. The token before it.
+    if not before or before.endswith("\n"):
+        return before.rstrip().endswith((",", "⟨"))
+    if before.endswith("(") and before.rstrip("( "):
+        before = before.rstrip("( ")
+        if before.endswith("\n"):
+            return False
+    line = re.split(r"[\n;]", before)[-1]
+    if before.endswith("=>"):
+        return re.search(r"(?:\bfun\b|λ)[^|]*$", line) is not None
+    if before.endswith("|"):
+        return re.search(r"\b(?:with|rintro|obtain|rcases)\b", line) is not None
+    if before.endswith((";", "·", "(", "{", "<;>")):
+        return False
+    last = _LAST_WORD.search(before)
+    return last is None or last.group(1) not in _TAKES_TACTIC
 
 
 def _reason(word: str) -> str:

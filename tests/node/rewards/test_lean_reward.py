@@ -18,6 +18,7 @@ pytestmark = pytest.mark.lean
 PAGE = Path(__file__).parents[3] / "docs" / "rewards.md"
 
 FOUR = "theorem t : 2 + 2 = 4"
+ADD = "theorem add (n : Nat) : 0 + n = n"
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
 
 PROOFS = [
@@ -34,9 +35,17 @@ PROOFS = [
     (FOUR, "", Verdict.NO_PROOF),
     ("theorem t : 1 = 2", "repeat (have := trivial)", Verdict.LIMIT),
     ("theorem t : no_such_thing 1 = 2", "exact?", Verdict.REJECTED),
+    (ADD, "cases n with\n| zero => rfl\n| succ n => exact congrArg Nat.succ (add n)", Verdict.VERIFIED),
+    (ADD, "exact add n", Verdict.REJECTED),
+    ("theorem Nat.add_comm (a b : Nat) : a + b = b + a", "exact Nat.add_comm a b", Verdict.VERIFIED),
+    ("theorem t (p q : Prop) (hint : p) (says : q) : p ∧ q", "exact ⟨hint, says⟩", Verdict.VERIFIED),
+    ("theorem t (p : Prop) (h : p) : p", "have hint := h\nexact hint", Verdict.VERIFIED),
 ]
 STEPS = [
     ([], "intro h", [], Verdict.LEGAL),
+    ([], "skip", [], Verdict.UNCHANGED),
+    (["intro h", "constructor"], "rotate_left", [], Verdict.UNCHANGED),
+    (["intro h"], "show q ∧ p", ["exact ⟨h.2, h.1⟩"], Verdict.UNCHANGED),
     ([], "exact h", [], Verdict.ERROR),
     ([], "intro h", ["exact ⟨h.2, h.1⟩"], Verdict.WITHIN_BUDGET),
     (["intro h", "constructor"], "exact h.2", [], Verdict.CLOSES_GOAL),
@@ -67,15 +76,23 @@ def test_whole_proofs_and_steps_are_paid_by_what_lean_says():
         completions=completions, theorem=statements, log_extra=logged.__setitem__, log_metric=logged.__setitem__
     )
     assert paid == [float(each is Verdict.VERIFIED) for each in verdicts]
-    assert logged["verdict"] == verdicts and logged["reason"][3] and logged["lean/verified"] == 3 / len(verdicts)
+    assert logged["verdict"] == verdicts and logged["reason"][3] and logged["lean/verified"] == 7 / len(verdicts)
 
     step = LeanReward(kind="steps", at_once=2, seconds=3, finishers=(), values=RewardValues(legal=0.25))
     columns = steps()
     judged = step.judge([each[1] for each in STEPS], **columns)
     assert [each.verdict for each in judged] == [each[3] for each in STEPS], judged
-    assert step(completions=[each[1] for each in STEPS], **columns) == [0.25, 0.0, 0.7, 0.3, 1.0, None, 0.0]
+    paid = [0.25, 0.0, 0.0, 0.0, 0.0, 0.7, 0.3, 1.0, None, 0.0]
+    assert step(completions=[each[1] for each in STEPS], **columns) == paid
     finishing = LeanReward(kind="steps", at_once=2, seconds=3, finishers=("exact ⟨h.2, h.1⟩", "assumption"))
     assert finishing(completions=["intro h"], theorem=[SWAP]) == [0.7]
+    finishing = LeanReward(kind="steps", at_once=2, seconds=3)
+    assert finishing(
+        completions=["skip", "intro p q"], theorem=["theorem t : 2 = 2", "theorem t : ∀ p q : Nat, p = p"]
+    ) == [
+        0.0,
+        0.7,
+    ]
 
 
 @pytest.mark.broker

@@ -18,6 +18,9 @@ set_option maxHeartbeats 0 in simp | open Nat in simp | run_tac pure () | exact 
 axiom x : False | theorem x : True := trivial | macro "x" : tactic => simp | #eval 1 | #check h | @[simp] have := h
 notation "x" => 1 | attribute [simp] foo | import Init | unsafe exact h | instance : Foo := h | exact lcProof
 exact include_str "/etc/passwd" | dbg_trace "x" | implemented_by | extern | namespace X | end | local simp | IO
+intro h; hint | (hint) | try hint | · hint | repeat' (hint) | cases h with x => hint | simp says simp only | by hint
+simp? says simp | have := by hint | { hint } | simp <;> hint | case a => hint | all_goals plausible | refine ?_; (hint)
+simp [h] says skip | apply_rules [h] | slim_check | hint?
 """.replace("\n", " | ")
 
 ALLOWED = [
@@ -38,6 +41,19 @@ ALLOWED = [
     "exact Nat.admitted h",
     "calc a = b := h\n  _ = c := h'",
     "exact (α β : Type) → ρ",
+    "exact hint",
+    "intro hint says",
+    "exact hint.1 says",
+    "exact ⟨hint, says⟩",
+    "exact fun hint => hint",
+    "exact (hint)",
+    "rcases h with hint | hint\n· exact hint\n· exact absurd hint says",
+    "have hint : p := h",
+    "have := f (says := h) hint",
+    "rw [hint] at says",
+    "apply suggest",
+    "obtain ⟨observe, hint⟩ := says",
+    "exact plausible\n  (hint plausible)",
 ]
 
 
