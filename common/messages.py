@@ -200,6 +200,10 @@ class LeanCheckRequest(Message, frozen=True):
     """The info trees to include in the reply, in the community REPL's terms; empty: none."""
     fresh: bool = False
     """Whether it needs a Lean process that has not run anything else."""
+    against: str = ""
+    """The theorems that the snippet must prove, as Lean text with `sorry` for proofs; empty: those that it states."""
+    allow_own_syntax: bool = False
+    """Without `against`: also accept theorems that depend on syntax, attributes, variables or code of the snippet."""
 
 
 class LeanCheckReply(Message, frozen=True):
@@ -211,6 +215,10 @@ class LeanCheckReply(Message, frozen=True):
     axioms: tuple[str, ...] = ()
     reason: str = ""
     """Why the snippet is not accepted, for people to read."""
+    depends: tuple[str, ...] = ()
+    """What the statements depend on among the declarations and syntax of the snippet itself."""
+    runs_code: tuple[str, ...] = ()
+    """Code of the snippet that runs while Lean elaborates it, or that changes what code does."""
     error: str = ""
     """Why Lean did not finish."""
     response: bytes = b""

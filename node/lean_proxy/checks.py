@@ -25,7 +25,14 @@ class Checks:
         """Returns LeanCheckReply, Busy if one snippet waits for each worker, or Failure after LeanCheckGone."""
         if self._checker.waiting >= len(self._checker.workers):
             return Busy(retry_after=RETRY_SECONDS, reason="all workers have snippets")
-        snippet = Snippet(request.code, request.seconds, request.infotree, request.fresh)
+        snippet = Snippet(
+            request.code,
+            request.seconds,
+            request.infotree,
+            request.fresh,
+            request.against,
+            request.allow_own_syntax,
+        )
         task = asyncio.create_task(self._checker.check(snippet), name="snippet")
         self._open[request.check_id] = task
         try:
@@ -60,6 +67,8 @@ def reply(result: SnippetResult) -> LeanCheckReply:
         accepted=result.verdict.accepted,
         axioms=result.verdict.axioms,
         reason=result.verdict.reason,
+        depends=result.verdict.depends,
+        runs_code=result.verdict.runs_code,
         error=result.error,
         response=b"" if result.response is None else msgspec.json.encode(result.response),
         worker=result.diagnostics.repl_uuid,

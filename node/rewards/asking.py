@@ -229,7 +229,8 @@ class _Service:
         key = self._where.api_key or os.environ.get(KEY_VARIABLE, "")
         self._http = self._http or aiohttp.ClientSession()
         body = {
-            "snippets": [{"id": "0", "code": snippet.code}],
+            "snippets": [{"id": "0", "code": snippet.code, "against": snippet.against}],
+            "allow_own_syntax": snippet.allow_own_syntax,
             "timeout": snippet.seconds,
             "reuse": not snippet.fresh,
         }
@@ -286,7 +287,12 @@ class _Mesh:
         from common.messages import LeanCheckReply, LeanCheckRequest, MessageError
 
         request = LeanCheckRequest(
-            check_id=secrets.token_hex(8), code=snippet.code, seconds=snippet.seconds, fresh=snippet.fresh
+            check_id=secrets.token_hex(8),
+            code=snippet.code,
+            seconds=snippet.seconds,
+            fresh=snippet.fresh,
+            against=snippet.against,
+            allow_own_syntax=snippet.allow_own_syntax,
         )
         most = 2 * (snippet.seconds + VERIFY_SECONDS) + GRACE_SECONDS
         async with self._gate:
@@ -297,7 +303,8 @@ class _Mesh:
             except (BusError, MessageError) as error:
                 raise Unavailable(f"{self._where.place}, run {self._where.run}: {error}") from error
         response = msgspec.json.decode(reply.response) if reply.response else None
-        return SnippetResult(reply.seconds, Verdict(reply.accepted, reply.axioms, reply.reason), reply.error, response)
+        verdict = Verdict(reply.accepted, reply.axioms, reply.reason, reply.depends, reply.runs_code)
+        return SnippetResult(reply.seconds, verdict, reply.error, response)
 
     async def reach(self) -> None:
         """Does nothing: the connection is open."""

@@ -2,7 +2,7 @@
 
 There are two generations of addresses: `/api/check` with `snippets`, and the older `/verify` and
 `/one_pass_verify_batch` with `codes`. Responses leave out null fields. `verdict` is our addition, which other clients
-ignore.
+ignore; so are `against` and `allow_own_syntax` in requests.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ DEFAULT_VERIFY_SECONDS = 300
 class SnippetBody(msgspec.Struct):
     id: str
     code: str
+    against: str = ""
+    """Our addition: the theorems that it must prove, as a statement or as Lean text with `sorry` for proofs."""
 
 
 class CheckBody(msgspec.Struct):
@@ -40,6 +42,8 @@ class CheckBody(msgspec.Struct):
     debug: bool = False
     reuse: bool = True
     infotree: Infotree | None = None
+    allow_own_syntax: bool = False
+    """Our addition: also accept theorems that depend on syntax, attributes, variables or code of their snippet."""
 
     def checked(self) -> CheckBody:
         """This body. Raises BadBody if it has no snippets, or two with the same id."""
@@ -52,13 +56,17 @@ class CheckBody(msgspec.Struct):
     def limited(self, longest: float) -> list[Snippet]:
         """The snippets, with a time limit of at most `longest` seconds."""
         seconds, tree = min(self.timeout, longest), self.infotree or ""
-        return [Snippet(each.code, seconds, tree, not self.reuse) for each in self.snippets]
+        return [
+            Snippet(each.code, seconds, tree, not self.reuse, each.against, self.allow_own_syntax)
+            for each in self.snippets
+        ]
 
 
 class CodeBody(msgspec.Struct):
     custom_id: str | int
     proof: str | None = None
     code: str | None = None
+    against: str = ""
 
 
 class VerifyBody(msgspec.Struct):
@@ -68,6 +76,7 @@ class VerifyBody(msgspec.Struct):
     timeout: Seconds = DEFAULT_VERIFY_SECONDS
     infotree_type: Infotree | None = None
     disable_cache: bool = False
+    allow_own_syntax: bool = False
 
     def limited(self, longest: float) -> list[Snippet]:
         """The snippets, with a time limit of at most `longest` seconds. Raises BadBody if one has no text."""
@@ -78,7 +87,7 @@ class VerifyBody(msgspec.Struct):
                 problem = f"snippet {each.custom_id!r} has neither `proof` nor `code`: send one of them"
                 raise BadBody(problem, ["body", "codes", str(number)])
             seconds, tree = min(self.timeout, longest), self.infotree_type or ""
-            snippets.append(Snippet(text, seconds, tree, self.disable_cache))
+            snippets.append(Snippet(text, seconds, tree, self.disable_cache, each.against, self.allow_own_syntax))
         return snippets
 
 

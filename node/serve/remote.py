@@ -67,6 +67,8 @@ class BusChecker:
             seconds=snippet.seconds,
             infotree=snippet.infotree,
             fresh=snippet.fresh,
+            against=snippet.against,
+            allow_own_syntax=snippet.allow_own_syntax,
         )
         # A lean-proxy queues one snippet behind each running one, so a snippet may have to wait for another one.
         timeout = 2 * (snippet.seconds + self._verify_seconds) + GRACE_SECONDS
@@ -88,7 +90,7 @@ def result(reply: LeanCheckReply) -> SnippetResult:
     """Convert a reply of the bus to a result."""
     return SnippetResult(
         reply.seconds,
-        Verdict(reply.accepted, reply.axioms, reply.reason),
+        Verdict(reply.accepted, reply.axioms, reply.reason, reply.depends, reply.runs_code),
         reply.error,
         msgspec.json.decode(reply.response) if reply.response else None,
         Diagnostics(reply.worker, reply.cpu_max, reply.memory_max),

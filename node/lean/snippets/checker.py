@@ -197,7 +197,7 @@ class SnippetChecker:
         self._judging += 1
         try:
             with self._stages.labels("judge").time():
-                judgement = await self._judge.judge(snippet.code)
+                judgement = await self._judge.judge(snippet)
         except NoJudgement as failure:
             if failure.timeout is not None:
                 return timed_out(result.seconds + failure.timeout, failure.timeout, result.diagnostics)

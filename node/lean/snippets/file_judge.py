@@ -7,14 +7,38 @@ messages then refer to its own lines and names.
 
 from __future__ import annotations
 
+import contextlib
+import re
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import msgspec
+
+from node.lean.files.commands import DATA, PROOFS
+from node.lean.files.judging import LocalModule, shown_name
 from node.lean.files.report import FileReport
+from node.lean.files.sources import from_text
 from node.lean.files.verifier import FileVerifier
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
 from node.lean.snippets.plain import single_proof
 from node.lean.snippets.reading import Fault
-from node.lean.snippets.snippet import Verdict
+from node.lean.snippets.snippet import Snippet, Verdict
+from node.lean.text.headers import imports
+from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.verifier import VerificationFailed, Verifier
+
+SNIPPET, REFERENCE = "the snippet", "the reference"
+"""Names in reports."""
+
+_PLAIN = DATA | PROOFS | {"mutual"}
+"""Kinds of commands that give a name to something, and do not change what other text means."""
+
+_UNKNOWN = re.compile(r"[Uu]nknown (?:identifier|constant) [`']_root_\.(.+)[`']")
+_PART = re.compile(r"«[^»]*»|[^.«»]+")
+_PLAIN_PART = re.compile(r"[^\W\d][\w'!?]*|«[^»]*»")
 
 _OUT_OF_TIME, _OUT_OF_MEMORY = "not done after", "of memory"
 """Parts of the reason when a process exceeded its limits (`node.lean.process.fresh`)."""
@@ -29,10 +53,12 @@ class FileJudge:
         self._files = FileVerifier(toolchain, at_once=at_once, seconds=seconds, memory_mb=memory_mb)
         self._proofs = Verifier(toolchain, at_once=max(1, at_once // 2), seconds=seconds, memory_mb=memory_mb)
 
-    async def judge(self, code: str) -> Judgement:
+    async def judge(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet. Raises NoJudgement."""
+        if snippet.against.strip():
+            return await self._compared(snippet)
         seconds = 0.0
-        if (proof := single_proof(code)) is not None:
+        if (proof := single_proof(snippet.code)) is not None:
             try:
                 reply = await self._proofs.verify(*proof)
             except VerificationFailed:
@@ -42,7 +68,61 @@ class FileJudge:
                 if reply.accepted:
                     return Judgement(Verdict(True, reply.axioms), seconds=seconds)
         # The worker found no error in the file, so the slower salvage of files with errors is not needed.
-        return judgement(await self._files.verify_text(code, salvage=False), self._seconds, seconds)
+        async with aclosing(self._files.verify([from_text(snippet.code)], salvage=False)) as verified:
+            judged = await anext(verified)
+        report = judged.report
+        found = judgement(report, self._seconds, seconds)
+        if snippet.allow_own_syntax or not found.verdict.accepted:
+            return found
+        assert judged.module is not None  # it has an accepted theorem
+        overriding = _overriding(judged.module)
+        hidden = await self._hidden(snippet.code, judged.module, report)
+        faults = [*_own_meanings(report, overriding), *hidden]
+        return _refused(found, faults) if faults else found
+
+    async def _compared(self, snippet: Snippet) -> Judgement:
+        """The judgement on a snippet that must prove given theorems. Raises NoJudgement."""
+        started = time.monotonic()
+        problems, verdicts, _ = await self._files.compare(
+            [from_text(snippet.code, SNIPPET)], [from_text(_reference(snippet), REFERENCE)]
+        )
+        if wrong := next((each for each in problems if each.file.startswith(REFERENCE)), None):
+            raise NoJudgement(f"`against` cannot be used: {wrong.problem}")
+        problem = next((each.problem for each in problems), "")
+        return judgement(
+            FileReport(SNIPPET, problem, declarations=verdicts, seconds=time.monotonic() - started), self._seconds
+        )
+
+    async def _hidden(self, code: str, module: LocalModule, report: FileReport) -> list[Fault]:
+        """Theorems that depend on a declaration of the snippet which hides one of the library: `Mine.False` in `Mine`.
+
+        Lean is asked whether the library has these names.
+        """
+        # 1. The names that a declaration can be written with. Its whole name is new, unless it is private.
+        lines = {item.line for each in report.declarations for item in each.depends if item.kind in _PLAIN}
+        first = 0 if "private" in code else 1
+        shorter: dict[str, int] = {}
+        for constant, command in module.written():
+            parts = _parts(shown_name(constant.name)) if command.line in lines else []
+            shorter |= {".".join(parts[at:]): command.line for at in range(first, len(parts))}
+        if not shorter:
+            return []
+        # 2. The names that the library does not declare are an error of `#check`.
+        head = [*imports(code), ""]
+        asked = await self._files.verify_text(
+            "\n".join([*head, *(f"#check @_root_.{name}" for name in shorter)]) + "\n", salvage=False
+        )
+        if asked.problem:
+            raise NoJudgement(f"Lean could not be asked for the library's names: {asked.problem}")
+        unknown = {match.group(1) for each in asked.messages if (match := _UNKNOWN.search(each.text))}
+        hidden = {line: name for name, line in shorter.items() if name not in unknown}
+        # 3. The theorems that depend on such a declaration.
+        return [
+            Fault(max(1, each.line), f"{each.name}: its statement depends on {item}, which hides the library's {short}")
+            for each in report.declarations
+            for item in each.depends
+            if (short := hidden.get(item.line))
+        ]
 
     def close(self) -> None:
         """Remove the verifiers' scratch folders."""
@@ -59,11 +139,63 @@ def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgemen
     axioms = tuple(sorted({axiom for each in report.declarations for axiom in each.axioms}))
     rejected = [Fault(max(1, each.line), f"{each.name}: {each.reason}") for each in report.declarations if each.reason]
     faults = [Fault(1, f"not verified: {report.problem}")] if report.problem else rejected
+    depends = tuple(dict.fromkeys(str(item) for each in report.declarations for item in each.depends))
+    runs_code = tuple(dict.fromkeys(map(str, report.runs_code)))
     if faults:
         if any(_OUT_OF_TIME in fault.text for fault in faults):
             raise NoJudgement("the verification timed out", timeout=limit)
         if any(_OUT_OF_MEMORY in fault.text for fault in faults):
             raise NoJudgement(f"the verification ran out of memory: {faults[0].text}")
-        return Judgement(Verdict(False, axioms, faults[0].text), tuple(faults), seconds)
-    verdict = Verdict(True, axioms) if report.declarations else Verdict(False, axioms, NO_THEOREM)
-    return Judgement(verdict, seconds=seconds)
+        return Judgement(Verdict(False, axioms, faults[0].text, depends, runs_code), tuple(faults), seconds)
+    reason = "" if report.declarations else NO_THEOREM
+    return Judgement(Verdict(not reason, axioms, reason, depends, runs_code), seconds=seconds)
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a name, as Lean reads them."""
+    return [part if _PLAIN_PART.fullmatch(part) else f"«{part}»" for part in _PART.findall(name)]
+
+
+def _overriding(module: LocalModule) -> frozenset[str]:
+    """The instances of a file that concern only classes and types of the library, whose own instances they replace."""
+    return frozenset(
+        shown_name(constant.name)
+        for constant, command in module.written()
+        if command.keyword == "instance" and module.constants.keys().isdisjoint(module.terms.constants(constant.type))
+    )
+
+
+def _own_meanings(report: FileReport, overriding: frozenset[str]) -> list[Fault]:
+    """The theorems of a file that may mean something else than their text says, and the code that it runs.
+
+    `overriding`: instances that may change the meaning of what only names the library.
+    """
+    faults = [
+        Fault(
+            max(1, each.line),
+            f"{each.name}: its statement may not mean what it says, because it depends on {item} of the snippet",
+        )
+        for each in report.declarations
+        for item in each.depends
+        if item.kind not in _PLAIN or (item.kind == "instance" and item.name in overriding)
+    ]
+    faults += [Fault(max(1, item.line), f"the snippet runs code of its own: {item}") for item in report.runs_code]
+    return faults
+
+
+def _refused(found: Judgement, faults: Sequence[Fault]) -> Judgement:
+    """An accepted judgement turned into a rejection."""
+    reason = f"{faults[0].text} (`allow_own_syntax` accepts this; `against` compares with a statement)"
+    return replace(
+        found, verdict=msgspec.structs.replace(found.verdict, accepted=False, reason=reason), faults=tuple(faults)
+    )
+
+
+def _reference(snippet: Snippet) -> str:
+    """The text of a snippet's reference. Without imports of its own it gets those of the snippet."""
+    text = snippet.against.strip()
+    with contextlib.suppress(StatementError):
+        parse_statement(text)
+        text = text if ":= " in text else f"{text.removesuffix(':=').rstrip()} := sorry"
+    own = [] if imports(text) else imports(snippet.code)
+    return "\n".join([*own, text]) + "\n"

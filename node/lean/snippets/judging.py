@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from node.lean.snippets.reading import Fault
-from node.lean.snippets.snippet import Verdict
+from node.lean.snippets.snippet import Snippet, Verdict
 
 NO_THEOREM = "it states no theorem"
 
@@ -34,7 +34,7 @@ class NoJudgement(Exception):
 class Judge(Protocol):
     """Decides whether a snippet proves what it states."""
 
-    async def judge(self, code: str) -> Judgement:
+    async def judge(self, snippet: Snippet) -> Judgement:
         """The judgement on a snippet. Raises NoJudgement. Cancellation ends its processes."""
         ...
 

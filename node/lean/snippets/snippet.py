@@ -19,6 +19,10 @@ class Snippet:
     """The info trees to show in the answer, as the community REPL names them; empty: none."""
     fresh: bool = False
     """True to run it in a new Lean process."""
+    against: str = ""
+    """The theorems that it must prove, as Lean text with `sorry` for proofs; empty: those that it states itself."""
+    allow_own_syntax: bool = False
+    """Without `against`: also accept theorems that depend on syntax, attributes, variables or code of the snippet."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -29,6 +33,11 @@ class Verdict(msgspec.Struct, frozen=True):
     """The axioms that its theorems use, all together."""
     reason: str = ""
     """Why it is rejected, as a text for people; empty if it is accepted."""
+    depends: tuple[str, ...] = ()
+    """What its statements depend on among its own declarations and syntax: `NAME (KEYWORD, line N)`. Empty with a
+    statement to compare with, which has a meaning of its own."""
+    runs_code: tuple[str, ...] = ()
+    """Its own code that runs while Lean elaborates it, or that changes what code does."""
 
 
 class Diagnostics(msgspec.Struct, frozen=True, omit_defaults=True):

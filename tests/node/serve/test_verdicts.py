@@ -15,12 +15,13 @@ CHEATS = {
     "instance : Inhabited (1 = 2) := ⟨by native_decide⟩\ntheorem t : 1 = 2 := default": "native_decide",
 }
 
+ACCEPTED = {"accepted": True, "axioms": [], "reason": "", "depends": [], "runs_code": []}
+
 HONEST = {
     "theorem t : 1 = 1 := rfl": [],
     "theorem t (p : Prop) : p ∨ ¬p := Classical.em p": ["Classical.choice", "Quot.sound", "propext"],
     "example (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  constructor\n  · exact h.2\n  · exact h.1": [],
     "def f (n : Nat) := n + 1\ntheorem t : f 1 = 2 := rfl\ntheorem u : f 2 = 3 := by decide": [],
-    'notation "ONE" => 1\ntheorem t : ONE = 1 := rfl': [],
     "theorem t : 1 = 2 ∨ 1 = 1 := by\n  -- no sorry, no axiom\n  right; rfl": [],
 }
 
@@ -36,15 +37,64 @@ async def test_a_cheat_is_no_proof_to_any_reader(wire):
 
 
 async def test_its_honest_twin_is_accepted_with_its_axioms(wire):
-    for result, axioms in zip(await wire.check(*HONEST), HONEST.values(), strict=True):
+    for result, (code, axioms) in zip(await wire.check(*HONEST), HONEST.items(), strict=True):
         assert set(result) == {"id", "time", "response", "verdict"} and result["response"] == {"env": 0}
-        assert result["verdict"] == {"accepted": True, "axioms": axioms, "reason": ""}
+        depends = ["f (def, line 1)"] if "def f" in code else []
+        assert result["verdict"] == ACCEPTED | {"axioms": axioms, "depends": depends}
+
+
+@pytest.mark.parametrize(
+    ("code", "depends", "runs_code"),
+    [
+        ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ["ONE (notation, line 1)"], []),
+        ("#eval 1\ntheorem t : 1 = 1 := rfl\n", [], ["#eval (#eval, line 1)"]),
+        (
+            "instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl",
+            ["instAddBool_main (instance, line 1)"],
+            [],
+        ),
+        (
+            "namespace A\ndef Nat := Bool\ntheorem t (a : Nat) (h : a = true) : a = true := h\nend A",
+            ["A.Nat (def, line 2)"],
+            [],
+        ),
+    ],
+)
+async def test_what_may_change_the_meaning_of_a_statement_needs_a_permission(wire, code, depends, runs_code):
+    (refused,) = await wire.check(code)
+    own = (depends + runs_code)[0]
+    assert not refused["verdict"]["accepted"] and own in refused["verdict"]["reason"], refused
+    assert refused["verdict"]["depends"] == depends and refused["verdict"]["runs_code"] == runs_code
+    assert any(own in item["data"] for item in refused["response"]["messages"] if item["severity"] == "error")
+    (allowed,) = await wire.check(code, allow_own_syntax=True)
+    assert allowed["verdict"] == ACCEPTED | {"depends": depends, "runs_code": runs_code}
+
+
+async def test_a_snippet_is_compared_with_a_statement_of_the_request(wire):
+    async def verdict(code, against):
+        body = {"snippets": [{"id": "0", "code": code, "against": against}], "timeout": 60}
+        status, answer = await wire.post("/api/check", body)
+        assert status == 200
+        return answer["results"][0]
+
+    two = "def two := 2\ntheorem t : two = 2 := rfl"
+    assert (await verdict(two, "def two := 2\ntheorem t : two = 2 := sorry"))["verdict"] == ACCEPTED
+    assert (
+        "definition of two differs"
+        in (await verdict(two, "def two := 3\ntheorem t : two = 2 := sorry"))["verdict"]["reason"]
+    )
+    syntax = 'local notation "ONE" => 1\ntheorem t : ONE = 1 := rfl'
+    assert (await verdict(syntax, "theorem t : 1 = 1"))["verdict"] == ACCEPTED
+    other = await verdict(syntax, "theorem t : 1 = 2")
+    assert not other["verdict"]["accepted"] and "the type of t differs" in other["verdict"]["reason"]
+    assert "missing" in (await verdict(syntax, "theorem u : 1 = 1"))["verdict"]["reason"]
+    assert "`against` cannot be used" in (await verdict(syntax, "theorem t : No.such = 1"))["error"]
 
 
 async def test_what_claims_nothing_has_no_error_and_no_acceptance(wire):
     for result in await wire.check("", "#check Nat", "def f := 1", "axiom a : False", "-- theorem t : 1 = 1"):
         assert not any(item["severity"] == "error" for item in result["response"].get("messages", []))
-        assert result["verdict"] == {"accepted": False, "axioms": [], "reason": "it states no theorem"}
+        assert result["verdict"] == ACCEPTED | {"accepted": False, "reason": "it states no theorem"}
 
 
 async def test_places_are_those_of_the_snippet(wire):

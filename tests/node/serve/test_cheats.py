@@ -1,0 +1,69 @@
+"""The cheats of docs/cheats.md against `serve`'s judge, with real Lean: with the task's statement, and without."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from node.lean.snippets.file_judge import FileJudge
+from node.lean.snippets.judging import NoJudgement
+from node.lean.snippets.snippet import Snippet, Verdict
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.rewards.cheats import CHEATS, FALSE, HONEST, Cheat
+
+pytestmark = pytest.mark.lean
+
+TRUE_AS_STATED = {
+    "a hypothesis in the statement",
+    "another statement",
+    "another name",
+    "a look-alike name",
+    "no theorem at all",
+}
+"""Proofs of what they state. Only a comparison with the task's statement shows that they prove something else."""
+
+TOO_WEAK = {"a hypothesis by `variable`"}
+"""Without a statement this row is accepted: `LocalModule.depends` names no `variable` and no `include`."""
+
+WEAK_VARIANTS = (
+    Cheat(
+        "escaped atoms: `depends` compares the strings of a syntax command as they are written",
+        f'local infix:50 (priority := 9999) " \\x3d " => fun (_ _ : Nat) => True\n{FALSE} := by\n  trivial',
+    ),
+    Cheat(
+        "`#exit`: the compiled file has no command behind it, so the judge sees a file that ends there",
+        f"theorem other : True := by\n  trivial\n\ntheorem more : True := trivial\n#exit\n{FALSE} := by\n  rfl",
+    ),
+)
+"""Variants that are accepted without a statement, with the reason."""
+
+
+@pytest.fixture
+async def judge() -> AsyncIterator[FileJudge]:
+    judge = FileJudge(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=1024)
+    yield judge
+    judge.close()
+
+
+async def verdicts(judge: FileJudge, *, compared: bool) -> dict[str, Verdict]:
+    async def verdict(cheat: Cheat) -> Verdict:
+        try:
+            return (await judge.judge(Snippet(cheat.code, 60, against=cheat.statement if compared else ""))).verdict
+        except NoJudgement as error:
+            return Verdict(False, reason=str(error))
+
+    rows = (HONEST, *CHEATS, *WEAK_VARIANTS)
+    found = await asyncio.gather(*map(verdict, rows))
+    return {row.name: each for row, each in zip(rows, found, strict=True)}
+
+
+async def test_no_cheat_proves_the_statement_of_its_task(judge: FileJudge) -> None:
+    found = await verdicts(judge, compared=True)
+    assert {name for name, each in found.items() if each.accepted} == {HONEST.name}
+    assert all(each.reason for name, each in found.items() if name != HONEST.name)
+
+
+async def test_without_a_statement_only_what_is_proved_as_stated_is_accepted(judge: FileJudge) -> None:
+    found = await verdicts(judge, compared=False)
+    weak = TOO_WEAK | {each.name for each in WEAK_VARIANTS}
+    assert {name for name, each in found.items() if each.accepted} == {HONEST.name} | TRUE_AS_STATED | weak
