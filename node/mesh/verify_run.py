@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from node.lean.files.commands import SYNTAX
-from node.lean.files.judging import first_line
+from node.lean.files.judging import first_line, unsupported
 from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.files.sources import SourceFile, collect, from_text
+from node.lean.files.verdicts import rests_on
 from node.lean.files.verifier import FileVerifier
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.verdicts import AXIOMS
 from node.mesh.projects import lean_for
 
 if TYPE_CHECKING:
@@ -81,7 +83,13 @@ async def _compare(
         report.add_file(problem)
     if judged:  # the other files of this reference are the submission's own
         depends = {each.name: each.depends for each in judged}
-        verdicts = [replace(each, depends=depends[each.name]) for each in verdicts if each.name in depends]
+        # Their axioms are axioms of the submission, which a reference would permit.
+        verdicts = [
+            replace(each, depends=depends[each.name], reason=each.reason or (rests_on(foreign) if foreign else ""))
+            for each in verdicts
+            if each.name in depends
+            for foreign in [unsupported(AXIOMS, each.axioms)]
+        ]
     shown = requested[0].shown if len(requested) == 1 else shown
     report.add_comparison(shown, verdicts, filled, verifier.version, verifier.rechecked)
 

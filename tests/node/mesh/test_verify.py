@@ -295,6 +295,20 @@ def test_an_imported_file_cannot_change_what_a_statement_means(folder):
     assert result.returncode == 1 and "the type of t differs" in result.stdout, result.stdout + result.stderr
 
 
+@pytest.mark.parametrize(
+    ("basic", "says"),
+    [
+        ("axiom two : Nat\naxiom bad : two = 3\n", "axioms than Lean's own: bad, two"),
+        ("def two : Nat := sorry\ntheorem bad : two = 3 := sorry\n", "sorry"),
+    ],
+)
+def test_an_imported_file_that_a_statement_names_cannot_assume_things(folder, basic, says):
+    (folder / "Lib" / "Basic.lean").write_text(basic)
+    (folder / "Use.lean").write_text("import Lib.Basic\ntheorem t : two = 3 := bad\n")
+    result = pocket(folder / "Use.lean", "--against", "theorem t : two = 3")
+    assert result.returncode == 1 and says in result.stdout, result.stdout + result.stderr
+
+
 def test_each_theorem_is_compared_within_its_own_file_and_what_that_imports(tmp_path):
     reference, submission = tmp_path / "reference", tmp_path / "submission"
     for folder in (reference, submission):

@@ -18,6 +18,9 @@ from node.serve.settings import ServeSettings
 SECONDS = 60
 """Limit of a snippet that is expected to end: far more than it takes on a busy machine."""
 
+ACCEPTED = {"accepted": True, "axioms": [], "reason": "", "depends": [], "runs_code": []}
+"""The verdict on a snippet that is proved without axioms and depends on nothing of its own."""
+
 
 class Wire:
     """Sends JSON as clients do, and keeps nothing."""

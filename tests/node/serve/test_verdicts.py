@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.node.serve.conftest import ACCEPTED
+
 pytestmark = pytest.mark.lean
 
 CHEATS = {
@@ -14,8 +16,6 @@ CHEATS = {
     'macro "cheat" : tactic => `(tactic| exact sorryAx _ false)\ntheorem t : 1 = 2 := by cheat': "",
     "instance : Inhabited (1 = 2) := ⟨by native_decide⟩\ntheorem t : 1 = 2 := default": "native_decide",
 }
-
-ACCEPTED = {"accepted": True, "axioms": [], "reason": "", "depends": [], "runs_code": []}
 
 HONEST = {
     "theorem t : 1 = 1 := rfl": [],
