@@ -8,16 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from node.lean.files.commands import SYNTAX
-from node.lean.files.judging import first_line, unsupported
-from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
+from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import SourceFile, collect, from_text
-from node.lean.files.verdicts import rests_on
 from node.lean.files.verifier import FileVerifier
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verdicts import AXIOMS
+from node.lean.verify.judge import axioms_problem
 from node.mesh.projects import lean_for
 
 if TYPE_CHECKING:
@@ -85,10 +82,9 @@ async def _compare(
         depends = {each.name: each.depends for each in judged}
         # Their axioms are axioms of the submission, which a reference would permit.
         verdicts = [
-            replace(each, depends=depends[each.name], reason=each.reason or (rests_on(foreign) if foreign else ""))
+            replace(each, depends=depends[each.name], reason=each.reason or axioms_problem([*each.axioms]))
             for each in verdicts
             if each.name in depends
-            for foreign in [unsupported(AXIOMS, each.axioms)]
         ]
     shown = requested[0].shown if len(requested) == 1 else shown
     report.add_comparison(shown, verdicts, filled, verifier.version, verifier.rechecked)
@@ -116,23 +112,16 @@ async def _with_imports(
     exact = _importing(statement, library)
     # Otherwise a name that only a file of the submission declares would be a variable of the statement.
     declared = replace(statement, text=f"set_option autoImplicit false\n{statement.text}")
-    alone = [each async for each in verifier.verify([_importing(declared, library)])] if own else []
+    alone = [each async for each in verifier.verify([_importing(declared, library)], own=True)] if own else []
     if not any(each.report.problem or each.errors for each in alone):
         return [exact], []
-    # 2. With the submission's files. All their syntax counts as used, because it may change any text.
+    # 2. With the submission's files. All their syntax counts as used: the verdicts on the statement list it.
     reference = [_importing(declared, requested.imports), *(replace(source, wanted=False) for source in own)]
-    judged = [each async for each in verifier.verify(reference)]
+    judged = [each async for each in verifier.verify(reference, own=True)]
     if any(each.report.problem or each.errors for each in judged):
         return [exact], []
-    syntax = [
-        LocalItem(command.keyword, first_line(each.module.text, command), command.line)
-        for each in judged
-        if each.module is not None and each.module.name != statement.module
-        for command in each.module.commands
-        if command.keyword in SYNTAX
-    ]
     (stated,) = (each.report.declarations for each in judged if each.report.file == statement.shown)
-    return reference, [replace(each, depends=(*each.depends, *syntax)) for each in stated]
+    return reference, stated
 
 
 def _importing(statement: SourceFile, names: Sequence[str]) -> SourceFile:

@@ -231,7 +231,7 @@ def _verdict(judged: Judged, lines: range, has_open_gap: bool, header: int) -> _
     if SORRY not in axioms or not judged.key:
         return _Verdict("", axioms)
     facts = {fact.name: fact for fact in judged.facts}
-    names = {fact.name for fact in judged.facts if fact.line - header in lines}
+    names = {fact.name for fact in judged.facts if fact.line in lines}
     if not has_open_gap and any(facts[name].sorry for name in names):
         return _Verdict("it uses sorry itself, where no gap is left", axioms)
     return _Verdict("", axioms, "" if has_open_gap else _open_below(facts, names))

@@ -11,6 +11,7 @@ A compiled file is hostile. Of what it says, only that counts which the kernel h
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -20,10 +21,10 @@ from node.lean.files.against import Comparison
 from node.lean.files.commands import Command, Text
 from node.lean.files.judging import LocalModule, shown_name
 from node.lean.files.report import DeclarationVerdict, LocalItem
-from node.lean.olean.declarations import BadAnswer, Declarations, read_answer
+from node.lean.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
 from node.lean.olean.module import Kind
 from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import Terms
+from node.lean.olean.terms import Terms, quoted
 from node.lean.process.dialog_child import answer
 
 LACKED = "the text states it, but the compiled file does not have it"
@@ -50,6 +51,8 @@ class ReadRequest(msgspec.Struct, tag="read"):
     """Commands that could change what a statement below them means."""
     declarations: str = ""
     """Path of the file to write; empty: the kernel is not asked."""
+    shift: int = 0
+    """Number of lines that our header added above the file."""
 
 
 class ReadReply(msgspec.Struct):
@@ -64,22 +67,27 @@ class AnswerRequest(msgspec.Struct, tag="answer"):
     answer: str
     everything: bool = False
     """Also judge declarations that are not theorems."""
-    shift: int = 0
-    """Number of lines that our header added above the file."""
 
 
 class Fact(msgspec.Struct):
-    """What a constant of a file uses."""
+    """What a constant of a file uses, and what it may change."""
 
     name: str
     line: int
-    """Where it, or the declaration it was generated for, is declared; 0 if unknown. Not shifted."""
+    """Where it, or the declaration it was generated for, is declared; 0 if unknown."""
     shown: str
     """Name of the declaration that it was generated for, or its own."""
     below: list[str]
     """Constants of the same file that it uses."""
     sorry: bool
     """True if it uses `sorryAx` directly."""
+    written: bool = False
+    """True if a command of the file names it."""
+    overrides: bool = False
+    """True for an instance that concerns only classes and types of the library, whose own instances it replaces."""
+    hides: str = ""
+    """A name of the library that means this constant where its namespace is open, as `False` in `Mine` may mean
+    `Mine.False`; empty if there is none."""
 
 
 class AnswerReply(msgspec.Struct):
@@ -93,10 +101,8 @@ class StatedRequest(msgspec.Struct, tag="stated"):
 
     key: str
     clean: list[str]
-    """Keys of the compiled clean texts: of the file itself and of the user's files that it imports. The first one is
-    the file itself; empty if its clean text could not be compiled."""
-    shift: int = 0
-    """Number of lines that our header added above the file."""
+    """Keys of the compiled clean texts, of the file itself and of the user's files that it imports. The first one is
+    the file itself."""
 
 
 class StatedReply(msgspec.Struct):
@@ -180,7 +186,7 @@ class Judge:
             self._terms,
             request.imports,
         )
-        module.touching = request.touching
+        module.touching, module.shift = request.touching, request.shift
         module.others = [self._modules[key] for key in request.others]
         self._modules[request.key] = module
         if not request.declarations:
@@ -198,8 +204,9 @@ class Judge:
 
     @staticmethod
     def _queries(module: LocalModule) -> list[str]:
-        """The constants whose axioms are asked."""
-        return [each.name for group in module.order for each in group]
+        """The constants whose axioms are asked. Of shorter names it is asked whether they exist."""
+        shorter = dict.fromkeys(short for constant, _ in module.written() for short in _shorter(constant.name))
+        return [*(each.name for group in module.order for each in group), *shorter]
 
     def _answer(self, request: AnswerRequest) -> AnswerReply:
         """The verdicts by the kernel's answer. Raises BadAnswer."""
@@ -210,7 +217,7 @@ class Judge:
         answer = read_answer(request.answer.encode(), steps, len(queries))
         axioms = {name: each for name, each in zip(queries, answer.axioms, strict=True) if each is not None}
         module.judged(answer.reasons[steps - len(module.order) :], axioms)
-        return AnswerReply("", verdicts.judged(module, request.everything, request.shift), _facts(module))
+        return AnswerReply("", verdicts.judged(module, request.everything), _facts(module, axioms.keys()))
 
     def _stated(self, request: StatedRequest) -> StatedReply:
         """The comparison of a file with its clean text."""
@@ -226,7 +233,7 @@ class Judge:
                 continue
             if constant.kind is Kind.THEOREM or keyword == "example":
                 name = "example" if keyword == "example" else shown_name(constant.name)
-                line = max(clean[0].line_of(constant.name) - request.shift, 0)
+                line = max(clean[0].line_of(constant.name) - module.shift, 0)
                 reply.missing.append(DeclarationVerdict(name, keyword, line, LACKED))
         for constant, _ in module.stated():
             if constant.name not in clean[0].constants:
@@ -239,20 +246,36 @@ class Judge:
         return reply
 
 
-def _facts(module: LocalModule) -> list[Fact]:
-    facts = []
+def _facts(module: LocalModule, known: Collection[str]) -> list[Fact]:
+    """What the constants of a file use. `known`: names that the kernel's environment has."""
+    facts = {}
     for name, constant in module.constants.items():
         used = module.used[name] | ({constant.inductive} - {""})
-        facts.append(
-            Fact(
-                name,
-                module.line_of(name),
-                shown_name(module.written_for(name) or name),
-                sorted(each for each in used if each in module.constants),
-                "sorryAx" in used,
-            )
+        facts[name] = Fact(
+            name,
+            max(module.line_of(name) - module.shift, 0),
+            shown_name(module.written_for(name) or name),
+            sorted(each for each in used if each in module.constants),
+            "sorryAx" in used,
         )
-    return facts
+    for constant, command in module.written():
+        fact = facts[constant.name]
+        fact.written = True
+        fact.line = command.line - module.shift
+        in_type = module.terms.constants(constant.type)
+        fact.overrides = command.keyword == "instance" and module.constants.keys().isdisjoint(in_type)
+        of_library = (each for each in _shorter(constant.name) if each in known and module.owner(each) is None)
+        fact.hides = next(of_library, "")
+    return [*facts.values()]
+
+
+def _shorter(name: str) -> list[str]:
+    """The names that a constant can be written with where its namespace is open, without its own full name."""
+    parts = [quoted(part) if isinstance(part, str) else str(part) for part in parts_of(name)]
+    if parts[0] == "_private":  # _private.MODULE.0.NAME: all of NAME is shorter than that
+        number = next((at for at, part in enumerate(parts) if part.isdigit()), 0)
+        return [".".join(parts[at:]) for at in range(number + 1, len(parts))]
+    return [".".join(parts[at:]) for at in range(1, len(parts))]
 
 
 def main() -> None:

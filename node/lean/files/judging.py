@@ -50,6 +50,8 @@ class LocalModule:
     """The user's other files that it imports, directly or not."""
     touching: Sequence[LocalItem] = ()
     """Commands of its text that could change what a statement below them means."""
+    shift: int = 0
+    """Number of lines that our header added above the file."""
 
     @classmethod
     def read(
@@ -190,7 +192,7 @@ class LocalModule:
             kind = command.keyword
             shown = shown_name(name)
             if key not in items or len(shown) < len(items[key].name):
-                items[key] = LocalItem(kind, shown, command.line)
+                items[key] = LocalItem(kind, shown, command.line - module.shift)
         return (*sorted(items.values(), key=lambda item: item.line), *self._touching(theorem))
 
     def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
@@ -218,7 +220,8 @@ class LocalModule:
         for module in self.others:
             yield from (replace(item, line=0, name=f"{item.name} in {module.name}") for item in module.touching)
         line = self.line_of(theorem.name)
-        yield from (item for item in self.touching if not line or item.line <= line)
+        above = (item for item in self.touching if not line or item.line <= line)
+        yield from (replace(item, line=max(item.line - self.shift, 0)) for item in above)
 
 
 def shown_name(name: str) -> str:

@@ -35,8 +35,9 @@ def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     return verdicts
 
 
-def judged(module: LocalModule, everything: bool, shift: int) -> list[DeclarationVerdict]:
+def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
     """The verdicts on compiled declarations. `everything`: also on those that are not theorems."""
+    shift = module.shift
     verdicts = []
     proved: set[Command] = set()
     listed: set[str] = set()

@@ -132,14 +132,14 @@ class _Session:
         self._runs += 1
         return f"{self._runs}/"
 
-    async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool, shift: int) -> AnswerReply:
+    async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool) -> AnswerReply:
         """Read a file and have the kernel check it. Raises BadOlean and OutOfLimits."""
         self._written += 1
         declarations = self.declarations / f"{self._written}"
         await self.read(msgspec.structs.replace(read, declarations=str(declarations)))
         answer = await kernel.answer(declarations)
         declarations.unlink()
-        request = AnswerRequest(read.key, answer, everything, shift)
+        request = AnswerRequest(read.key, answer, everything)
         reply = await self.ask(request, [read.key, *read.others], AnswerReply)
         if reply.problem:
             raise BadOlean(reply.problem)
@@ -424,7 +424,7 @@ class FileVerifier:
         report.messages = compiled.messages
         report.problem = compiled.problem
         code = code_in(text)
-        report.runs_code = code
+        report.runs_code = [replace(item, line=max(item.line - shift, 0)) for item in code]
         errors = verdicts.failed(compiled, shift)
         if compiled.olean is None:
             if not report.problem:
@@ -440,9 +440,10 @@ class FileVerifier:
             [command for command in compiled.commands if command not in compiled.failed],
             [*imports_of(text)],
             others,
-            [replace(item, line=max(item.line - shift, 0)) for item in touches_statements(text)],
+            touches_statements(text),
+            shift=shift,
         )
-        answer = await run.session.judge(read, self._kernel, run.everything, shift)
+        answer = await run.session.judge(read, self._kernel, run.everything)
         report.rechecked = self.rechecked
         if not report.problem:
             report.declarations = [*errors, *answer.verdicts]
@@ -450,7 +451,7 @@ class FileVerifier:
         # 3. Compare the statements with those of the text.
         if clean is not None:
             any_code = bool(code) or any(code_in(self._text(each)) for each in below)
-            await self._compare_with_text(report, await clean, any_code, read.key, shift, run)
+            await self._compare_with_text(report, await clean, any_code, read.key, run)
         report.declarations.sort(key=lambda verdict: verdict.line)
         return Judged(report, read.key, others, answer.facts, errors)
 
@@ -461,7 +462,7 @@ class FileVerifier:
         return [await self._clean(each, below, run) for each in (source, *below)]
 
     async def _compare_with_text(
-        self, report: FileReport, keys: Sequence[str], any_code: bool, key: str, shift: int, run: _Run
+        self, report: FileReport, keys: Sequence[str], any_code: bool, key: str, run: _Run
     ) -> None:
         """Compare the statements of a compiled file with those of its clean text, and correct the verdicts.
 
@@ -469,7 +470,7 @@ class FileVerifier:
         """
         stated = StatedReply()
         if keys[0]:
-            request = StatedRequest(key, [each for each in keys if each], shift)
+            request = StatedRequest(key, [each for each in keys if each])
             stated = await run.session.ask(request, [*request.clean, key], StatedReply)
         corrected = []
         for verdict in report.declarations:

@@ -8,7 +8,6 @@ messages then refer to its own lines and names.
 from __future__ import annotations
 
 import contextlib
-import re
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -17,7 +16,7 @@ from dataclasses import replace
 import msgspec
 
 from node.lean.files.commands import DATA, PROOFS
-from node.lean.files.judging import LocalModule, shown_name
+from node.lean.files.judge import Fact
 from node.lean.files.report import FileReport
 from node.lean.files.sources import from_text
 from node.lean.files.verifier import FileVerifier
@@ -35,10 +34,6 @@ SNIPPET, REFERENCE = "the snippet", "the reference"
 
 _PLAIN = DATA | PROOFS | {"mutual"}
 """Kinds of commands that give a name to something, and do not change what other text means."""
-
-_UNKNOWN = re.compile(r"[Uu]nknown (?:identifier|constant) [`']_root_\.(.+)[`']")
-_PART = re.compile(r"«[^»]*»|[^.«»]+")
-_PLAIN_PART = re.compile(r"[^\W\d][\w'!?]*|«[^»]*»")
 
 _OUT_OF_TIME, _OUT_OF_MEMORY = "not done after", "of memory"
 """Parts of the reason when a process exceeded its limits (`node.lean.process.fresh`)."""
@@ -74,10 +69,7 @@ class FileJudge:
         found = judgement(report, self._seconds, seconds)
         if snippet.allow_own_syntax or not found.verdict.accepted:
             return found
-        assert judged.module is not None  # it has an accepted theorem
-        overriding = _overriding(judged.module)
-        hidden = await self._hidden(snippet.code, judged.module, report)
-        faults = [*_own_meanings(report, overriding), *hidden]
+        faults = _own_meanings(report, judged.facts)
         return _refused(found, faults) if faults else found
 
     async def _compared(self, snippet: Snippet) -> Judgement:
@@ -92,37 +84,6 @@ class FileJudge:
         return judgement(
             FileReport(SNIPPET, problem, declarations=verdicts, seconds=time.monotonic() - started), self._seconds
         )
-
-    async def _hidden(self, code: str, module: LocalModule, report: FileReport) -> list[Fault]:
-        """Theorems that depend on a declaration of the snippet which hides one of the library: `Mine.False` in `Mine`.
-
-        Lean is asked whether the library has these names.
-        """
-        # 1. The names that a declaration can be written with. Its whole name is new, unless it is private.
-        lines = {item.line for each in report.declarations for item in each.depends if item.kind in _PLAIN}
-        first = 0 if "private" in code else 1
-        shorter: dict[str, int] = {}
-        for constant, command in module.written():
-            parts = _parts(shown_name(constant.name)) if command.line in lines else []
-            shorter |= {".".join(parts[at:]): command.line for at in range(first, len(parts))}
-        if not shorter:
-            return []
-        # 2. The names that the library does not declare are an error of `#check`.
-        head = [*imports(code), ""]
-        asked = await self._files.verify_text(
-            "\n".join([*head, *(f"#check @_root_.{name}" for name in shorter)]) + "\n", salvage=False
-        )
-        if asked.problem:
-            raise NoJudgement(f"Lean could not be asked for the library's names: {asked.problem}")
-        unknown = {match.group(1) for each in asked.messages if (match := _UNKNOWN.search(each.text))}
-        hidden = {line: name for name, line in shorter.items() if name not in unknown}
-        # 3. The theorems that depend on such a declaration.
-        return [
-            Fault(max(1, each.line), f"{each.name}: its statement depends on {item}, which hides the library's {short}")
-            for each in report.declarations
-            for item in each.depends
-            if (short := hidden.get(item.line))
-        ]
 
     def close(self) -> None:
         """Remove the verifiers' scratch folders."""
@@ -151,36 +112,22 @@ def judgement(report: FileReport, limit: float, before: float = 0.0) -> Judgemen
     return Judgement(Verdict(not reason, axioms, reason, depends, runs_code), seconds=seconds)
 
 
-def _parts(name: str) -> list[str]:
-    """The parts of a name, as Lean reads them."""
-    return [part if _PLAIN_PART.fullmatch(part) else f"«{part}»" for part in _PART.findall(name)]
-
-
-def _overriding(module: LocalModule) -> frozenset[str]:
-    """The instances of a file that concern only classes and types of the library, whose own instances they replace."""
-    return frozenset(
-        shown_name(constant.name)
-        for constant, command in module.written()
-        if command.keyword == "instance" and module.constants.keys().isdisjoint(module.terms.constants(constant.type))
-    )
-
-
-def _own_meanings(report: FileReport, overriding: frozenset[str]) -> list[Fault]:
-    """The theorems of a file that may mean something else than their text says, and the code that it runs.
-
-    `overriding`: instances that may change the meaning of what only names the library.
-    """
-    faults = [
-        Fault(
-            max(1, each.line),
-            f"{each.name}: its statement may not mean what it says, because it depends on {item} of the snippet",
-        )
-        for each in report.declarations
-        for item in each.depends
-        if item.kind not in _PLAIN or (item.kind == "instance" and item.name in overriding)
-    ]
-    faults += [Fault(max(1, item.line), f"the snippet runs code of its own: {item}") for item in report.runs_code]
-    return faults
+def _own_meanings(report: FileReport, facts: Sequence[Fact]) -> list[Fault]:
+    """The theorems of a file that may mean something else than their text says, and the code that it runs."""
+    overriding = {fact.line for fact in facts if fact.written and fact.overrides}
+    hiding = {fact.line: fact.hides for fact in facts if fact.written and fact.hides}
+    faults = []
+    for each in report.declarations:
+        for item in each.depends:
+            about = f"{each.name}: its statement"
+            if item.kind not in _PLAIN or (item.kind == "instance" and item.line in overriding):
+                text = f"{about} may not mean what it says, because it depends on {item} of the snippet"
+                faults.append(Fault(max(1, each.line), text))
+            elif item.line in hiding:
+                text = f"{about} depends on {item}, which hides the library's {hiding[item.line]}"
+                faults.append(Fault(max(1, each.line), text))
+    code = [Fault(max(1, item.line), f"the snippet runs code of its own: {item}") for item in report.runs_code]
+    return faults + code
 
 
 def _refused(found: Judgement, faults: Sequence[Fault]) -> Judgement:
