@@ -65,7 +65,7 @@ _MODIFIERS = frozenset({"private", "protected", "public", "noncomputable", "part
 _PREFIXES = frozenset({"open", "set_option", "variable", "omit", "include", "universe", "attribute", "unseal"})
 """Commands that may stand before another one, with `in`."""
 
-_SCOPED = frozenset({"variable", "include", "omit"})
+SCOPED = frozenset({"variable", "include", "omit"})
 """Commands that add hypotheses to statements below, or remove them."""
 
 _PROOFS = frozenset({"theorem", "lemma", "example"})
@@ -416,7 +416,7 @@ def _in_command(file: _File, command: _Command) -> Iterator[_Found]:
             name = _code_name(file.tokens, index) or file.family_word(index)
             if name:
                 yield _Found(command.word, name, token.start, True)
-            elif token.text in _NOTATION or token.text in _SCOPED:
+            elif token.text in _NOTATION or token.text in SCOPED:
                 yield _Found(token.text, _snippet(file.text, token.start), token.start, False)
         elif token.kind == "string" and "{" in token.text:
             for match in _RAW_CODE.finditer(token.text):

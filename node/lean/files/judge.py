@@ -106,12 +106,21 @@ class StatedRequest(msgspec.Struct, tag="stated"):
 
 
 class StatedReply(msgspec.Struct):
+    """By `stated_key`."""
+
     differing: dict[str, str] = {}
-    """Theorems whose compiled statement is another one than that of the text, with the difference, by shown name."""
+    """Theorems whose compiled statement is another one than that of the text, with the difference."""
     same: list[str] = []
     """Theorems whose compiled statement is that of the text."""
+    hidden: dict[str, list[LocalItem]] = {}
+    """Hypotheses that statements have by `variable` lines above them, without a mention in their own text."""
     missing: list[DeclarationVerdict] = []
     """Verdicts on theorems of the text that the compiled file does not have."""
+
+
+def stated_key(shown: str, line: int) -> str:
+    """What tells the theorems of a file apart: private ones may have the same shown name, and so have examples."""
+    return f"{shown} {max(line, 0)}"
 
 
 class CompareRequest(msgspec.Struct, tag="compare"):
@@ -238,11 +247,15 @@ class Judge:
         for constant, _ in module.stated():
             if constant.name not in clean[0].constants:
                 continue
+            shown = "example" if verdicts.is_example(module, constant) else shown_name(constant.name)
+            key = stated_key(shown, module.line_of(constant.name) - module.shift)
+            if hidden := clean[0].hidden_hypotheses(constant.name):
+                reply.hidden[key] = hidden
             difference = comparison.statement_difference(clean[0], module, constant.name)
             if difference:
-                reply.differing[shown_name(constant.name)] = difference
+                reply.differing[key] = difference
             else:
-                reply.same.append(shown_name(constant.name))
+                reply.same.append(key)
         return reply
 
 

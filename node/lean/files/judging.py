@@ -14,6 +14,7 @@ from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.plan import Uses, groups, uses
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms
+from node.lean.text.lexing import outside_brackets
 
 _INTERNAL = re.compile(
     r"(?:^|\.)(?:_\w+|match_\d+|proof_\d+|eq_\d+|eq_def|eq_unfold|sizeOf_spec|injEq|inj|noConfusion\w*|casesOn|recOn"
@@ -179,6 +180,41 @@ class LocalModule:
             if constant.kind is Kind.THEOREM and constant.name in self.places and constant.name not in names
         ]
 
+    def hidden_hypotheses(self, name: str) -> list[LocalItem]:
+        """The hypotheses that a statement has by `variable` lines above it, without a mention in its own text.
+
+        A variable that the text mentions is no surprise, nor is an instance about one (`[Group G]` where `G` occurs).
+        """
+        command = self.command_of(name)
+        lines = [
+            each for each in self.commands if each.keyword == "variable" and command and each.start < command.start
+        ]
+        if command is None or not lines:
+            return []
+        # 1. The words of the statement's own text.
+        code = self.text.code
+        ends = (at for at in outside_brackets(code, command.start, command.end) if code.startswith(":=", at))
+        words = set(_WORD.findall(code, command.start, next(ends, command.end)))
+        # 2. Each hypothesis: is it in the text, or about something that is?
+        found: dict[int, LocalItem] = {}
+        shown: list[bool] = []
+        term = self.constants[name].type
+        for binder, info in self.constants[name].binders:
+            shape = self.terms.shape(term)
+            kind, term = int(shape[1]), int(shape[2])  # type: ignore[arg-type]
+            visible = binder in words
+            if info == _INSTANCE and not visible:
+                about = (len(shown) - 1 - index for index in self.terms.loose_indices(kind))
+                visible = any(shown[at] for at in about if 0 <= at < len(shown))
+            shown.append(visible)
+            # 3. The line that declares it. An instance may have no name.
+            sign = "[" if info == _INSTANCE and "_@" in binder else binder
+            line = next((each for each in reversed(lines) if _mentions(code, each, sign)), None)
+            if not visible and line is not None:
+                text = " ".join(self.text.text[line.start : line.end].split())
+                found[line.start] = LocalItem("variable", text, line.line - self.shift)
+        return [*found.values()]
+
     # --- what a statement depends on --------------------------------------------------------------------------------
 
     def depends(self, theorem: Constant) -> tuple[LocalItem, ...]:
@@ -222,6 +258,17 @@ class LocalModule:
         line = self.line_of(theorem.name)
         above = (item for item in self.touching if not line or item.line <= line)
         yield from (replace(item, line=max(item.line - self.shift, 0)) for item in above)
+
+
+_WORD = re.compile(r"[^\W\d][\w'!?]*")
+_INSTANCE = 3
+"""Binder info of a hypothesis in square brackets."""
+
+
+def _mentions(code: str, command: Command, sign: str) -> bool:
+    """True if a command's text has a name, or a bracket."""
+    text = code[command.start : command.end]
+    return sign in text if sign == "[" else sign in _WORD.findall(text)
 
 
 def shown_name(name: str) -> str:

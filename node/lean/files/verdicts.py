@@ -44,7 +44,7 @@ def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
     for constant, command in module.written():
         proved.add(command)
         # An `example` behind `#guard_msgs in` is a definition of a command with another keyword.
-        proof = command.keyword in PROOFS or constant.kind is Kind.THEOREM or _is_example(module, constant)
+        proof = command.keyword in PROOFS or constant.kind is Kind.THEOREM or is_example(module, constant)
         if proof or everything:
             listed.add(constant.name)
             line = module.line_of(constant.name) - shift
@@ -104,7 +104,7 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
     name = shown_name(constant.name)
     axioms = tuple(sorted(module.axioms.get(constant.name, ())))
     return DeclarationVerdict(
-        "example" if _is_example(module, constant) else name,
+        "example" if is_example(module, constant) else name,
         kind,
         line,
         _reason(module, constant, axioms),
@@ -114,7 +114,8 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
     )
 
 
-def _is_example(module: LocalModule, constant: Constant) -> bool:
+def is_example(module: LocalModule, constant: Constant) -> bool:
+    """True for a constant that an `example` was compiled to."""
     return constant.name.rpartition(".")[2] in module.text.examples
 
 

@@ -25,7 +25,7 @@ import msgspec
 
 from node.lean.files import verdicts
 from node.lean.files.against import MISSING
-from node.lean.files.clean import cleaned, code_in, touches_statements
+from node.lean.files.clean import SCOPED, cleaned, code_in, touches_statements
 from node.lean.files.compiling import Compiler
 from node.lean.files.judge import (
     AnswerReply,
@@ -39,6 +39,7 @@ from node.lean.files.judge import (
     ReadRequest,
     StatedReply,
     StatedRequest,
+    stated_key,
 )
 from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.files.sources import SourceFile, from_text, imports_of, in_order
@@ -423,8 +424,9 @@ class FileVerifier:
         compiled = await self._compiler.compile(source.module, text, folder, [run.modules], salvage=run.salvage)
         report.messages = compiled.messages
         report.problem = compiled.problem
-        code = code_in(text)
-        report.runs_code = [replace(item, line=max(item.line - shift, 0)) for item in code]
+        code, touching = code_in(text), touches_statements(text)
+        if not report.problem:
+            report.runs_code = [replace(item, line=max(item.line - shift, 0)) for item in code]
         errors = verdicts.failed(compiled, shift)
         if compiled.olean is None:
             if not report.problem:
@@ -440,7 +442,7 @@ class FileVerifier:
             [command for command in compiled.commands if command not in compiled.failed],
             [*imports_of(text)],
             others,
-            touches_statements(text),
+            [item for item in touching if item.kind not in SCOPED],
             shift=shift,
         )
         answer = await run.session.judge(read, self._kernel, run.everything)
@@ -451,7 +453,8 @@ class FileVerifier:
         # 3. Compare the statements with those of the text.
         if clean is not None:
             any_code = bool(code) or any(code_in(self._text(each)) for each in below)
-            await self._compare_with_text(report, await clean, any_code, read.key, run)
+            scoped = [replace(item, line=item.line - shift) for item in touching if item.kind in SCOPED]
+            await self._compare_with_text(report, await clean, any_code, scoped, read.key, run)
         report.declarations.sort(key=lambda verdict: verdict.line)
         return Judged(report, read.key, others, answer.facts, errors)
 
@@ -462,11 +465,18 @@ class FileVerifier:
         return [await self._clean(each, below, run) for each in (source, *below)]
 
     async def _compare_with_text(
-        self, report: FileReport, keys: Sequence[str], any_code: bool, key: str, run: _Run
+        self,
+        report: FileReport,
+        keys: Sequence[str],
+        any_code: bool,
+        scoped: Sequence[LocalItem],
+        key: str,
+        run: _Run,
     ) -> None:
         """Compare the statements of a compiled file with those of its clean text, and correct the verdicts.
 
-        `keys`: of the clean texts, the file's own first; `any_code`: code of these files could run.
+        `keys`: of the clean texts, the file's own first; `any_code`: code of these files could run; `scoped`: commands
+        of the file that can add hypotheses to statements below.
         """
         stated = StatedReply()
         if keys[0]:
@@ -474,11 +484,16 @@ class FileVerifier:
             stated = await run.session.ask(request, [*request.clean, key], StatedReply)
         corrected = []
         for verdict in report.declarations:
-            if verdict.accepted and verdict.name in stated.differing:
-                reason = f"it was compiled as another statement than the text has: {stated.differing[verdict.name]}"
+            mark = stated_key(verdict.name, verdict.line)
+            if verdict.accepted and mark in stated.differing:
+                reason = f"it was compiled as another statement than the text has: {stated.differing[mark]}"
                 verdict = replace(verdict, reason=reason)
-            elif verdict.accepted and any_code and verdict.name not in stated.same:
-                verdict = replace(verdict, depends=(*verdict.depends, LocalItem(OWN_CODE, "code of this file", 0)))
+            elif mark in stated.same:
+                verdict = replace(verdict, depends=(*verdict.depends, *stated.hidden.get(mark, ())))
+            else:  # the clean text has no such statement: what it takes from above is not known
+                above = [item for item in scoped if not verdict.line or item.line <= verdict.line]
+                own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
+                verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
             corrected.append(verdict)
         reported = {(verdict.name, verdict.line) for verdict in corrected}
         report.declarations = corrected + [each for each in stated.missing if (each.name, each.line) not in reported]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 from node.lean.olean.region import BadOlean, Node, Region
-from node.lean.olean.terms import TermReader, Terms
+from node.lean.olean.terms import Tag, TermReader, Terms
 
 
 class SplitModule(BadOlean):
@@ -52,6 +52,9 @@ class Constant:
     """For a constructor: its type. For a recursor: its type, or the first one of a mutual group."""
     pointer: int = 0
     """Pointer to the constant's object in the file."""
+    binders: tuple[tuple[str, int], ...] = ()
+    """Of a theorem or definition: name and binder info (3: an instance) of each hypothesis that its type begins with.
+    The kernel ignores both."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ class Module:
             raise BadOlean("a constant without name, universe parameters and type")
         name, levels, type_ = words[common.at : common.at + _COMMON_FIELDS].tolist()
         details = self._details(kind, fields, node, at)
+        if kind in (Kind.THEOREM, Kind.DEFINITION):
+            details["binders"] = tuple(self._binders(type_))
         return Constant(
             self.reader.name(name, fields[0]),
             kind,
@@ -154,6 +159,20 @@ class Module:
             pointer=pointer,
             **details,  # type: ignore[arg-type]
         )
+
+    def _binders(self, pointer: int) -> Iterator[tuple[str, int]]:
+        """See `Constant.binders`. The expression has been read before."""
+        while True:
+            node = self.region.node(pointer)
+            words = self.region.words[node.at : node.at + node.words]
+            if node.tag == Tag.FORALL:
+                info = words[4] & 0xFF if len(words) > 4 else 0  # behind three fields and the summary
+                yield self.reader.name(words[0]), info
+                pointer = words[2]
+            elif node.tag == Tag.NOTE:
+                pointer = words[1]
+            else:
+                return
 
     def _details(self, kind: Kind, fields: list[int], node: Node, at: int) -> dict[str, object]:
         """The attributes of a `Constant` that depend on its kind."""

@@ -136,6 +136,28 @@ class Terms:
         """The largest index of a loose bound variable of an expression plus one; 0 if it is closed."""
         return self._loose[term]
 
+    def loose_indices(self, term: int) -> set[int]:
+        """The indices of the loose bound variables of an expression."""
+        found, waiting, seen = set(), [(term, 0)], {(term, 0)}
+        while waiting:
+            at, depth = waiting.pop()
+            if self._loose[at] <= depth:
+                continue
+            match self._shapes[at]:
+                case (Tag.BOUND, int(index)):
+                    found.add(index - depth)
+                case (Tag.LAMBDA | Tag.FORALL, int(kind), int(body)):
+                    below = [(kind, depth), (body, depth + 1)]
+                case (Tag.LET, int(kind), int(value), int(body)):
+                    below = [(kind, depth), (value, depth), (body, depth + 1)]
+                case shape:
+                    below = [(child, depth) for child in _children(shape)]
+            for each in () if self._shapes[at][0] == Tag.BOUND else below:
+                if each not in seen:
+                    seen.add(each)
+                    waiting.append(each)
+        return found
+
     def parametric(self, term: int) -> bool:
         """True when a universe parameter occurs in the term."""
         return self._parametric[term]
