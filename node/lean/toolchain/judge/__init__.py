@@ -1,0 +1,61 @@
+"""The process that judges declarations: a Lean program, run by the toolchain with only its library imported.
+
+It reads declarations as data (`proofmesh-declarations 1`), gives each one to the kernel, and prints which ones the kernel accepts and which
+axioms they use (`proofmesh-verdicts 1`). The program is one of two prefaces, followed by `Judge.lean`:
+
+- `FullPreface.lean` for Lean's own library. It lists the forms of every API that differs between versions; Lean takes the first that fits.
+- `PocketPreface.lean` for pocket Lean, which cannot import Lean's own library: it declares the types and native functions of that library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.cache import cache_directory
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+ABORT_ON_PANIC = "LEAN_ABORT_ON_PANIC"
+"""Lean's variable that ends a process at a panic. The program does not run without it: after a panic, Lean goes on with a wrong value."""
+
+_FOLDER = Path(__file__).parent
+
+
+def program(toolchain: LeanToolchain) -> str:
+    """The program's text for this toolchain."""
+    preface = "PocketPreface.lean" if toolchain.kernel else "FullPreface.lean"
+    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in (preface, "Judge.lean"))
+
+
+def command(toolchain: LeanToolchain, declarations: Path, folder: Path | None = None) -> list[str]:
+    """Command line that judges a file of declarations. Run it with `environment`. Raises OSError.
+
+    `folder`: where the program's file is kept; the cache folder if it is None. No process that runs a user's code may write there.
+    """
+    return [*toolchain.command, "--run", str(_written(program(toolchain), folder or cache_directory())), str(declarations)]
+
+
+def environment(toolchain: LeanToolchain, folders: Sequence[Path] = ()) -> dict[str, str]:
+    """All variables of the process. `folders`: more folders with modules that the declarations import."""
+    return toolchain.with_modules(folders) | {ABORT_ON_PANIC: "1"}
+
+
+def _written(text: str, folder: Path) -> Path:
+    """The file with this text. It is written if it is absent or different, and renamed into place as a whole."""
+    encoded = text.encode()
+    file = folder.absolute() / f"judge-{hashlib.blake2b(encoded, digest_size=8).hexdigest()}.lean"
+    if file.is_file() and file.read_bytes() == encoded:
+        return file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(encoded)
+        Path(temporary).chmod(0o644)  # mkstemp makes private files
+        Path(temporary).replace(file)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return file

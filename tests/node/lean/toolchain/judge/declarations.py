@@ -1,0 +1,212 @@
+"""Writes declarations as data for the judge, and reads its answer. Terms are written by hand, in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Parts = tuple[str | int, ...]
+"""A name, part by part."""
+
+
+def name(text: str) -> Parts:
+    return tuple(text.split(".")) if text else ()
+
+
+def text(content: str | bytes) -> bytes:
+    raw = content.encode() if isinstance(content, str) else content
+    return b"%d:%s" % (len(raw), raw)
+
+
+@dataclass
+class Data:
+    """A file of declarations. `imports`: library modules."""
+
+    imports: Sequence[str] = ("Init",)
+    _names: dict[Parts, int] = field(default_factory=lambda: {(): 0})
+    _levels: list[bytes] = field(default_factory=list)
+    _expressions: list[bytes] = field(default_factory=list)
+    _shared: dict[bytes, int] = field(default_factory=dict)
+    steps: list[bytes] = field(default_factory=list)
+    queries: list[int] = field(default_factory=list)
+    _name_entries: list[bytes] = field(default_factory=list)
+
+    def n(self, of: str | Parts) -> int:
+        """The number of a name."""
+        parts = name(of) if isinstance(of, str) else of
+        if parts not in self._names:
+            parent, last = self.n(parts[:-1]), parts[-1]
+            entry = b"n %d %d" % (parent, last) if isinstance(last, int) else b"s %d %s" % (parent, text(last))
+            self._name_entries.append(entry)
+            self._names[parts] = len(self._name_entries)
+        return self._names[parts]
+
+    def level(self, entry: bytes) -> int:
+        self._levels.append(entry)
+        return len(self._levels)
+
+    def param(self, of: str) -> int:
+        return self.level(b"p %d" % self.n(of))
+
+    def succ(self, level: int) -> int:
+        return self.level(b"s %d" % level)
+
+    def add(self, entry: bytes) -> int:
+        """The number of an expression. Equal expressions are written once."""
+        if entry not in self._shared:
+            self._shared[entry] = len(self._expressions)
+            self._expressions.append(entry)
+        return self._shared[entry]
+
+    def var(self, index: int) -> int:
+        return self.add(b"b %d" % index)
+
+    def sort(self, level: int = 0) -> int:
+        return self.add(b"s %d" % level)
+
+    def const(self, of: str | Parts, *levels: int) -> int:
+        return self.add(b" ".join([b"c %d %d" % (self.n(of), len(levels)), *(b"%d" % level for level in levels)]))
+
+    def app(self, function: int, *arguments: int) -> int:
+        for argument in arguments:
+            function = self.add(b"a %d %d" % (function, argument))
+        return function
+
+    def lam(self, kind: int, body: int) -> int:
+        return self.add(b"l %d %d" % (kind, body))
+
+    def pi(self, kind: int, body: int) -> int:
+        return self.add(b"p %d %d" % (kind, body))
+
+    def let(self, kind: int, value: int, body: int) -> int:
+        return self.add(b"t %d %d %d" % (kind, value, body))
+
+    def nat(self, number: int) -> int:
+        return self.add(b"n %x" % number)
+
+    def string(self, content: str) -> int:
+        return self.add(b"q " + text(content))
+
+    def proj(self, struct: str, index: int, of: int) -> int:
+        return self.add(b"j %d %d %d" % (self.n(struct), index, of))
+
+    def eq(self, level: int, kind: int, left: int, right: int) -> int:
+        return self.app(self.const("Eq", level), kind, left, right)
+
+    def refl(self, level: int, kind: int, of: int) -> int:
+        return self.app(self.const("Eq.refl", level), kind, of)
+
+    def _params(self, params: Sequence[str]) -> bytes:
+        return b" ".join([b"%d" % len(params), *(b"%d" % self.n(param) for param in params)])
+
+    def axiom(self, of: str | Parts, kind: int, params: Sequence[str] = ()) -> None:
+        self.steps.append(b"a %d %s %d" % (self.n(of), self._params(params), kind))
+
+    def theorem(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = ()) -> None:
+        self.steps.append(b"t %d %s %d %d" % (self.n(of), self._params(params), kind, value))
+
+    def opaque(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = ()) -> None:
+        self.steps.append(b"o %d %s %d %d" % (self.n(of), self._params(params), kind, value))
+
+    def definition(self, of: str | Parts, kind: int, value: int, params: Sequence[str] = (), hint: int = 3) -> None:
+        self.steps.append(b"d %d %s %d %d %d" % (self.n(of), self._params(params), kind, value, hint))
+
+    def inductive(
+        self,
+        types: Sequence[tuple[str | Parts, int, Sequence[tuple[str | Parts, int]]]],
+        parameters: int = 0,
+        params: Sequence[str] = (),
+    ) -> None:
+        words = [b"i", self._params(params), b"%d %d" % (parameters, len(types))]
+        for of, kind, constructors in types:
+            words.append(b"%d %d %d" % (self.n(of), kind, len(constructors)))
+            words += [b"%d %d" % (self.n(each), its) for each, its in constructors]
+        self.steps.append(b" ".join(words))
+
+    def fresh(self) -> None:
+        self.steps.append(b"e")
+
+    def ask(self, *names: str | Parts) -> None:
+        self.queries += [self.n(each) for each in names]
+
+    def written(self) -> bytes:
+        modules = [b"%d" % self.n(module) for module in self.imports]
+        sections = [
+            (b"names", self._name_entries),
+            (b"levels", self._levels),
+            (b"expressions", self._expressions),
+            (b"imports", modules),
+            (b"steps", self.steps),
+            (b"queries", [b"%d" % query for query in self.queries]),
+        ]
+        lines = [b"proofmesh-declarations 1"]
+        for heading, entries in sections:
+            lines += [b"%s %d" % (heading, len(entries)), *entries]
+        return b"\n".join([*lines, b"end\n"])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the judge printed. A refused step has its reason, an accepted one an empty text."""
+
+    steps: list[str]
+    axioms: list[set[Parts] | None]
+    """None: there is no such constant."""
+
+    @property
+    def accepted(self) -> list[bool]:
+        return [not reason for reason in self.steps]
+
+
+class Incomplete(Exception):
+    """The output is not a complete answer."""
+
+
+class _Tokens:
+    def __init__(self, output: bytes) -> None:
+        self._output, self._at = output, 0
+
+    def word(self) -> bytes:
+        end = self._at
+        while end < len(self._output) and self._output[end] not in b" \n":
+            end += 1
+        if end == len(self._output):
+            raise Incomplete(self._output[-300:])
+        found, self._at = self._output[self._at : end], end + 1
+        return found
+
+    def text(self) -> str:
+        colon = self._output.index(b":", self._at)
+        length = int(self._output[self._at : colon])
+        content = self._output[colon + 1 : colon + 1 + length]
+        self._at = colon + 2 + length
+        return content.decode()
+
+    def expect(self, *words: bytes) -> None:
+        for word in words:
+            if self.word() != word:
+                raise Incomplete(self._output[-300:])
+
+    def name(self) -> Parts:
+        parts: list[str | int] = []
+        for _ in range(int(self.word())):
+            parts.append(self.text() if self.word() == b"s" else int(self.word()))
+        return tuple(parts)
+
+    def ended(self) -> bool:
+        return self._at == len(self._output)
+
+
+def answer(output: bytes) -> Answer:
+    """Raises Incomplete."""
+    tokens = _Tokens(output)
+    tokens.expect(b"proofmesh-verdicts", b"1", b"steps")
+    steps = ["" if tokens.word() == b"y" else tokens.text() for _ in range(int(tokens.word()))]
+    tokens.expect(b"queries")
+    axioms: list[set[Parts] | None] = []
+    for _ in range(int(tokens.word())):
+        axioms.append(None if tokens.word() == b"u" else {tokens.name() for _ in range(int(tokens.word()))})
+    tokens.expect(b"end")
+    if not tokens.ended():
+        raise Incomplete("more after the end")
+    return Answer(steps, axioms)
