@@ -136,9 +136,9 @@ unsafe def readLevels (b : ByteArray) (names : Array Name) (left i : Nat) (out :
       else .bad i
   else .bad i
 
-/-- Lean keeps the largest loose bound variable of a term in 20 bits, and does not check that it fits. -/
+/-- Lean keeps the largest loose bound variable of a term in 20 bits, and panics if it does not fit. -/
 def largestIndex : Nat := 1000000
-/-- Lean keeps the depth of a level in 24 bits, and does not check that it fits. -/
+/-- Lean keeps the depth of a level in 24 bits, and panics if it does not fit. -/
 def mostLevels : Nat := 10000000
 /-- Binder names mean nothing to the kernel. -/
 def binder : Name := .mkSimple "x"
@@ -665,6 +665,12 @@ unsafe def heading (b : ByteArray) (word : String) (i : Nat) : IO (Nat × Nat) :
   let r := if j = 0 then 0 else number b j
   if r = 0 then refuse ("the declarations are malformed: no heading " ++ word ++ " at byte " ++ toString i) else pure (r / packed, r % packed)
 
+/-- The last word, with or without a separator behind it, and nothing else. -/
+def isEnd (b : ByteArray) (size i : Nat) : Bool :=
+  if byte b i = 101 then if byte b (i + 1) = 110 then if byte b (i + 2) = 100 then
+    if i + 3 = size then true else if i + 4 = size then isBreak (byte b (i + 3)) else false
+  else false else false else false
+
 unsafe def judge (path : String) : IO Unit := do
   -- 1. The bytes. Zeros behind them stop every reader, since no token has a zero.
   let bytes ← IO.FS.readBinFile path
@@ -685,8 +691,9 @@ unsafe def judge (path : String) : IO Unit := do
   let (count, i) ← heading b "imports" i
   let (imports, i) ← demand "imports" (readImports b names count i Array.empty)
   let library ← importLibrary imports
-  let none : Axioms := { found := Array.empty, masks := mkNameMap Nat }
-  let (marked, axioms) := if hasAny library runsCode then markAll library names 0 (mkNameMap Nat) false none else (.none, none)
+  let nothing : Axioms := { found := Array.empty, masks := mkNameMap Nat }
+  let (marked, axioms) : Option (NameMap Nat) × Axioms :=
+    if hasAny library runsCode then markAll library names 0 (mkNameMap Nat) false nothing else (Option.none, nothing)
   -- 4. The declarations, one after the other.
   let (steps, i) ← heading b "steps" i
   let t : Tables := { bytes := b, names := names, expressions := expressions }
@@ -694,10 +701,7 @@ unsafe def judge (path : String) : IO Unit := do
   -- 5. The axioms. What a constant of the library uses is the same in every environment.
   let (queries, i) ← heading b "queries" i
   let (answers, i) ← demand "queries" (runQueries t env queries i axioms "")
-  let last := wordFrom (b.push (.ofNat 10)) "end".toUTF8 i 0
-  let last := if last = 0 then wordFrom ((b.extract 0 size).push (.ofNat 10)) "end".toUTF8 i 0 else last
-  if last = 0 then refuse ("the declarations are malformed: no end at byte " ++ toString i)
-  if last < size then refuse ("the declarations go on behind their end at byte " ++ toString last)
+  if isEnd b size i then pure () else refuse ("the declarations are malformed: no end, or more behind it, at byte " ++ toString i)
   -- 6. The answer, at once.
   let out ← IO.getStdout
   out.write ("proofmesh-verdicts 1\nsteps " ++ toString steps ++ "\n" ++ verdicts ++ "queries " ++ toString queries ++ "\n" ++ answers

@@ -1,10 +1,13 @@
 """The process that judges declarations: a Lean program, run by the toolchain with only its library imported.
 
-It reads declarations as data (`proofmesh-declarations 1`), gives each one to the kernel, and prints which ones the kernel accepts and which
-axioms they use (`proofmesh-verdicts 1`). The program is one of two prefaces, followed by `Judge.lean`:
+It reads declarations as data (`proofmesh-declarations 1`), gives each one to the kernel, and prints which ones the
+kernel accepts and which axioms they use (`proofmesh-verdicts 1`). The program is made of these files:
 
-- `FullPreface.lean` for Lean's own library. It lists the forms of every API that differs between versions; Lean takes the first that fits.
-- `PocketPreface.lean` for pocket Lean, which cannot import Lean's own library: it declares the types and native functions of that library.
+- `Pocket.lean`, for pocket Lean only: it cannot import Lean's own library, so this declares the types and native
+  functions of that library. A full toolchain has the line `import Lean` in its place.
+- `Versions.lean`: the few definitions that differ between Lean versions, each with the forms of all versions. Lean
+  takes the first form that fits.
+- `Judge.lean`: the rest, the same for all.
 """
 
 from __future__ import annotations
@@ -19,23 +22,29 @@ from common.cache import cache_directory
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 ABORT_ON_PANIC = "LEAN_ABORT_ON_PANIC"
-"""Lean's variable that ends a process at a panic. The program does not run without it: after a panic, Lean goes on with a wrong value."""
+"""Lean's variable that ends a process at a panic; else Lean goes on with a wrong value. The program requires it."""
 
 _FOLDER = Path(__file__).parent
 
 
 def program(toolchain: LeanToolchain) -> str:
     """The program's text for this toolchain."""
-    preface = "PocketPreface.lean" if toolchain.kernel else "FullPreface.lean"
-    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in (preface, "Judge.lean"))
+    names = (_FOLDER / "Pocket.lean").read_text(encoding="utf-8") if toolchain.kernel else "import Lean\n"
+    return names + "".join((_FOLDER / part).read_text(encoding="utf-8") for part in ("Versions.lean", "Judge.lean"))
 
 
 def command(toolchain: LeanToolchain, declarations: Path, folder: Path | None = None) -> list[str]:
     """Command line that judges a file of declarations. Run it with `environment`. Raises OSError.
 
-    `folder`: where the program's file is kept; the cache folder if it is None. No process that runs a user's code may write there.
+    `folder`: where the program's file is kept; the cache folder if it is None. No process that runs a user's code may
+    write there.
     """
-    return [*toolchain.command, "--run", str(_written(program(toolchain), folder or cache_directory())), str(declarations)]
+    return [
+        *toolchain.command,
+        "--run",
+        str(_written(program(toolchain), folder or cache_directory())),
+        str(declarations),
+    ]
 
 
 def environment(toolchain: LeanToolchain, folders: Sequence[Path] = ()) -> dict[str, str]:

@@ -199,6 +199,7 @@ opaque Options.nonemptyType : NonemptyType.{0} := ⟨PUnit, ⟨PUnit.unit⟩⟩
 def Options : Type := Options.nonemptyType.type
 instance : Nonempty Options := Options.nonemptyType.property
 @[extern "x"] opaque Options.empty : Options
+instance : EmptyCollection Options := ⟨Options.empty⟩
 inductive OLeanLevel where
   | exported | server | «private»
 opaque LocalContext.nonemptyType : NonemptyType.{0} := ⟨PUnit, ⟨PUnit.unit⟩⟩
@@ -206,8 +207,8 @@ def LocalContext : Type := LocalContext.nonemptyType.type
 opaque Environment.nonemptyType : NonemptyType.{0} := ⟨PUnit, ⟨PUnit.unit⟩⟩
 def Environment : Type := Environment.nonemptyType.type
 instance : Nonempty Environment := Environment.nonemptyType.property
-@[extern "x"] opaque importModules (imports : Array Import) (opts : Options) (trustLevel : UInt32) (plugins : Array String) (leakEnv : Bool)
-    (loadExts : Bool) (level : OLeanLevel) (arts : NameMap Unit) : IO Environment
+@[extern "x"] opaque importModules (imports : Array Import) (opts : Options) (trustLevel : UInt32 := 0) (plugins : Array String := Array.empty)
+    (leakEnv : Bool := false) (loadExts : Bool := false) (level : OLeanLevel := .private) (arts : NameMap Unit := mkNameMap Unit) : IO Environment
 namespace Kernel
 opaque Environment.nonemptyType : NonemptyType.{0} := ⟨PUnit, ⟨PUnit.unit⟩⟩
 def Environment : Type := Environment.nonemptyType.type
@@ -238,20 +239,3 @@ instance {ε α : Type} [h : Nonempty ε] : Nonempty (Except ε α) := h.elim fu
 end Kernel
 @[export lean_elab_environment_to_kernel_env, extern "x"] opaque Environment.toKernelEnv (env : Environment) : Kernel.Environment
 end Lean
-
-namespace Judge
-open Lean
-abbrev KernelEnvironment : Type := Lean.Kernel.Environment
-abbrev KernelException : Type := Lean.Kernel.Exception
-
-/-- The environment with these modules alone. Extensions are not loaded, so that no initializer runs. -/
-def importLibrary (modules : Array Import) : IO KernelEnvironment := do
-  let env ← importModules modules Options.empty 0 Array.empty false false .private (mkNameMap Unit)
-  return env.toKernelEnv
-/-- The kernel checks a declaration and adds it. Recursion 16 times as deep as the limit is allowed. -/
-def declare (env : KernelEnvironment) (declaration : Declaration) : Except KernelException KernelEnvironment :=
-  env.addDeclCore (.ofNat 0) (.ofNat 10000) declaration none
-def isNotProposition : KernelException → Bool
-  | .thmTypeIsNotProp .. => true
-  | _ => false
-end Judge
