@@ -39,12 +39,10 @@ def command(toolchain: LeanToolchain, declarations: Path, folder: Path | None = 
     `folder`: where the program's file is kept; the cache folder if it is None. No process that runs a user's code may
     write there.
     """
-    return [
-        *toolchain.command,
-        "--run",
-        str(_written(program(toolchain), folder or cache_directory())),
-        str(declarations),
-    ]
+    file = _written(program(toolchain), folder or cache_directory())
+    # A project's options are for its own files. Lean refuses those that only the project's modules define.
+    lean = [argument for argument in toolchain.command if not argument.startswith("-D")]
+    return [*lean, "--run", str(file), str(declarations)]
 
 
 def environment(toolchain: LeanToolchain, folders: Sequence[Path] = ()) -> dict[str, str]:

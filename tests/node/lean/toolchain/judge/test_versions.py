@@ -103,7 +103,9 @@ def test_a_version_that_the_program_does_not_fit_makes_it_fail(tmp_path: Path) -
 
 
 def test_the_command_of_a_full_toolchain_imports_leans_own_library(tmp_path: Path) -> None:
-    toolchain = LeanToolchain(("lake", "env", "lean"), {"LEAN_PATH": "/library"}, version="4.20.0")
+    toolchain = LeanToolchain(
+        ("lake", "env", "lean", "-Ddebug.skipKernelTC=true"), {"LEAN_PATH": "/library"}, version="4.20.0"
+    )
     *start, run, program, declarations = judge.command(toolchain, tmp_path / "data", tmp_path / "programs")
     assert (start, run, declarations) == (["lake", "env", "lean"], "--run", str(tmp_path / "data"))
     text = Path(program).read_text()
