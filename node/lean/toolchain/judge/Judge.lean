@@ -364,7 +364,7 @@ unsafe def readStep (t : Tables) (i : Nat) : Read Step :=
 
 /-! ## Names that mean something to the kernel -/
 
-def dotted (parts : List String) : Name := parts.foldl (fun name part => .str name part) .anonymous
+def dotted (parts : List String) : Name := parts.foldl (fun name part => Name.str name part) Name.anonymous
 
 /-- With these the kernel runs compiled code. -/
 def runsCode : List Name := [dotted ["Lean", "reduceBool"], dotted ["Lean", "reduceNat"]]
@@ -388,7 +388,7 @@ def internal : List String := ["_kernel_fresh", "_nested", "_nested_fresh", "_in
 
 def begins (name : Name) : List String → Bool
   | [] => false
-  | part :: rest => if name == .mkSimple part then true else begins name rest
+  | part :: rest => if name == Name.mkSimple part then true else begins name rest
 def isInternal : Name → Bool
   | .str p s => if begins (.str p s) internal then true else isInternal p
   | .num p _ => isInternal p
@@ -398,7 +398,7 @@ def isOneOf (name : Name) : List Name → Bool
   | other :: rest => if name == other then true else isOneOf name rest
 
 def isFree (name : Name) : Bool :=
-  if name == .anonymous then false
+  if name == Name.anonymous then false
   else if isInternal name then false
   else if isOneOf name reserved then false
   else true
@@ -517,16 +517,35 @@ def reason (problem : KernelException) : String := match problem with
   | .deepRecursion => "it nests too deeply"
   | problem => if isNotProposition problem then "it is a theorem, but its type is not a proposition" else "the kernel rejects it"
 
-/-- The names that a declaration states (of an inductive type, its constructors too), and its expressions. -/
-def parts (declaration : Declaration) : List Name × List Expr := match declaration with
-  | .axiomDecl v => ([v.name], [v.type])
-  | .defnDecl v => ([v.name], [v.type, v.value])
-  | .thmDecl v => ([v.name], [v.type, v.value])
-  | .opaqueDecl v => ([v.name], [v.type, v.value])
-  | .inductDecl _ _ types _ =>
-    types.foldl (fun (names, terms) type =>
-      type.ctors.foldl (fun (names, terms) ctor => (ctor.name :: names, ctor.type :: terms)) (type.name :: names, type.type :: terms)) ([], [])
-  | _ => ([], [])
+def constructorNames : List Constructor → List Name → List Name
+  | [], others => others
+  | ctor :: ctors, others => ctor.name :: constructorNames ctors others
+def typeNames : List InductiveType → List Name
+  | [] => []
+  | type :: types => type.name :: constructorNames type.ctors (typeNames types)
+/-- The names that a declaration states; of inductive types, those of the constructors too. -/
+def namesOf : Declaration → List Name
+  | .axiomDecl v => [v.name]
+  | .defnDecl v => [v.name]
+  | .thmDecl v => [v.name]
+  | .opaqueDecl v => [v.name]
+  | .inductDecl _ _ types _ => typeNames types
+  | _ => [Name.anonymous]
+
+def constructorTerms : List Constructor → List Expr → List Expr
+  | [], others => others
+  | ctor :: ctors, others => ctor.type :: constructorTerms ctors others
+def typeTerms : List InductiveType → List Expr
+  | [] => []
+  | type :: types => type.type :: constructorTerms type.ctors (typeTerms types)
+/-- The types and the value of a declaration. -/
+def termsOf : Declaration → List Expr
+  | .axiomDecl v => [v.type]
+  | .defnDecl v => [v.type, v.value]
+  | .thmDecl v => [v.type, v.value]
+  | .opaqueDecl v => [v.type, v.value]
+  | .inductDecl _ _ types _ => typeTerms types
+  | _ => []
 
 unsafe def isVeryExpr (a b : Expr) : Bool := if (ptrAddrUnsafe a).toNat = (ptrAddrUnsafe b).toNat then true else false
 unsafe def areVeryNames (a b : List Name) : Bool := if (ptrAddrUnsafe a).toNat = (ptrAddrUnsafe b).toNat then true else false
@@ -576,8 +595,8 @@ def hasMarked (marked : NameMap Nat) : List Expr → Bool
 
 /-- The environment with a declaration, or the reason why it is refused. `marked`: constants that make the kernel run code, if any is used. -/
 unsafe def check (env : KernelEnvironment) (marked : Option (NameMap Nat)) (declaration : Declaration) : Except String KernelEnvironment :=
-  let (names, terms) := parts declaration
-  match firstReserved names with
+  let terms := termsOf declaration
+  match firstReserved (namesOf declaration) with
   | some name => .error ("the kernel or the report knows this name, so only the library may declare it: " ++ toString name)
   | none =>
     if hasLoose terms then .error "it contains a bound variable without its binder" else

@@ -106,6 +106,7 @@ def test_malformed_data_is_refused(run: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_all_malformed_data_is_refused(run: Run) -> None:
     check_refused(run, sorted(MALFORMED))
 
@@ -334,6 +335,7 @@ def test_mutated_data_is_refused_or_answered_correctly(run: Run, seed: int) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_forty_mutations_are_refused_or_answered_correctly(run: Run) -> None:
     answered = sum(check_mutation(run, seed) for seed in range(100, 140))
     assert 0 < answered < 40
