@@ -13,7 +13,7 @@ import pytest
 
 from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.toolchain.judge.conftest import Judge, Run
+from tests.node.lean.toolchain.judge.conftest import Judge, Run, compile_program
 from tests.node.lean.toolchain.judge.declarations import Answer, Data, answer
 
 pytestmark = pytest.mark.lean
@@ -184,6 +184,7 @@ class Reader:
 
 def claims(content: bytes) -> tuple[list[tuple[bytes, tuple[object, ...], bytes]], list[tuple[object, ...]]]:
     """The kind, name and entry of the type of each step (of a constant), and the queries. Raises ValueError."""
+    # 1. Names, as tuples of their parts.
     reader = Reader(content)
     if reader.heading(b"proofmesh-declarations") != 1:
         raise ValueError("version")
@@ -194,6 +195,7 @@ def claims(content: bytes) -> tuple[list[tuple[bytes, tuple[object, ...], bytes]
         names.append((*parent, reader.text() if kind == b"s" else reader.number()))
         if kind not in (b"s", b"n"):
             raise ValueError("kind of name")
+    # 2. Levels: only their number matters.
     levels = reader.heading(b"levels")
     for k in range(levels):
         match reader.word():
@@ -205,6 +207,7 @@ def claims(content: bytes) -> tuple[list[tuple[bytes, tuple[object, ...], bytes]
                 reader.number(len(names))
             case _:
                 raise ValueError("kind of level")
+    # 3. Expressions: `False` is the only one that matters.
     terms: list[bytes] = []
     for k in range(reader.heading(b"expressions")):
         start = reader.at
@@ -233,6 +236,7 @@ def claims(content: bytes) -> tuple[list[tuple[bytes, tuple[object, ...], bytes]
             case _:
                 raise ValueError("kind of expression")
         terms.append(content[start : reader.at])
+    # 4. Imports and steps.
     for _ in range(reader.heading(b"imports")):
         reader.number(len(names))
     steps: list[tuple[bytes, tuple[object, ...], bytes]] = []
@@ -261,6 +265,7 @@ def claims(content: bytes) -> tuple[list[tuple[bytes, tuple[object, ...], bytes]
             steps.append((kind, name, type_))
         else:
             raise ValueError("kind of step")
+    # 5. Queries, and the end.
     queries = [names[reader.number(len(names))] for _ in range(reader.heading(b"queries"))]
     if content[reader.at :].strip(b" \n") != b"end":
         raise ValueError("end")
@@ -386,16 +391,16 @@ def test_a_panic_would_end_the_process(tmp_path: Path) -> None:
     toolchain = LeanToolchain.pocket()
     file = tmp_path / "declarations"
     file.write_bytes(WELL_FORMED)
-    command = judge.command(toolchain, file, tmp_path)
+    command, environment = judge.command(toolchain, file, tmp_path), judge.environment(toolchain)
+    finished = subprocess.run(command, env=environment, capture_output=True, timeout=120)
+    assert answer(finished.stdout).accepted == [True]
     finished = subprocess.run(command, env=dict(toolchain.environment), capture_output=True, timeout=120)
     assert finished.returncode == 2 and not finished.stdout and b"LEAN_ABORT_ON_PANIC" in finished.stderr
     # An index larger than Lean can write down; the guard against it is taken out of the program.
-    text = judge.program(toolchain).replace("largestIndex < index", "false")
-    program = tmp_path / "unguarded.lean"
-    program.write_text(text)
+    text = judge.program(toolchain)
+    assert "largestIndex < index" in text
     file.write_bytes(WELL_FORMED.replace(b"\ns 1\n", b"\nb 1048576\n"))
-    command = [*toolchain.command, "--run", str(program), str(file)]
-    finished = subprocess.run(command, env=judge.environment(toolchain), capture_output=True, timeout=120)
+    finished = compile_program(text.replace("largestIndex < index", "false"), tmp_path)(file)
     assert finished.returncode != 0 and not finished.stdout and b"bound variables" in finished.stderr, finished
 
 
@@ -405,8 +410,7 @@ def test_what_could_make_the_kernel_run_code_is_refused(tmp_path: Path) -> None:
     text = judge.program(toolchain)
     reduce_bool = 'runsCode : List Name := [dotted ["Lean", "reduceBool"]'
     assert reduce_bool in text
-    program = tmp_path / "judge.lean"
-    program.write_text(text.replace(reduce_bool, 'runsCode : List Name := [dotted ["Nat", "gcd"]'))
+    other = text.replace(reduce_bool, 'runsCode : List Name := [dotted ["Nat", "gcd"]')
     data = Data()
     nat, one = data.const("Nat"), data.succ(0)
     data.definition("direct", data.pi(nat, data.pi(nat, nat)), data.const("Nat.gcd"))
@@ -417,8 +421,6 @@ def test_what_could_make_the_kernel_run_code_is_refused(tmp_path: Path) -> None:
     data.ask("direct", "fine", "Nat.gcd_self")
     file = tmp_path / "declarations"
     file.write_bytes(data.written())
-    command = [*toolchain.command, "--run", str(program), str(file)]
-    finished = subprocess.run(command, env=judge.environment(toolchain), capture_output=True, timeout=120)
-    found = answer(finished.stdout)
+    found = answer(compile_program(other, tmp_path)(file).stdout)
     assert "compiled code" in found.steps[0] and "compiled code" in found.steps[1] and not found.steps[2]
     assert found.axioms == [None, set(), {("Nat", "gcd")}]
