@@ -677,7 +677,9 @@ def refuse {α : Type} (why : String) : IO α := do
   IO.Process.exit (.ofNat 2)
 def demand {α : Type} (section_ : String) : Read α → IO (α × Nat)
   | .ok value next => pure (value, next)
-  | .bad position => refuse ("the declarations are malformed (" ++ section_ ++ ") at byte " ++ toString position)
+  | .bad position =>
+    if position = 0 then refuse "constants use each other in a circle, so their axioms are not known"
+    else refuse ("the declarations are malformed (" ++ section_ ++ ") at byte " ++ toString position)
 /-- The heading of a section: its word and the number of its entries. -/
 unsafe def heading (b : ByteArray) (word : String) (i : Nat) : IO (Nat × Nat) :=
   let j := wordFrom b word.toUTF8 i 0
