@@ -252,6 +252,8 @@ class Judge:
             if hidden := clean[0].hidden_hypotheses(constant.name):
                 reply.hidden[key] = hidden
             difference = comparison.statement_difference(clean[0], module, constant.name)
+            if difference and shown == "example" and clean[0].below_variables(constant.name):
+                continue  # an `example` takes the variables that its proof uses, and the clean text has no proofs
             if difference:
                 reply.differing[key] = difference
             else:

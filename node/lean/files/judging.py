@@ -180,15 +180,18 @@ class LocalModule:
             if constant.kind is Kind.THEOREM and constant.name in self.places and constant.name not in names
         ]
 
+    def below_variables(self, name: str) -> list[Command]:
+        """The `variable` lines above the command that declares a constant."""
+        command = self.command_of(name)
+        above = (each for each in self.commands if command is not None and each.start < command.start)
+        return [each for each in above if each.keyword == "variable"]
+
     def hidden_hypotheses(self, name: str) -> list[LocalItem]:
         """The hypotheses that a statement has by `variable` lines above it, without a mention in its own text.
 
         A variable that the text mentions is no surprise, nor is an instance about one (`[Group G]` where `G` occurs).
         """
-        command = self.command_of(name)
-        lines = [
-            each for each in self.commands if each.keyword == "variable" and command and each.start < command.start
-        ]
+        command, lines = self.command_of(name), self.below_variables(name)
         if command is None or not lines:
             return []
         # 1. The words of the statement's own text.
