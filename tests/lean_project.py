@@ -5,11 +5,16 @@ that answers `lake env`, `setup-file` and `translate-config` in the words of the
 machines that the tests run on.
 """
 
+import hashlib
 import os
 import shlex
 import subprocess
 from pathlib import Path
 
+from filelock import FileLock
+
+from common.cache import cache_directory
+from node.lean.toolchain import judge
 from node.lean.toolchain.pocket import toolchain as pocket
 
 NAME = "leanprover/lean4:v4.35.0"
@@ -36,15 +41,30 @@ def make_toolchain(folder: Path) -> Path:
     """A Lean installation: bin/lean, lib/lean. Returns its folder."""
     environment = pocket.environment()
     library = environment.pop("LEAN_PATH")
+    search_path = f"{library}:{lean_module()}"
     given = " ".join(f"{name}={shlex.quote(value)}" for name, value in environment.items())
     program(
         folder / "bin" / "lean",
         f'case " $* " in *" --print-prefix "*) echo {shlex.quote(str(folder))}; exit 0;; esac\n'
         # As a real one, it finds its own library behind LEAN_PATH.
-        f'exec env {given} LEAN_PATH="${{LEAN_PATH:+$LEAN_PATH:}}{library}" {shlex.join(pocket.command())} "$@"',
+        f'exec env {given} LEAN_PATH="${{LEAN_PATH:+$LEAN_PATH:}}{search_path}" {shlex.join(pocket.command())} "$@"',
     )
     (folder / "lib").mkdir()
     (folder / "lib" / "lean").symlink_to(library)
+    return folder
+
+
+def lean_module() -> Path:
+    """A folder with a module `Lean` for programs that `import Lean`: what the judge uses of it. Compiled once."""
+    source = Path(judge.__file__).parent / "Pocket.lean"
+    text = source.read_bytes() + pocket.environment()["LEAN_PATH"].encode()
+    folder = cache_directory() / f"tests-lean-{hashlib.blake2b(text, digest_size=8).hexdigest()}"
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "Lean.olean").is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            command = [*pocket.command(), "-o", str(folder / "new"), str(source)]
+            subprocess.run(command, check=True, env=pocket.environment())
+            (folder / "new").rename(folder / "Lean.olean")
     return folder
 
 

@@ -495,8 +495,12 @@ class FileVerifier:
                 own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
                 verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
             corrected.append(verdict)
-        reported = {(verdict.name, verdict.line) for verdict in corrected}
-        report.declarations = corrected + [each for each in stated.missing if (each.name, each.line) not in reported]
+        # Lean rejected most theorems that the compiled file lacks, and they have a verdict. Examples have no names.
+        reported = {verdict.name for verdict in corrected}
+        rejected = sum(verdict.name == "example" and not verdict.accepted for verdict in corrected)
+        examples = [each for each in stated.missing if each.name == "example"][rejected:]
+        named = [each for each in stated.missing if each.name != "example" and each.name not in reported]
+        report.declarations = [*corrected, *named, *examples]
 
     async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""

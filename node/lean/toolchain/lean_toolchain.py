@@ -49,10 +49,6 @@ class LeanToolchain:
         path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
-    def judge(self, declarations: Path) -> list[str]:
-        """Command line of the process that has the kernel check declarations in a file (`olean/declarations.py`)."""
-        return [*self.kernel, str(declarations)]
-
     def compiled(self, module: str) -> Path | None:
         """The .olean file that Lean finds for a module; None if it finds no file."""
         for folder in self.environment.get("LEAN_PATH", "").split(os.pathsep):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.toolchain import judge
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.judge import AnswerRequest, Pair, ProofsRequest, Reply
 
@@ -36,9 +37,13 @@ class KernelProcess:
     async def answer(self, declarations: Path) -> str:
         """The answer to the declarations in a file. Raises OutOfLimits, also if the process fails."""
         megabytes = declarations.stat().st_size / 2**20
+        if self._toolchain.kernel:
+            command, environment = [*self._toolchain.kernel, str(declarations)], {**self._toolchain.environment}
+        else:
+            command, environment = judge.command(self._toolchain, declarations), judge.environment(self._toolchain)
         finished = await run_fresh(
-            self._toolchain.judge(declarations),
-            environment=self._toolchain.environment,
+            command,
+            environment=environment,
             folder=self._folder,
             limits=Limits(self.limits.seconds + SECONDS_PER_MEGABYTE * megabytes, self.limits.memory_mb),
             keeper=self._toolchain.protections.keeper(),

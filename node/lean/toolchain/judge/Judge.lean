@@ -352,7 +352,9 @@ unsafe def readConstant (t : Tables) (kind i : Nat) : Read Step :=
 
 unsafe def readStep (t : Tables) (i : Nat) : Read Step :=
   if isBreak (byte t.bytes (i + 1)) then
-    let kind := byte t.bytes i
+    let letter := byte t.bytes i
+    -- A D T O: accepted before by such a process; here they are checked again.
+    let kind := if letter = 65 then 97 else if letter = 68 then 100 else if letter = 84 then 116 else if letter = 79 then 111 else letter
     if kind = 101 then .ok .fresh (i + 2)
     else if kind = 105 then readInductive t (i + 2)
     else if kind = 97 then readConstant t kind (i + 2)
