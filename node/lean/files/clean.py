@@ -458,7 +458,7 @@ def _in_raw_text(text: str, start: int) -> Iterator[_Found]:
     for match in _RAW_ATTRIBUTE.finditer(text, start):
         for entry in (match.group(1) or "").split(","):
             plain = _RAW_ENTRY.fullmatch(entry)
-            name = plain.group(1) if plain else " ".join(match.group().split())[:40]
+            name = plain.group(1) if plain else _snippet(text, match.start())
             if name not in _QUIET:
                 yield _Found(RAW, name, match.start(), name not in _HARMLESS)
 

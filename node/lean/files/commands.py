@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from node.lean.files.report import FileMessage, LocalItem
+from node.lean.text.identifiers import ATTRIBUTE
 from node.lean.text.lexing import blanked
 from node.lean.text.tokens import Tokens, tokens_of
 
@@ -41,10 +42,9 @@ _EVALUATION = re.compile(r"#eval!?|eval%|include_str|native_decide|[\w']+")
 _MODIFIERS = frozenset(
     {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
 )
-_KEYWORD = re.compile(r"(?:@\[[^\]]*\]|[#\w']+)")
+_KEYWORD = re.compile(rf"(?:{ATTRIBUTE}|[#\w']+)")
 _SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
-_PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
-"""Attributes, or a prefix that ends with `in`. The command continues behind it."""
+_ATTRIBUTES = re.compile(rf"(?:\s*{ATTRIBUTE}){{0,6}}\s*")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
 _GUARD = "#guard_msgs"
@@ -195,9 +195,9 @@ class Text:
 
     def beginning_at(self, start: int) -> Command:
         """The command that begins at an offset, up to the next one that is recognized by its text."""
-        following = _START.search(self.code, start + 1)
-        while following is not None and _PREFIX.fullmatch(self.code, start, following.start()):
-            following = _START.search(self.code, following.end())
+        before, following = start, _START.search(self.code, start + 1)
+        while following is not None and is_prefix(self.code, before, following.start()):
+            before, following = following.start(), _START.search(self.code, following.end())
         return self.command(start, following.start() if following else len(self.text))
 
     def rest(self, command: Command) -> Command | None:
@@ -217,11 +217,19 @@ class Text:
 
     def namespace(self, commands: Iterable[Command], command: Command) -> str:
         """The namespace of a command, with a dot at its end; empty at the top level."""
+        before = [each for each in commands if each.start < command.start]
+        return self.namespaces([*before, command])[command.start]
+
+    def namespaces(self, commands: Iterable[Command]) -> dict[int, str]:
+        """The namespace of each theorem or other command that declares a name, by its start, as from `namespace`."""
+        spaces: dict[int, str] = {}
         inside: list[str] = []
+        space: str | None = ""
         for each in commands:
-            if each.start >= command.start:
-                break
             if each.keyword not in ("namespace", "section", "end"):
+                if space is None:
+                    space = "".join(f"{part}." for part in inside if part)
+                spaces[each.start] = space
                 continue
             words = self.code[each.start : each.end].split()
             at = words.index(each.keyword)
@@ -230,7 +238,8 @@ class Text:
                 del inside[max(len(inside) - len(parts), 0) :]
             else:
                 inside += parts if each.keyword == "namespace" else [""] * len(parts)
-        return "".join(f"{part}." for part in inside if part)
+            space = None
+        return spaces
 
     def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
         """Words that run code while Lean elaborates the file, each once per command."""
@@ -270,7 +279,7 @@ def _with_guards_untraced(text: str, lean_version: str) -> str:
         sharp = read.tokens[index - 1]
         if token.text != "guard_msgs" or sharp.text != "#" or sharp.end != token.start:
             continue
-        start = _documented(text, read, ends, sharp.start)
+        start = documented(text, read.comments, ends, sharp.start)
         option = UNTRACED
         if _guards_example(read, index) and _known_to(lean_version):
             option += UNLINTED
@@ -279,10 +288,16 @@ def _with_guards_untraced(text: str, lean_version: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _documented(text: str, read: Tokens, ends: Mapping[int, int], start: int) -> int:
+def is_prefix(code: str, start: int, end: int) -> bool:
+    """True if the code between two offsets is attributes, or ends with `in`: the command continues behind it."""
+    last = code[start:end].split()[-1:]
+    return last == ["in"] or not last or _ATTRIBUTES.fullmatch(code, start, end) is not None
+
+
+def documented(text: str, comments: Sequence[tuple[int, int]], ends: Mapping[int, int], start: int) -> int:
     """Start of the documentation comment of the command at an offset, or of the command itself if it has none.
 
-    Other comments may stand between the two. `ends`: the number of each comment by its end.
+    Other comments may stand between the two. `ends`: the index in `comments` of each comment by its end.
     """
     begin = start
     while True:
@@ -292,7 +307,7 @@ def _documented(text: str, read: Tokens, ends: Mapping[int, int], start: int) ->
         number = ends.get(begin + 1)
         if number is None:  # a line comment ends before its line break, as the loop above does
             return start
-        begin = read.comments[number][0]
+        begin = comments[number][0]
         if text.startswith("/--", begin):
             return begin
 

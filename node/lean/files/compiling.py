@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -246,9 +247,11 @@ def _merged(compiled: Compiled, reported: Sequence[Command]) -> list[Command]:
 def _behind(compiled: Compiled, command: Command) -> list[Command]:
     """The commands behind one, including those that Lean has not reported."""
     behind = [each for each in compiled.commands if each.start > command.start]
+    known = {each.start for each in compiled.commands}
     last = behind[-1] if behind else command
     while (following := compiled.text.after(last)) is not None:
-        if all(each.start != following.start for each in compiled.commands):
+        if following.start not in known:
+            known.add(following.start)
             behind.append(following)
             compiled.commands.append(following)
         last = following
@@ -258,11 +261,8 @@ def _behind(compiled: Compiled, command: Command) -> list[Command]:
 def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Command | None:
     """The command that a message is about."""
     at = text.offset(message.line, message.column)
-    owner = commands[0] if commands else None
-    for command in commands:
-        if command.start > at:
-            break
-        owner = command
+    before = bisect_right(commands, at, key=lambda each: each.start)  # commands are sorted by start
+    owner = commands[max(before - 1, 0)] if commands else None
     # Text behind a complete command belongs to no command. An incomplete command is itself the unreadable text.
     if owner is not None and at >= owner.stop and message.text.endswith(_BETWEEN):
         return text.rest(owner) or owner

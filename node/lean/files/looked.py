@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from common.lean import Theorem
-from node.lean.files.commands import PROOFS, Command, Text
+from node.lean.files.commands import PROOFS, Command, Text, documented, is_prefix
+from node.lean.text.identifiers import ATTRIBUTE
 from node.lean.text.lexing import blanked, lex, outside_brackets
 from node.lean.text.mentions import mentions
 from node.lean.text.statement import StatementError, parse_statement
+from node.lean.text.tokens import tokens_of
 
 _STATEMENT_WORD = re.compile(r"(?<![\w.'])(?:theorem|lemma|example)\b")
 _BINDS = re.compile(r"(?:let|have|letI|haveI)\b")
-_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|unsafe|partial|local|scoped)\s+)*"
+_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|unsafe|partial|local|scoped)\s+){0,8}"
 _DECLARES = "theorem|lemma|example|def|abbrev|instance|structure|class|inductive|opaque|axiom"
 _BEGINS = re.compile(
-    rf"^[ \t]*(?:@\[[^\]]*\]\s*)*{_MODIFIERS}(?:{_DECLARES}|mutual|namespace|section|end|variable|universe)\b"
+    rf"^[ \t]*(?:{ATTRIBUTE}\s*){{0,6}}{_MODIFIERS}(?:{_DECLARES}|mutual|namespace|section|end|variable|universe)\b"
     rf"|^(?:@\[|#|{_MODIFIERS}(?:open|set_option|include|omit|attribute|notation3?|infix[lr]?|prefix|postfix|syntax"
     r"|macro|macro_rules|elab|elab_rules|deriving|export|run_cmd|run_elab|run_meta|initialize|simproc"
     r"|declare_syntax_cat|alias)\b)",
     re.MULTILINE,
 )
 """The beginning of a command. Declarations may be indented, because no tactic begins with these words."""
-
-_PREFIX = re.compile(r"(?:\s*@\[[^\]]*\])*\s*|.*\sin\s*", re.DOTALL)
-"""Attributes, or a prefix that ends with `in`. The command continues behind it."""
 
 
 class LookedAt:
@@ -37,23 +37,23 @@ class LookedAt:
         self.code = blanked(original)
         self.gaps = [mention.start for mention in mentions(original)]
         """Offsets of each `sorry`."""
-        starts: list[int] = []
-        for match in _BEGINS.finditer(self.code):
-            if not (starts and _PREFIX.fullmatch(self.code, starts[-1], match.start())):
-                starts.append(match.start())
+        begins = [match.start() for match in _BEGINS.finditer(self.code)]
+        starts = begins[:1] + [at for before, at in pairwise(begins) if not is_prefix(self.code, before, at)]
+        read = tokens_of(original)
+        self._comments = read.comments
+        self._comment_ends = {end: number for number, (_, end) in enumerate(read.comments)}
         documented = [self._with_documentation(start) for start in starts]
-        ends = [*documented[1:], len(original)]
+        ends = [*documented[1:], len(original)][: len(starts)]
         self._begins = dict(zip(starts, documented, strict=True))
         self.commands = [self._text.command(start, max(start, end)) for start, end in zip(starts, ends, strict=True)]
 
     def _with_documentation(self, start: int) -> int:
         """Start of the documentation comment before a command, or of the command itself if it has none."""
-        above = self.original[:start].rstrip()
-        begin = above.rfind("/--") if above.endswith("-/") else -1
-        if begin < 0 or self.code[begin:start].strip():
+        begin = documented(self.original, self._comments, self._comment_ends, start)
+        if begin == start:
             return start
-        line = above.rfind("\n", 0, begin) + 1
-        return begin if above[line:begin].strip() else line
+        line = self.original.rfind("\n", 0, begin) + 1
+        return begin if self.original[line:begin].strip() else line
 
     def begin(self, command: Command) -> int:
         """Start of a command, including its documentation comment."""
@@ -77,11 +77,12 @@ class LookedAt:
 
     def theorems(self) -> list[tuple[str, Command]]:
         """The theorems with their full names."""
+        spaces = self._text.namespaces(self.commands)
         return [
             (name.removeprefix("_root_.") if name.startswith("_root_.") else f"{space}{name}", command)
             for command in self.commands
             if command.keyword in PROOFS
-            for space in [self._text.namespace(self.commands, command)]
+            for space in [spaces[command.start]]
             for _, name, _ in self._text.declared(command)[:1]
         ]
 
@@ -101,11 +102,17 @@ class LookedAt:
                 if not bindings:
                     return at
                 bindings -= 1
-            elif self.code[at] == "|" and not self.code[self.code.rfind("\n", 0, at) + 1 : at].strip():
+            elif self.code[at] == "|" and self._first_in_line(at):
                 return at
             elif _BINDS.match(self.code, at) and not (self.code[at - 1].isalnum() or self.code[at - 1] in "_.'"):
                 bindings += 1
         return stop
+
+    def _first_in_line(self, at: int) -> bool:
+        """True if only blanks stand before an offset in its line."""
+        while at and self.code[at - 1] in " \t\r":
+            at -= 1
+        return not at or self.code[at - 1] == "\n"
 
     def read(self, command: Command) -> Theorem | None:
         """The statement of a theorem; None if it cannot be parsed."""

@@ -6,6 +6,7 @@ and this one. A `sorry` in the proof itself, or in a definition that it uses, is
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from common.places import Place
@@ -45,8 +46,9 @@ def theorems_assumed(context: str) -> tuple[str, int]:
     text = LookedAt(context)
     if "#guard_msgs" in text.code:  # the replacement would change the messages that it compares
         return context, 0
-    theorems = [(each.start, each.end) for each in text.commands if each.keyword in PROOFS]
-    starts = [gap for gap in text.gaps if any(start <= gap < end for start, end in theorems)]
+    theorems = [each for each in text.commands if each.keyword in PROOFS]  # sorted, without overlaps
+    before = [(gap, bisect_right(theorems, gap, key=lambda each: each.start) - 1) for gap in text.gaps]
+    starts = [gap for gap, number in before if number >= 0 and gap < theorems[number].end]
     return _replaced(context, starts), len(starts)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     """The verdicts on commands that Lean rejected. `shift`: number of lines that our header added above the file."""
     text = compiled.text
+    spaces = text.namespaces(compiled.commands)
     verdicts = []
     for command, reason in compiled.failed.items():
         if not text.code[command.start : command.end].strip():
@@ -28,7 +29,7 @@ def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
         named = [(command.keyword, name or first_line(text, command), _line(compiled, command))]
         if command.keyword == "mutual":
             named = text.declared(command) or named
-        inside = text.namespace(compiled.commands, command) if name or command.keyword == "mutual" else ""
+        inside = spaces.get(command.start, "") if name or command.keyword == "mutual" else ""
         for keyword, each, line in named:
             shown = each if keyword in ("example", "mutual") else f"{inside}{each}".rpartition("_root_.")[2]
             verdicts.append(DeclarationVerdict(shown, keyword, line - shift, reason, seconds=command.seconds))

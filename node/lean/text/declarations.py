@@ -9,20 +9,21 @@ import itertools
 import re
 from dataclasses import dataclass
 
+from node.lean.text.identifiers import ATTRIBUTE
 from node.lean.text.lexing import blanked, outside_brackets
 
 PROOFS = frozenset({"theorem", "lemma", "axiom"})
 TYPES = frozenset({"inductive", "structure", "class", "coinductive"})
 
-_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|partial|unsafe|local|scoped)\s+)*"
+_MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|partial|unsafe|local|scoped)\s+){0,8}"
 _KINDS = "theorem|lemma|axiom|def|abbrev|inductive|coinductive|structure|class|instance|opaque"
 _COMMAND = re.compile(
-    rf"^(?:@\[[^\]]*\]\s*)*(?P<modifiers>{_MODIFIERS})"
+    rf"^(?:{ATTRIBUTE}\s*){{0,6}}(?P<modifiers>{_MODIFIERS})"
     rf"(?:(?P<kind>{_KINDS})\s+(?P<name>[^\s:(){{}}\[\]⦃⦄]+)"
     r"|(?P<scope>namespace|section|end|mutual)\b[ \t]*(?P<of>[^\s]*)|(?P<variable>variable)\b|\S)",
     re.MULTILINE,
 )
-_VALUE = re.compile(r":=|\bwhere\b|\n\s*\|")
+_VALUE = re.compile(r":=|\bwhere\b|\n[ \t]*\|")
 """The start of a declaration's value."""
 
 _CONSTRUCTOR = re.compile(r"\|\s*([^\W\d][\w'!?₀-₉]*)([^|]*)")
@@ -68,28 +69,39 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
     result: list[Declaration] = []
     scopes: list[str] = []
     """Names of the open namespaces; empty names for sections and `mutual` blocks."""
+    inside: list[str] = []
+    """The names of the open namespaces alone."""
     variables: list[tuple[int, str]] = []
     """Number of open scopes, and binders, of each `variable` command in effect."""
+    binders: tuple[str, ...] | None = ()
+    """The binders alone; None if they have changed."""
     matches = list(_COMMAND.finditer(code))
     for match, following in itertools.zip_longest(matches, matches[1:]):
         end = following.start() if following is not None else len(code)
         if scope := match["scope"]:
             parts = match["of"].split(".")
             if scope == "end":
-                del scopes[max(0, len(scopes) - len(parts)) :]
-                variables = [each for each in variables if each[0] <= len(scopes)]
+                for _ in parts[: len(scopes)]:
+                    if scopes.pop():
+                        inside.pop()
+                while variables and variables[-1][0] > len(scopes):
+                    variables.pop()
+                    binders = None
             else:
                 scopes += parts if scope == "namespace" else [""] * len(parts)
+                inside += filter(None, parts if scope == "namespace" else ())
         elif match["variable"]:
             variables.append((len(scopes), " ".join(text[match.end() : end].split())))
+            binders = None
         elif match["kind"]:
-            binders = [binders for _, binders in variables]
-            result.append(_declaration(text, code, match, end, [*filter(None, scopes)], binders))
-    return tuple(result), ".".join(filter(None, scopes))
+            if binders is None:
+                binders = tuple(each for _, each in variables)
+            result.append(_declaration(text, code, match, end, inside, binders))
+    return tuple(result), ".".join(inside)
 
 
 def _declaration(
-    text: str, code: str, match: re.Match[str], end: int, namespace: list[str], variables: list[str]
+    text: str, code: str, match: re.Match[str], end: int, namespace: list[str], variables: tuple[str, ...]
 ) -> Declaration:
     start = match.end("name")
     stop = next((at for at in outside_brackets(code, start, end) if _VALUE.match(code, at)), end)
@@ -100,6 +112,4 @@ def _declaration(
     name = match["name"].removeprefix("_root_.")
     full = name if match["name"] != name else ".".join([*namespace, name])
     statement = " ".join(text[start:stop].split())
-    return Declaration(
-        full, match["kind"], statement, constructors, tuple(match["modifiers"].split()), tuple(variables)
-    )
+    return Declaration(full, match["kind"], statement, constructors, tuple(match["modifiers"].split()), variables)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from node.lean.text.lexing import comment_end
+
 _BLANK = re.compile(r"(?:\s+|--[^\n]*)*")
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*(?:import|prelude|module)\b[^\n]*")
-_COMMENT_SIGN = re.compile(r"/-|-/")
 
 CACHED_TEXTS = 256
 """Number of texts whose imports are cached: every request for a file of thousands of lines needs them again."""
@@ -68,11 +69,7 @@ def _behind_blank(text: str, at: int) -> int:
         at = match.end()
         if not text.startswith("/-", at):
             return at
-        depth = 0
-        for sign in _COMMENT_SIGN.finditer(text, at):
-            depth += 1 if sign.group() == "/-" else -1
-            if not depth:
-                at = sign.end()
-                break
-        else:
+        end = comment_end(text, at)
+        if end < 0:
             return len(text)
+        at = end

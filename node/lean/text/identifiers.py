@@ -31,6 +31,9 @@ LOCAL = re.compile(rf"(?<![{_REST}.{SHADOWED}])({NAME}(?:{SHADOWED}[⁰¹²³⁴
 """A name that may be in the local context: the part of a dotted name before its first dot (`h` in `h.1`). It does not
 match the name behind a dot (`.inl h`) or a metavariable (`?h`)."""
 
+ATTRIBUTE = r"@\[[^\]]{0,1000}\]"
+"""Pattern of a list of attributes. Its length is limited, so that many unclosed ones are not all read to the end."""
+
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _COMMENT = r"--[^\n]*|/-.*?-/"
 _LABEL = rf"[({{,]\s*{NAME}\s*:=|\bwith\s+{NAME}\s*:="  # `f (n := 1)`, `{ h with fst := 1, snd := 2 }`

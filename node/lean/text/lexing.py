@@ -18,6 +18,7 @@ CLOSING = {close: open_ for open_, close in OPENING.items()}
 
 _CHARACTER = re.compile(r"'(?:\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|[^\\'\n])'", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_COMMENT_SIGN = re.compile(r"/-|-/")
 _BORING = re.compile(r"[\w\s.,:;=<>+*∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∘∣]+")
 """Runs of characters that begin no comment, string or bracket. The `r` of a raw string is checked at its quote."""
 
@@ -50,6 +51,8 @@ class _Scanner:
         self.stack: list[tuple[str, int]] = []
         self.comments = False
         self.unusual = False
+        self.endless: set[str] = set()
+        """Beginnings of what never ends: from there on they count as code, so that no text is searched twice."""
 
     def run(self) -> str:
         """Scan to the end or to the first problem. Returns the problem; empty if there is none."""
@@ -82,8 +85,9 @@ class _Scanner:
         elif char == "'":
             self.quote()
         elif char == "«":
-            end = text.find("»", at)
+            end = -1 if char in self.endless else text.find("»", at)
             if end < 0:
+                self.endless.add(char)
                 return f"'«' at character {at} is never closed"
             self.keep(end + 1)
         else:
@@ -99,17 +103,12 @@ class _Scanner:
         return ""
 
     def block_comment(self) -> str:
-        """Scan a block comment. Lean's block comments nest."""
-        depth, position = 1, self.at + 2
-        while depth:
-            opened, closed = self.text.find("/-", position), self.text.find("-/", position)
-            if closed < 0:
-                return f"the comment at character {self.at} is never closed"
-            if 0 <= opened < closed:
-                depth, position = depth + 1, opened + 2
-            else:
-                depth, position = depth - 1, closed + 2
-        self.comment(position)
+        """Scan a block comment."""
+        end = -1 if "/-" in self.endless else comment_end(self.text, self.at)
+        if end < 0:
+            self.endless.add("/-")
+            return f"the comment at character {self.at} is never closed"
+        self.comment(end)
         return ""
 
     def comment(self, end: int) -> None:
@@ -126,8 +125,9 @@ class _Scanner:
             before == "r" and not _ends_identifier(self.text[max(self.at - 2, 0) : self.at - 1])
         ):
             self.unusual = True
-        match = _STRING.match(self.text, self.at)
+        match = None if '"' in self.endless else _STRING.match(self.text, self.at)
         if match is None:
+            self.endless.add('"')
             return f"the string at character {self.at} is never closed"
         self.blank(match.end())
         return ""
@@ -153,6 +153,16 @@ class _Scanner:
 
 _ENDS = "_'.,;()[]{}⟨⟩»\""
 """Characters that a comment may directly follow, because they form no token with `-` or `/`."""
+
+
+def comment_end(text: str, start: int) -> int:
+    """End of the block comment that begins at an offset; -1 if it has none. Lean's block comments nest."""
+    depth = 0
+    for sign in _COMMENT_SIGN.finditer(text, start):
+        depth += 1 if sign.group() == "/-" else -1
+        if not depth:
+            return sign.end()
+    return -1
 
 
 def _blank(text: str) -> str:

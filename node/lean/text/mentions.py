@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from node.lean.text.lexing import blanked
 
 _SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?]|\.[^\W\d])")
-_QUOTED_NAME = re.compile(r"«[^»\n]*»")
+_QUOTED_NAME = re.compile(r"«[^«»\n]*»")
 _MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
 """The text before a tactic that runs more than once. A `sorry` in such a tactic has no single goal."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import textwrap
 
+from node.lean.text.identifiers import ATTRIBUTE
 from node.lean.text.lexing import blanked, outside_brackets
 
 _DECLARATION = re.compile(
-    r"^[ \t]*(?:@\[[^\]]*\]\s*)*(?:(?:private|protected|nonrec)\s+)*"
+    rf"^[ \t]*(?:{ATTRIBUTE}\s*){{0,6}}(?:(?:private|protected|nonrec)\s+){{0,8}}"
     r"(?:theorem|lemma|example)\b[ \t]*([^\s:(){}\[\]⦃⦄]*)",
     re.MULTILINE,
 )

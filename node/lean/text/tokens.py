@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from node.lean.text.identifiers import NAME
+from node.lean.text.lexing import comment_end
 
 _PART = rf"(?:{NAME}|«[^»]*»)"
 _ESCAPE = r"\\(?:[\\\"'ntr{]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|\r?\n)"
@@ -28,7 +29,6 @@ _TOKEN = re.compile(
     |(?P<symbol>:=|=>|''|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT_SIGN = re.compile(r"/-|-/")
 
 _FORMS_NO_TOKEN = frozenset(".,;()[]{}⟨⟩")
 """Symbols that form no longer token with a comment or a character literal directly behind them."""
@@ -80,7 +80,7 @@ def tokens_of(text: str) -> Tokens:
         if kind in ("line", "block"):
             if before is not None and before.kind == "symbol" and before.text not in _FORMS_NO_TOKEN:
                 doubtful = min(doubtful, before.start)
-            closed = end if kind == "line" else _comment_end(text, start)
+            closed = end if kind == "line" else comment_end(text, start)
             if closed < 0:
                 return Tokens(tokens, comments, min(doubtful, start), start)
             if text.startswith("/--/", start):  # Lean reads `/--` as one token, so the `-` may not close the comment
@@ -102,16 +102,6 @@ def tokens_of(text: str) -> Tokens:
         tokens.append(Token(kind, text[start:end], start, end, column))
         at, column = end, 2
     return Tokens(tokens, comments, doubtful, len(text))
-
-
-def _comment_end(text: str, start: int) -> int:
-    """End of the block comment that begins at an offset; -1 if it has none. Block comments nest."""
-    depth = 0
-    for sign in _COMMENT_SIGN.finditer(text, start):
-        depth += 1 if sign.group() == "/-" else -1
-        if not depth:
-            return sign.end()
-    return -1
 
 
 def _is_doubtful(text: str, kind: str, start: int, end: int, before: Token | None) -> bool:

@@ -1,6 +1,6 @@
 """Finding the commands of a file, from its text and from Lean's reports."""
 
-from node.lean.files.commands import UNREAD, Command, Text
+from node.lean.files.commands import UNLINTED, UNREAD, UNTRACED, Command, Text
 from node.lean.files.report import FileMessage
 
 
@@ -22,6 +22,33 @@ def test_an_example_gets_a_name_of_the_same_length() -> None:
 def test_a_name_that_the_file_uses_is_not_given_to_an_example() -> None:
     text = Text("theorem ℯ₀₀ : True := trivial\nexample : True := trivial\n")
     assert text.examples == {"ℯ₀₁"}
+
+
+def test_every_one_of_many_examples_gets_another_name() -> None:
+    text = Text("theorem ℯ₀ₐ : True := trivial\n" + "example : True := trivial\n" * 20_000)
+    assert len(text.examples) == 20_000
+    assert "ℯ₀ₐ" not in text.examples
+    assert "example" not in text.text
+    assert text.as_written("in ℛᵪᵪ and ℛaa") == "in example and ℛaa"
+
+
+def test_the_option_for_a_guard_stands_before_its_own_documentation() -> None:
+    for before, guard in (
+        ("/-- doc -/\ntheorem a : True := trivial\n/- plain -/\n", "#guard_msgs in\n#print a\n"),
+        ("/-- doc -/\ntheorem a : True := trivial\n-- plain -/\n", "#guard_msgs in\n#print a\n"),
+        ("theorem a : True := trivial\n", "/-- info: 1 -/\n/- plain -/ -- other\n#guard_msgs in\n#print a\n"),
+        ('def a := "/-- -/"\n', "#guard_msgs in\n#print a\n"),
+        ("-- #guard_msgs in\n", "/-- a /- b -/ -/#guard_msgs in\n#print a\n"),
+    ):
+        assert Text(before + guard).text == before + UNTRACED + guard
+
+
+def test_the_example_of_a_guard_is_not_linted_where_lean_knows_the_option() -> None:
+    written = "#guard_msgs (drop info) in\n/-- doc -/ @[simp] example : 1 = 1 := rfl\n"
+    assert Text(written).text.startswith(UNTRACED + UNLINTED + "#guard_msgs")
+    assert Text(written, "4.35.0").text.startswith(UNTRACED + UNLINTED)
+    assert Text(written, "4.29.0-rc1").text.startswith(UNTRACED + "#guard_msgs")
+    assert UNLINTED not in Text("#guard_msgs in\ntheorem a : True := trivial\nexample : True := trivial\n").text
 
 
 def test_the_word_example_in_comments_strings_and_names_is_left_alone() -> None:

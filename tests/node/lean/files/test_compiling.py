@@ -1,16 +1,21 @@
 """Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from node.lean.files.clean import cleaned
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.sources import collect
+from node.lean.files.verdicts import UNFINISHED
 from node.lean.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
+
+ORDINARY = Path(__file__).parents[1] / "toolchain" / "pocket" / "ordinary"
 
 LOOP = "set_option maxRecDepth 10000000 in set_option maxHeartbeats 0 in repeat rw [h]"
 
@@ -67,6 +72,40 @@ async def test_what_uses_a_theorem_that_fails_is_told_apart_from_what_fails_by_i
         True,
         False,
     ]
+
+
+async def test_guarded_examples_are_compiled_and_judged(verifier: FileVerifier) -> None:
+    text = (
+        "#guard_msgs in example : 1 = 1 := rfl\n"
+        "/-- doc -/\ntheorem a : True := trivial\n/- plain -/\n#guard_msgs in\nexample : 2 = 2 := rfl\n"
+        "/-- info: 1 : Nat -/\n/- plain -/\n#guard_msgs in\n#check 1\n"
+        "#guard_msgs (drop all) in example : 1 = 2 := sorry\n"
+    )
+    report = await verifier.verify_text(text)
+    assert list(named(report)) == ["example:1", "a:2", "example:6", "example:11"]
+    assert accepted(report) == ["example:1", "a:2", "example:6"]
+    assert not [each for each in report.messages if each.severity == "error"]
+
+
+async def test_two_thousand_examples_are_all_judged(verifier: FileVerifier) -> None:
+    report = await verifier.verify_text("example : True := trivial\n" * 2000 + "example : 1 = 2 := sorry\n")
+    assert len(report.declarations) == 2001
+    assert [each.line for each in report.declarations if not each.accepted] == [2001]
+
+
+@pytest.mark.slow
+async def test_a_file_without_its_code_compiles_with_the_same_statements(verifier: FileVerifier) -> None:
+    """Of each ordinary file without macros, whose statements do not need them."""
+    for file in sorted(ORDINARY.glob("*.lean")):
+        written = file.read_text()
+        if re.search(r"^(?:local )?(?:macro|syntax)\b", written, re.MULTILINE):
+            continue
+        whole, clean = [await verifier.verify_text(each, salvage=False) for each in (written, cleaned(written))]
+        assert not [each for each in clean.messages if each.severity == "error"], file.name
+        # Without its documentation, a declaration may begin in a later line.
+        stated = [[each.name for each in report.declarations] for report in (whole, clean)]
+        assert stated[0] == stated[1], file.name
+        assert {each.reason for each in clean.declarations} <= {"", UNFINISHED}
 
 
 async def test_behind_a_command_that_may_change_what_others_mean_nothing_is_judged(verifier: FileVerifier) -> None:

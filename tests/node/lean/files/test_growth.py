@@ -1,0 +1,153 @@
+"""Scanning a text takes time in proportion to its length, whatever the text."""
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+
+from node.lean.files.clean import cleaned, code_in, touches_statements
+from node.lean.files.commands import Command, Text
+from node.lean.files.compiling import Compiled, _behind, _owner
+from node.lean.files.looked import LookedAt
+from node.lean.files.other_gaps import theorems_assumed
+from node.lean.files.report import FileMessage
+from node.lean.files.sources import imports_of
+from node.lean.text.declarations import declarations
+from node.lean.text.headers import imports_end
+from node.lean.text.lexing import lex, uncommented
+from node.lean.text.mentions import mentions
+from node.lean.text.proofs import NoProof, block_of
+
+CHARACTERS = 8_000
+"""Length of the shorter of two texts."""
+
+MEASURABLE = 0.004
+"""Seconds. Shorter times are too uncertain to compare."""
+
+SHAPES = {
+    "comments opened": "/- ",
+    "comments opened and closed behind": "/- /- -/",
+    "comments closed": "-/ ",
+    "comments nested by overlaps": "/-/-",
+    "documentation": "/-- a -/ -- b\n",
+    "strings": '" ',
+    "strings of escapes": '"\\',
+    "raw strings": 'r#" ',
+    "characters": "'\"' ",
+    "attributes unclosed": "@[",
+    "attributes unclosed in lines": "@[a, b\n",
+    "attributes of nothing": "@[simp]\n",
+    "attributes with macros": "@[macro a, simp] def b := 1\n",
+    "attribute commands": "attribute [",
+    "prefixes": "open A in\n",
+    "prefixes in a line": "set_option a in ",
+    "modifiers": "private\n",
+    "modifiers in a line": "local ",
+    "brackets": "([{⟨",
+    "brackets closed": "⟩}])",
+    "examples": "example : 1 = 1 := rfl\n",
+    "examples in a line": "example : p := q ",
+    "guards": "/-- info: 1 -/\n#guard_msgs in\n#eval 1\n",
+    "guards in a line": "#guard_msgs in ",
+    "guarded examples": "/-- a -/ /- b -/ #guard_msgs in example : p := q\n",
+    "a long word": "a",
+    "a long line of names": "a.b ",
+    "blank lines": "\n",
+    "blanks": " ",
+    "guillemets": "«",
+    "guillemets closed": "«a",
+    "variables": "variable (h : p)\n",
+    "sections": "section\nvariable (n : Nat)\n",
+    "sections closed": "section\nvariable (n : Nat)\nend\n",
+    "notation": 'notation "a" => 1\n',
+    "notation in brackets": "(notation ",
+    "bars": "| ",
+    "theorems": "theorem a : p := sorry\n",
+    "theorems of bars": "theorem a : p\n | 0 => q\n",
+    "definitions": "let x := 1; theorem a : let y := 2\n",
+    "families": "run_",
+    "signs of code": "+ native",
+    "numbers": "1e",
+    "ends": "end\n",
+    "unknown commands": "foo\n",
+    "exits": "#exit\n",
+    "imports": "public import A\n",
+}
+OPENINGS = {"theorems of bars": "", "variables": "theorem t : p := sorry\n", "brackets": "theorem a : "}
+
+
+def look(text: str) -> None:
+    looked = LookedAt(text)
+    looked.theorems()
+    for command in looked.commands:
+        looked.proof_start(command)
+
+
+def divide(text: str) -> None:
+    """Find commands by their text, as for those that Lean has not reported."""
+    read = Text(text)
+    found: list[Command] = []
+    while (following := read.after(found[-1] if found else None)) is not None:
+        found.append(following)
+    read.namespaces(found)
+    read.without(found)
+    for command in found:
+        _owner(found, read, FileMessage("error", "", command.line))
+    if found:
+        _behind(Compiled(read, commands=found[:1]), found[0])
+
+
+def block(text: str) -> None:
+    try:
+        block_of(text)
+    except NoProof:
+        return
+
+
+SCANS: list[Callable[[str], object]] = [
+    *(lex, uncommented, mentions, imports_of, imports_end, declarations, block, theorems_assumed),
+    *(Text, divide, look, code_in, touches_statements, cleaned),
+]
+
+
+def seconds(scan: Callable[[str], object], text: str) -> float:
+    """Time of this process, without that of the garbage collector, which depends on all other tests."""
+    gc.disable()
+    try:
+        started = time.process_time()
+        scan(text)
+        return time.process_time() - started
+    finally:
+        gc.enable()
+
+
+ALWAYS = {
+    *(
+        "comments opened",
+        "comments opened and closed behind",
+        "strings",
+        "strings of escapes",
+        "guillemets",
+        "characters",
+    ),
+    *("attributes unclosed", "prefixes", "prefixes in a line", "a long line of names", "blank lines", "bars"),
+    *("guards in a line", "modifiers", "families", "numbers"),
+}
+"""Shapes that are also tested when slow tests are left out."""
+
+
+@pytest.mark.parametrize(
+    "shape", [shape if shape in ALWAYS else pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES]
+)
+def test_twice_the_text_takes_about_twice_the_time(shape: str) -> None:
+    part = SHAPES[shape]
+    short = OPENINGS.get(shape, "") + part * (CHARACTERS // len(part))
+    long = OPENINGS.get(shape, "") + part * (2 * CHARACTERS // len(part))
+    for scan in SCANS:
+        once, twice = seconds(scan, short), seconds(scan, long)
+        for _ in range(4):
+            if twice <= 2.5 * max(once, MEASURABLE):
+                break
+            once, twice = min(once, seconds(scan, short)), min(twice, seconds(scan, long))
+        assert twice <= 2.5 * max(once, MEASURABLE), f"{getattr(scan, '__name__', scan)}: {once:.4f} s, {twice:.4f} s"
