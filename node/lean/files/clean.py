@@ -36,6 +36,7 @@ _CODE = (
     rf"|(?:builtin_initialize|initialize(?!_simps_projections)|(?:builtin_)?d?simproc){_REST}"
     r"|(?:syntax|by_elab|extern|implemented_by|csimp|unsafe|native_decide|bv_decide|bv_check|include_str|include_bytes"
     r"|run_cmd|run_elab|run_meta|run_tacq?|run_conv|declare_syntax_cat|binder_predicate|unif_hint|unification_hint"
+    r"|declare_(?:(?:command_|term_)?config_elab|simp_like_tactic|aesop_rule_sets)"
     r"|register_option|register_builtin_option|register_parser_alias|register_simp_attr|register_label_attr"
     r"|add_aesop_rules|erase_aesop_rules|trustCompiler|(?:ofR|r)educe(?:Bool|Nat)"
     r"|meta(?=\s+(?:def|import|section|abbrev|instance|structure)))(?![\w'!?])"
@@ -67,6 +68,8 @@ _PREFIXES = frozenset({"open", "set_option", "variable", "omit", "include", "uni
 
 SCOPED = frozenset({"variable", "include", "omit"})
 """Commands that add hypotheses to statements below, or remove them."""
+
+_RAW_SCOPED = re.compile(r"(?:variable|include|omit)(?![\w'!?])")
 
 _PROOFS = frozenset({"theorem", "lemma", "example"})
 _NAMES_NEXT = _words("theorem lemma def abbrev structure class inductive opaque axiom")
@@ -247,14 +250,20 @@ class _File:
         tokens = self.tokens[first:last]
         while tokens and (tokens[0].text in ("local", "scoped", "-")):
             del tokens[0]
-        name = tokens[0].text.replace("«", "").replace("»", "") if tokens and tokens[0].kind == "name" else "@["
+        name = _plain(tokens[0].text) if tokens and tokens[0].kind == "name" else "@["
         words = [name]
         passes, depth = False, 0  # whether the names in these brackets are attributes
         for each in tokens[1:]:
             depth += _BRACKETS.get(each.text, 0) if each.kind == "symbol" else 0
             passes = (passes and depth > 0) or each.text in _PASSES_ON
-            if each.text in ("@", "#", "%") or (passes and each.kind == "name" and each.text not in _PASSES_ON):
-                words.append(each.text.replace("«", "").replace("»", ""))
+            # After an error in a list, Lean goes on at the next word that begins a command.
+            word = each.kind == "name" and (
+                (passes and each.text not in _PASSES_ON)
+                or each.text in _HARD | _PREFIXES
+                or _CODE_WORD.fullmatch(each.text) is not None
+            )
+            if word or each.text in ("@", "#", "%"):
+                words.append(_plain(each.text))
         return _Entry(first, last, name, tuple(words))
 
     # --- dividing ---
@@ -389,7 +398,7 @@ def _found(file: _File) -> list[_Found]:
     # Any code may declare tokens.
     raw_from = min([file.raw_from, *(each.at for each in found if each.code)])
     seen = {each.at for each in found}
-    found += [each for each in _in_raw_text(file.text, raw_from) if each.at not in seen]
+    found += [each for each in _in_raw_text(file.text, raw_from, len(file.text)) if each.at not in seen]
     return sorted(found, key=lambda each: each.at)
 
 
@@ -419,8 +428,7 @@ def _in_command(file: _File, command: _Command) -> Iterator[_Found]:
             elif token.text in _NOTATION or token.text in SCOPED:
                 yield _Found(token.text, _snippet(file.text, token.start), token.start, False)
         elif token.kind == "string" and "{" in token.text:
-            for match in _RAW_CODE.finditer(token.text):
-                yield _Found(command.word, match.group(), token.start + match.start(), True)
+            yield from _in_raw_text(file.text, token.start, token.end)
         elif token.text == "#":
             word = file._word(index)[1:]
             if word and word not in _QUERIES:
@@ -442,25 +450,30 @@ def _code_name(tokens: Sequence[Token], index: int) -> str:
     added = before is not None and before.text == "+"
     if name == "native" and (added or (behind is not None and behind.text == ":=")):
         return "+native"
-    if before is not None and before.text == "set_option" and name.replace("«", "").startswith(_CODE_OPTIONS):
+    if before is not None and before.text == "set_option" and _plain(name).startswith(_CODE_OPTIONS):
         return name
     return ""
 
 
-def _in_raw_text(text: str, start: int) -> Iterator[_Found]:
-    """What the text behind an offset has, without regard to tokens."""
-    for match in _RAW_CODE.finditer(text, start):
+def _in_raw_text(text: str, start: int, end: int) -> Iterator[_Found]:
+    """What the text between two offsets has, without regard to tokens."""
+    for match in _RAW_CODE.finditer(text, start, end):
         yield _Found(RAW, match.group(), match.start(), True)
-    for match in _RAW_NOTATION.finditer(text, start):
+    for match in _RAW_NOTATION.finditer(text, start, end):
         yield _Found(RAW, _snippet(text, match.start()), match.start(), False)
-    for match in re.finditer(r"(?:variable|include|omit)(?![\w'!?])", text[start:]):
-        yield _Found(RAW, match.group(), start + match.start(), False)
-    for match in _RAW_ATTRIBUTE.finditer(text, start):
+    for match in _RAW_SCOPED.finditer(text, start, end):
+        yield _Found(RAW, match.group(), match.start(), False)
+    for match in _RAW_ATTRIBUTE.finditer(text, start, end):
         for entry in (match.group(1) or "").split(","):
             plain = _RAW_ENTRY.fullmatch(entry)
             name = plain.group(1) if plain else _snippet(text, match.start())
             if name not in _QUIET:
                 yield _Found(RAW, name, match.start(), name not in _HARMLESS)
+
+
+def _plain(name: str) -> str:
+    """A name without guillemets."""
+    return name.replace("«", "").replace("»", "")
 
 
 def _snippet(text: str, start: int) -> str:
