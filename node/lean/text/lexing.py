@@ -157,8 +157,9 @@ _ENDS = "_'.,;()[]{}⟨⟩»\""
 
 def comment_end(text: str, start: int) -> int:
     """End of the block comment that begins at an offset; -1 if it has none. Lean's block comments nest."""
-    depth = 0
-    for sign in _COMMENT_SIGN.finditer(text, start):
+    depth = 1
+    # Lean looks for further signs behind the third character, which decides whether this is documentation.
+    for sign in _COMMENT_SIGN.finditer(text, start + 3):
         depth += 1 if sign.group() == "/-" else -1
         if not depth:
             return sign.end()

@@ -37,6 +37,11 @@ _SAFE_BRACES = re.compile(r"[^{}]*(?:\{[^{}'\"«»\\]*\}[^{}]*)*")
 """A string in which `{`...`}` may be code (`s!"{x}"`), but that ends where a plain string ends."""
 
 
+_UNUSUAL_DOCUMENTATION = re.compile(r"/-[-!](?:[ \n]|\r\n)*(?:--|/-|[\t\r])")
+_SPACE_ERROR = re.compile(r"\t|\r(?!\n)")
+_BEHIND_QUOTE = frozenset("\"'-/«»\\#@")
+
+
 class Token(NamedTuple):
     """A token of a file."""
 
@@ -74,6 +79,8 @@ def tokens_of(text: str) -> Tokens:
         before = tokens[-1] if tokens and tokens[-1].end == start else None
         # 1. White space and comments.
         if kind == "space":
+            if _SPACE_ERROR.search(text, start, end):
+                doubtful = min(doubtful, start)
             column = 0 if text[end - 1] == "\n" else 1 if "\n" in match.group() else max(column, 1)
             at = end
             continue
@@ -83,7 +90,9 @@ def tokens_of(text: str) -> Tokens:
             closed = end if kind == "line" else comment_end(text, start)
             if closed < 0:
                 return Tokens(tokens, comments, min(doubtful, start), start)
-            if text.startswith("/--/", start):  # Lean reads `/--` as one token, so the `-` may not close the comment
+            # Versions of Lean may differ in what the last `/` belongs to. White space and comments behind `/--` belong
+            # to that token, and after an error in them, Lean goes on inside the comment.
+            if text.startswith(("/--/", "/-/"), start) or _UNUSUAL_DOCUMENTATION.match(text, start):
                 doubtful = min(doubtful, start)
             comments.append((start, closed))
             column = 0 if text[closed - 1] == "\n" else max(column, 1)
@@ -118,6 +127,6 @@ def _is_doubtful(text: str, kind: str, start: int, end: int, before: Token | Non
     if kind != "symbol":
         return False
     if text[start] == "'":
-        return not re.match(r"[\w\s(]", text[end : end + 1])
+        return not _BEHIND_QUOTE.isdisjoint(text[end : end + 3])  # after an error, Lean goes on some characters behind
     # `-/` ends a comment that was not opened; other spaces than Lean's are errors.
     return text.startswith("-/", start) or not text[start].isprintable() or text[start].isspace()
