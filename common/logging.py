@@ -20,6 +20,7 @@ import structlog
 
 from common import metrics
 from common.messages import LogRecord
+from common.visible import as_json, encodable, escaped_json, visible
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -59,8 +60,8 @@ class Forwarder:
             role=self._role,
             time=time.time(),
             level=level,
-            event=event[:FIELD_CHARACTERS],
-            fields={key: str(value)[-FIELD_CHARACTERS:] for key, value in list(fields.items())[:FIELDS]},
+            event=encodable(event[:FIELD_CHARACTERS]),
+            fields={key: encodable(str(value)[-FIELD_CHARACTERS:]) for key, value in list(fields.items())[:FIELDS]},
         )
         with self._lock:
             if len(self._records) >= FORWARD_QUEUE:
@@ -137,11 +138,41 @@ class _Tee:
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         if self._file is not None:
-            self._file.write(self._encoder.encode({"time": time.time(), **event}).decode())
+            self._file.write(self._line({"time": time.time(), **event}))
         if self._forwarder is not None:
             fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
             self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
         return event
+
+    def _line(self, event: MutableMapping[str, Any]) -> str:
+        """The event as one line of JSON."""
+        try:
+            return escaped_json(self._encoder.encode(event).decode())
+        except UnicodeEncodeError:  # a file name that is not UTF-8
+            return as_json(event, default=str)
+
+
+class _Seen:
+    """A value whose representation is printed as it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _safely(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor for the console: no value can control the terminal or look like another line of the log."""
+    for key, value in list(event.items()):
+        if key in ("event", "exception", "stack"):
+            event[key] = visible(str(value), multiline=True)
+        elif isinstance(value, str):
+            # A string with spaces or quotes is printed as its representation, which has escapes of its own.
+            event[key] = value if visible(value) == value else _Seen(visible(repr(value)))
+        elif not isinstance(value, bool | int | float | None):
+            event[key] = _Seen(visible(repr(value)))
+    return event
 
 
 class _FromLibraries(logging.Handler):
@@ -176,6 +207,7 @@ def configure(
             structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
             structlog.processors.format_exc_info,
             _Tee(output, forwarder),
+            _safely,
             structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),

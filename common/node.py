@@ -16,6 +16,7 @@ from common.context import NodeContext
 from common.endpoints import Endpoints
 from common.settings import BusSettings, NodeSettings
 from common.subjects import BadRunName, check_run_name
+from common.visible import say
 from common.waiting import unless_stopped, wait_first
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def run_node(
         check_run_name(settings.run)
         _check_level(settings.log_level)
     except (BadRunName, ValueError) as error:
-        print(f"{role}: {error}", file=sys.stderr)
+        say(f"{role}: {error}", file=sys.stderr)
         return 2
     with asyncio.Runner(loop_factory=_loop_factory(settings)) as runner:
         return runner.run(_life(role, settings, main, capacity, around))
@@ -123,7 +124,7 @@ def _log_failure(ctx: NodeContext, error: Exception) -> None:
 def _handle_signals(ctx: NodeContext) -> None:
     def on_signal(number: signal.Signals) -> None:
         if ctx.stopping.is_set():
-            print(f"{ctx.role}: second {number.name}, ending at once", file=sys.stderr)
+            say(f"{ctx.role}: second {number.name}, ending at once", file=sys.stderr)
             os._exit(1)
         ctx.log.info("draining", signal=number.name)
         ctx.stopping.set()

@@ -11,7 +11,7 @@ from rich.protocol import rich_cast
 from rich.segment import Segment
 from rich.text import Span, Text
 
-from common.visible import visible
+from common.visible import INDENT, visible
 
 
 class Console(console.Console):
@@ -36,9 +36,9 @@ def line(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
-def lines(text: str, style: str = "") -> Text:
-    """Text from outside for a cell or a paragraph of several lines."""
-    return Text(visible(text, multiline=True, indent=""), style=style)
+def lines(text: str, style: str = "", indent: str = INDENT) -> Text:
+    """A message, or a cell's text, of several lines; see `visible`."""
+    return Text(visible(text, multiline=True, indent=indent), style=style)
 
 
 def _visible(text: Text) -> Text:
@@ -52,7 +52,9 @@ def _visible(text: Text) -> Text:
         places.append(places[-1] + len(part))
     # 2. Move the styles to these places.
     last = len(places) - 1
-    spans = [Span(places[min(max(span.start, 0), last)], places[min(span.end, last)], span.style) for span in text.spans]
+    spans = [
+        Span(places[min(max(span.start, 0), last)], places[min(span.end, last)], span.style) for span in text.spans
+    ]
     shown = text.blank_copy("".join(parts))
     shown.spans = spans
     return shown

@@ -44,10 +44,9 @@ def visible(text: str, *, multiline: bool = False, indent: str = INDENT) -> str:
     if not multiline:
         return _UNSAFE.sub(_escaped, text)
     lines = [_UNSAFE.sub(lambda match: "\t" if match[0] == "\t" else _escaped(match), line) for line in _lines(text)]
-    return "\n".join(
-        line if not number or not line or line.startswith(indent) else indent + line
-        for number, line in enumerate(lines)
-    )
+    if all(line.startswith(indent) for line in lines[1:] if line):
+        return "\n".join(lines)
+    return "\n".join([lines[0], *(indent + line if line else "" for line in lines[1:])])
 
 
 def in_html(text: str, *, multiline: bool = False) -> str:
@@ -66,7 +65,12 @@ def escaped_json(text: str) -> str:
 
 
 def say(
-    *values: object, sep: str = " ", end: str = "\n", file: TextIO | None = None, flush: bool = False, indent: str = INDENT
+    *values: object,
+    sep: str = " ",
+    end: str = "\n",
+    file: TextIO | None = None,
+    flush: bool = False,
+    indent: str = INDENT,
 ) -> None:
     """Print a message, like `print`. It may have several lines; see `visible`."""
     text = visible(sep.join(map(str, values)), multiline=True, indent=indent)

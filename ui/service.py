@@ -23,6 +23,7 @@ from common.curves import Tail
 from common.evaluations import Evaluated
 from common.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from common.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.visible import say
 from ui.choice import NoSuchRun, choose
 from ui.mesh_state import MeshState
 from ui.run_files import Change, RunFiles
@@ -45,7 +46,7 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     try:
         files = asyncio.run(choose(settings, node))
     except NoSuchRun as error:
-        print(f"proofmesh ui: {error}", file=sys.stderr)
+        say(f"proofmesh ui: {error}", file=sys.stderr)
         return 2
     watched = settings.mesh and files is None
     monitor = _monitor(settings, node.run if watched or files else TRAINING, files, watched=watched)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
+from common.visible import in_html, visible
 from node.agent.curriculum import CLASSES, Thresholds, difficulty
 from node.agent.records import Attempt, Phase, Repository
 from node.agent.store import AGENT, AgentStore
@@ -17,7 +18,7 @@ from node.agent.summary import best_patches, complete, filled, lifelong
 from node.proving.fill import GapState
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from common.terminal import Console
 
 FIRST = "first network"
 """Name of the network before all repositories."""
@@ -63,19 +64,20 @@ def report_of(store: AgentStore) -> Report:
 def show(report: Report, console: Console) -> None:
     """Prints the tables."""
     from rich.table import Table as Rich
-    from rich.text import Text
+
+    from common.terminal import line, lines
 
     for each in report.tables:
         table = Rich(title=each.title, title_justify="left")
         for column in each.columns:
             table.add_column(column, overflow="fold")
         for row in each.rows:
-            table.add_row(*map(Text, row))
+            table.add_row(*map(line, row))
         console.print(table)
         for note in each.notes:
-            console.print(Text(note))
+            console.print(lines(note))
     for problem in report.problems:
-        console.print(Text(f"skipped: {problem}"))
+        console.print(lines(f"skipped: {problem}"))
 
 
 def write(report: Report, folder: Path) -> list[Path]:
@@ -211,16 +213,31 @@ def _markdown(report: Report) -> str:
     for table in report.tables:
         parts += [f"## {table.title}", "", _line(table.columns), _line(["---"] * len(table.columns))]
         parts += [_line(row) for row in table.rows]
-        parts += ["", *(f"{note}.\n" for note in table.notes)]
+        parts += ["", *(f"{_plain(note)}.\n" for note in table.notes)]
     if report.problems:
-        parts += ["## Skipped", "", *(f"- {each}" for each in report.problems), ""]
+        parts += ["## Skipped", "", *(f"- {_plain(each)}" for each in report.problems), ""]
     if report.diffs:
-        parts += ["## Diffs", "", *(f"{name}:\n\n````diff\n{diff}````\n" for name, diff in report.diffs)]
+        parts += ["## Diffs", "", *(f"{_plain(name)}:\n\n{_fenced(diff)}\n" for name, diff in report.diffs)]
     return "\n".join(parts)
 
 
 def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|').replace(chr(10), ' ') for cell in cells)} |"
+    return f"| {' | '.join(map(_plain, cells))} |"
+
+
+_MARKS = re.compile(r"([\\`*_\[\]<>&|#~])")
+
+
+def _plain(text: str) -> str:
+    """Text from outside as plain text of Markdown: no links, no HTML, no further lines."""
+    return _MARKS.sub(r"\\\1", visible(text.replace("\n", " ")))
+
+
+def _fenced(diff: str) -> str:
+    """A diff as a block of code. The fence is longer than any in the diff."""
+    longest = max((len(run) for run in re.findall("`+", diff)), default=0)
+    fence = "`" * max(4, longest + 1)
+    return f"{fence}diff\n{visible(diff, multiline=True, indent='')}{fence}"
 
 
 def _page(report: Report) -> str:
@@ -228,19 +245,22 @@ def _page(report: Report) -> str:
         f"<!doctype html><meta charset=utf-8><title>Agent</title><style>{_STYLE}</style><h1>Report of the agent</h1>"
     ]
     for table in report.tables:
-        parts.append(f"<h2>{escape(table.title)}</h2><table>{_cells(table.columns, 'th')}")
+        parts.append(f"<h2>{in_html(table.title)}</h2><table>{_cells(table.columns, 'th')}")
         parts += [_cells(row, "td") for row in table.rows]
         parts.append("</table>")
-        parts += [f"<p>{escape(note)}.</p>" for note in table.notes]
+        parts += [f"<p>{in_html(note)}.</p>" for note in table.notes]
     if report.problems:
-        parts += ["<h2>Skipped</h2><ul>", *(f"<li>{escape(each)}</li>" for each in report.problems), "</ul>"]
+        parts += ["<h2>Skipped</h2><ul>", *(f"<li>{in_html(each)}</li>" for each in report.problems), "</ul>"]
     if report.diffs:
-        parts += ["<h2>Diffs</h2>", *(f"<p>{escape(name)}</p><pre>{escape(diff)}</pre>" for name, diff in report.diffs)]
+        parts += [
+            "<h2>Diffs</h2>",
+            *(f"<p>{in_html(name)}</p><pre>{in_html(diff, multiline=True)}</pre>" for name, diff in report.diffs),
+        ]
     return "\n".join(parts)
 
 
 def _cells(cells: Iterable[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<{tag}>{in_html(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def _or_infinite(value: Any) -> float:

@@ -23,6 +23,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.bank.importing import Written
@@ -130,7 +131,7 @@ def import_source(settings: ImportSettings, command: str) -> int:
         toolchain = find(settings.lean) if settings.check else None
         record = _record(settings, source, reading, toolchain)
         if left_out := source.left_out():
-            print(left_out)
+            say(left_out)
     except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
         return unusable(str(error))
     failed = _failed(settings, toolchain, reading) if toolchain is not None else {}
@@ -186,9 +187,9 @@ def _record(
 
 def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceReading) -> dict[str, str]:
     """Names and errors of the statements that do not elaborate."""
-    from rich.console import Console
     from rich.progress import Progress
 
+    from common.terminal import Console
     from node.bank.elaboration import elaboration_errors
     from node.lean.process.fresh import Limits
 
@@ -227,15 +228,15 @@ def _report(
     names = Names()
     read = len(reading.statements)
     counts = f"{number_of(reading.rows, 'row')}, {number_of(read, 'statement')}"
-    print(f"{settings.source}: {counts} ({reading.repeated} repeated)")
+    say(f"{settings.source}: {counts} ({reading.repeated} repeated)")
     _show("not read", [(each.name, each.reason) for each in reading.refused])
     if toolchain is not None:
-        print(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
+        say(f"{read - len(failed)} of {read} elaborate under Lean {toolchain.version} ({toolchain.name})")
         _show("do not elaborate", list(failed.items()))
     if written is not None:
-        print(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
+        say(f"{settings.out}: " + ", ".join(f"{count} {split}" for split, count in written.counts.items()))
         if written.scored:
-            print(f"{written.scored} left out of train, because valid or test has them too")
+            say(f"{written.scored} left out of train, because valid or test has them too")
     flawed = [(each.theorem.name, each.flaw) for each in reading.statements if each.flaw]
     _show("are known to be flawed, and marked", flawed)
     settings.out.mkdir(parents=True, exist_ok=True)
@@ -263,14 +264,14 @@ def _show(title: str, problems: Sequence[tuple[str, str]]) -> None:
         counts[line] += 1
         first.setdefault(line, name)
     if problems:
-        print(f"{len(problems)} {title}:")
+        say(f"{len(problems)} {title}:")
     for reason, count in counts.most_common(FIRST_ERRORS):
-        print(f"  {count:6d}  {reason}  (first: {first[reason]})")
+        say(f"  {count:6d}  {reason}  (first: {first[reason]})")
 
 
 def unusable(message: str) -> int:
     """Print an error to standard error. Returns the exit code."""
-    print(f"proofmesh bank: {message}", file=sys.stderr)
+    say(f"proofmesh bank: {message}", file=sys.stderr)
     return UNUSABLE
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.lean_settings import LeanSettings
+from common.visible import say
 from node.bank.command import unusable
 
 if TYPE_CHECKING:
@@ -66,9 +67,9 @@ def main(argv: Sequence[str]) -> int:
 
 def list_all(settings: ListSettings) -> int:
     """Print a line for each data set and each bank."""
-    from rich.console import Console
     from rich.table import Table
 
+    from common.terminal import Console, line
     from node.bank import bank
     from node.bank.known import KNOWN
     from node.bank.sources import is_bank, local_copy
@@ -86,7 +87,7 @@ def list_all(settings: ListSettings) -> int:
             counts = {split: len(bank.load_statements(split, folder)) for split in bank.splits(folder)}
             sources = ", ".join(bank.manifest_of(folder).sources)
         except bank.BankError as error:
-            banks.add_row(name, f"[red]{error}[/red]", "")
+            banks.add_row(name, line(str(error), style="red"), "")
             continue
         banks.add_row(name, ", ".join(f"{count} {split}" for split, count in counts.items()), sources)
     for column in (*known.columns, *banks.columns):
@@ -115,35 +116,35 @@ def show_stats(settings: StatsSettings) -> int:
     try:
         folder = folder_of(settings.bank)
         manifest = bank.manifest_of(folder)
-        print(f"{settings.bank}: digest {bank.digest(folder)}")
+        say(f"{settings.bank}: digest {bank.digest(folder)}")
         for split in bank.splits(folder):
             _show_split(split, bank.load_statements(split, folder))
-        print(f"transitions: {len(bank.load_transitions(folder))}")
+        say(f"transitions: {len(bank.load_transitions(folder))}")
     except bank.BankError as error:
         return unusable(str(error))
     for name, record in manifest.sources.items():
         lean = f"tried under Lean {record.lean}" if record.lean else "not tried under any Lean"
         revision = f" at {record.revision}" if record.revision else ""
-        print(f"source {name}: {record.statements} statements of {record.rows} rows of {record.origin}{revision}")
-        print(f"  licence {record.licence or 'not known'}; {lean}; digest {record.digest}")
+        say(f"source {name}: {record.statements} statements of {record.rows} rows of {record.origin}{revision}")
+        say(f"  licence {record.licence or 'not known'}; {lean}; digest {record.digest}")
         for package, commit in record.library.items():
-            print(f"  {package} {commit}")
+            say(f"  {package} {commit}")
     return FINE
 
 
 def _show_split(split: str, statements: Sequence[BankTheorem]) -> None:
     headers = Counter(each.theorem.header for each in statements)
     sizes = sorted(len(each.theorem.signature) for each in statements)
-    print(f"{split}: {len(statements)} statements, {len(headers)} headers", end="")
-    print(f", {sizes[len(sizes) // 2]} characters in the middle, {sizes[-1]} at most" if sizes else "")
+    say(f"{split}: {len(statements)} statements, {len(headers)} headers", end="")
+    say(f", {sizes[len(sizes) // 2]} characters in the middle, {sizes[-1]} at most" if sizes else "")
     for title, counts in (
         ("families", Counter(each.family for each in statements)),
         ("levels", Counter(str(each.level) for each in statements)),
     ):
         if counts:
-            print(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+            say(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     if flawed := [each.theorem.name for each in statements if each.flaw]:
-        print(f"  known to be flawed: {', '.join(flawed)}")
+        say(f"  known to be flawed: {', '.join(flawed)}")
 
 
 def check(settings: CheckSettings) -> int:
@@ -165,12 +166,12 @@ def check(settings: CheckSettings) -> int:
         if toolchain is not None and (problem := difference(record, toolchain)):
             problems.append(f"{name}: {problem}; import it again, or name its Lean with --lean.project")
         elif not record.lean:
-            print(f"{name}: its statements were not tried under any Lean")
+            say(f"{name}: its statements were not tried under any Lean")
     for problem in problems:
-        print(f"{settings.bank}: {problem}")
+        say(f"{settings.bank}: {problem}")
     if not problems:
         under = f", of Lean {toolchain.version}" if toolchain is not None else ""
-        print(
+        say(
             f"{settings.bank}: whole{under}"
             if manifest.digest
             else f"{settings.bank}: readable; its manifest has no digest to compare with"

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from common.words import printable
+from common.visible import visible
 from node.eval.curves import wilson
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
     from rich.live import Live
+
+    from common.terminal import Console
 
 REFRESHED = 2
 """Redraws of the table per second. Each takes 2 ms of this process."""
@@ -161,9 +163,7 @@ class LiveView:
         bar = ProgressBar(total=max(1, self._total), completed=self._done)
         head.add_row(bar, Text(f"{self._done}/{self._total} attempts"))
         parts: list[RenderableType] = [
-            Text(
-                f"{printable(self._plan.label)} on {printable(self._plan.benchmark.spec)}", style="bold", no_wrap=True
-            ),
+            Text(f"{visible(self._plan.label)} on {visible(self._plan.benchmark.spec)}", style="bold", no_wrap=True),
             head,
             Text(self._speed(), style="dim"),
             Text(self._outcomes()),
@@ -188,7 +188,7 @@ class LiveView:
         for family, _ in self.counts.families.most_common(shown):
             solved, decided = self.counts.solved_of[family], self.counts.decided_of[family]
             share = f"{solved / decided:.1%}" if decided else ""
-            table.add_row(Text(printable(family) or "-"), str(solved), str(decided), share)
+            table.add_row(Text(visible(family) or "-"), str(solved), str(decided), share)
         if (remaining := len(self.counts.families) - shown) > 0:
             table.add_row(Text(f"and {remaining} smaller ones", style="dim"))
         return table

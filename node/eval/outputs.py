@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from common.files import write_whole
-from common.words import number_of, printable
+from common.visible import visible
+from common.words import number_of
 from node.eval.curves import KINDS, curves_of, wilson
 from node.eval.folder import Evaluation, FolderError
 from node.eval.known import exact_until
@@ -71,9 +72,9 @@ def summary_lines(results: Results) -> RenderableType:
     from rich.text import Text
 
     parts: list[RenderableType] = [
-        Text(printable(f"{results.plan.label} on {results.plan.benchmark.spec}"), style="bold")
+        Text(visible(f"{results.plan.label} on {results.plan.benchmark.spec}"), style="bold")
     ]
-    parts += [Text(printable(line)) for line in _sentences(results)]
+    parts += [Text(visible(line)) for line in _sentences(results)]
     tables = [_budget_table(results), _group_table("family", _largest(results), results), _pass_table(results)]
     parts += [part for table in tables if table.row_count for part in ("", table)]
     return Group(*parts)
@@ -143,7 +144,7 @@ def _group_table(name: str, groups: list[tuple[str, Tally]], results: Results) -
 
     table = _table(name, "solved", "of", "share")
     for group, tally in groups:
-        table.add_row(Text(printable(group) or "-"), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
+        table.add_row(Text(visible(group) or "-"), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
     if groups and (remaining := len(results.families) - len(groups)) > 0:
         table.add_row(f"and {remaining} smaller ones", "", "", "")
     return table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 
+from common.visible import in_html
 from node.eval.curves import wilson
 from node.eval.results import Tally
 
@@ -91,8 +91,8 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def text(foreign: object) -> str:
-    """Escapes foreign text for HTML."""
-    return escape(str(foreign), quote=True)
+    """Escapes foreign text for HTML, on one line."""
+    return in_html(str(foreign))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:

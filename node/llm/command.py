@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Factor, Natural, Positive
+from common.visible import say
 from node.llm.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -139,9 +140,9 @@ def main(argv: Sequence[str]) -> int:
 
 def list_all() -> int:
     """Print one line per family."""
-    from rich.console import Console
     from rich.table import Table
 
+    from common.terminal import Console
     from node.llm.templates import families
 
     table = Table("name", "proves by", "prompt", "models")
@@ -170,7 +171,7 @@ def show(settings: ShowSettings) -> int:
     except (TemplateError, StatementError, PromptTooLong) as error:
         return unusable(str(error))
     if prompt.dropped:
-        print(f"{prompt.dropped} hypotheses left out: {template.name} reads {template.limits.prompt:,} tokens",
+        say(f"{prompt.dropped} hypotheses left out: {template.name} reads {template.limits.prompt:,} tokens",
               file=sys.stderr)  # fmt: skip
     return DONE
 
@@ -206,7 +207,7 @@ def as_json(prompt: Prompt) -> str:
 
 def unusable(message: str) -> int:
     """Print an error message; returns the exit code."""
-    print(f"proofmesh models: {message}", file=sys.stderr)
+    say(f"proofmesh models: {message}", file=sys.stderr)
     return UNUSABLE
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from common.visible import say
 from node.llm.client import INSTALL
 from node.llm.command import DONE, unusable
 
@@ -86,8 +87,8 @@ def export(settings: ExportSettings) -> int:
         return unusable(str(error))
     except OSError as error:
         return unusable(_not_written(settings.folder, error))
-    print(f"{settings.folder}: {weights.model.parameter_count():,} parameters of step {origin.step:,}, from {path}")
-    print(f"use it: proofmesh prove --policy hf:{settings.folder} 'theorem ...'")
+    say(f"{settings.folder}: {weights.model.parameter_count():,} parameters of step {origin.step:,}, from {path}")
+    say(f"use it: proofmesh prove --policy hf:{settings.folder} 'theorem ...'")
     return DONE
 
 
@@ -108,8 +109,8 @@ def import_(settings: ImportSettings) -> int:
         return unusable(str(error))
     except OSError as error:
         return unusable(_not_written(settings.out, error))
-    print(f"{settings.out}: a checkpoint of {imported.model.parameter_count():,} parameters, step {imported.step:,}")
-    print(f"use it: proofmesh prove --policy own:{settings.out} 'theorem ...'")
+    say(f"{settings.out}: a checkpoint of {imported.model.parameter_count():,} parameters, step {imported.step:,}")
+    say(f"use it: proofmesh prove --policy own:{settings.out} 'theorem ...'")
     return DONE
 
 
@@ -149,4 +150,4 @@ def _not_written(out: Path, error: OSError) -> str:
 
 
 def _note(text: str) -> None:
-    print(text, file=sys.stderr)
+    say(text, file=sys.stderr)

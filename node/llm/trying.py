@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from common.visible import say
 from node.lean.text.statement import StatementError, parse_statement
 from node.llm.address import BadModel, ModelAddress
 from node.llm.command import DONE, NOTHING, TrySettings, argument_or_input, as_json, prompt_for, unusable
@@ -19,9 +19,6 @@ from node.llm.templates import Template, TemplateError, find
 
 if TYPE_CHECKING:
     from common.lean import Theorem
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters, which a terminal would obey."""
 
 
 def try_model(settings: TrySettings) -> int:
@@ -37,10 +34,10 @@ def try_model(settings: TrySettings) -> int:
         samples = asyncio.run(_ask(settings, address, template, prompt))
     except (TemplateError, StatementError, PromptTooLong, BadModel, SamplerError) as error:
         return unusable(str(error))
-    print(f"prompt ({template.name})".ljust(78, "─"))
-    print(_printable(prompt.text or as_json(prompt)))
+    say(f"prompt ({template.name})".ljust(78, "─"))
+    say(prompt.text or as_json(prompt), indent="")
     usable = [_show(number, sample, template, theorem, text) for number, sample in enumerate(samples, 1)]
-    print(f"{sum(usable)} of {len(usable)} answers kept")
+    say(f"{sum(usable)} of {len(usable)} answers kept")
     return DONE if any(usable) else NOTHING
 
 
@@ -60,16 +57,16 @@ def _decoding(settings: TrySettings, template: Template) -> Decoding:
 def _show(number: int, sample: Sample, template: Template, theorem: Theorem | None, asked: str) -> bool:
     """Print a completion and what was parsed from it; returns whether it is usable."""
     length = f"{sample.token_count:,} tokens{', cut' if sample.cut else ''}"
-    print(f"answer {number} ({length})".ljust(78, "─"))
-    print(_printable(sample.text))
+    say(f"answer {number} ({length})".ljust(78, "─"))
+    say(sample.text, indent="")
     parsed = parse_tactic(template, sample) if theorem is None else parse_proof(template, sample, theorem)
     kind = "tactic" if theorem is None else "proof"
-    print(f"{kind if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
+    say(f"{kind if parsed.text else 'dropped'} of answer {number}{_why(parsed)}".ljust(78, "─"))
     if parsed.text:
-        print(_printable(parsed.text if theorem else with_own_names(template, asked, parsed.text)))
+        say(parsed.text if theorem else with_own_names(template, asked, parsed.text), indent="")
     log_probability = score(template, sample, parsed) if theorem is None else None
     if log_probability is not None:
-        print(f"log-probability ({template.score} over tokens): {log_probability:.4g}")
+        say(f"log-probability ({template.score} over tokens): {log_probability:.4g}")
     return bool(parsed.text)
 
 
@@ -79,7 +76,3 @@ def _why(parsed: Parsed) -> str:
 
 def _note(text: str) -> None:
     unusable(text)
-
-
-def _printable(text: str) -> str:
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).encode(errors="replace").decode()

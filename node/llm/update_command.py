@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from common.limits import Timeout
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.llm.updating import Servers
@@ -55,7 +56,7 @@ def update(settings: UpdateSettings) -> int:
     except UpdateFailed as error:
         unusable(str(error))
         return NOTHING
-    print(summary)
+    say(summary)
     return DONE
 
 
@@ -88,4 +89,4 @@ async def _updated(settings: UpdateSettings, servers: Servers) -> str:
 
 def note(text: str) -> None:
     """Print progress for the user."""
-    print(f"proofmesh models: {text}", file=sys.stderr)
+    say(f"proofmesh models: {text}", file=sys.stderr)

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.config import ConfigError, check_flags, config_file, load_lean
+from common.visible import say
 from node.agent.errors import AgentError, Interrupted
 from node.agent.settings import AgentSettings
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from common.terminal import Console
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -62,6 +63,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(settings: AgentSettings) -> int:
     from common import logging
+    from common.terminal import lines
     from node.agent.agent import Agent
     from node.agent.report import report_of, show, write
     from node.agent.store import AgentStore
@@ -70,23 +72,23 @@ def _run(settings: AgentSettings) -> int:
     logging.configure("error")
     console = _console()
     try:
-        code = Agent(settings, lambda text: console.print(text, markup=False, emoji=False, soft_wrap=True)).run()
+        code = Agent(settings, lambda text: console.print(lines(text), soft_wrap=True)).run()
         store = AgentStore(settings.out)
         try:
             report = report_of(store)
             show(report, console)
             for path in write(report, settings.out):
-                print(path)
+                say(path)
         finally:
             store.close()
         return code
     except AgentError as error:
         return _refuse(str(error))
     except Interrupted as error:
-        print(f"proofmesh agent: {error}; the same command resumes", file=sys.stderr)
+        say(f"proofmesh agent: {error}; the same command resumes", file=sys.stderr)
         return INTERRUPTED
     except TrainingError as error:
-        print(f"proofmesh agent: {error}", file=sys.stderr)
+        say(f"proofmesh agent: {error}", file=sys.stderr)
         return error.code
     except OSError as error:
         return _refuse(
@@ -111,14 +113,14 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _console(*, stderr: bool = True) -> Console:
-    from rich.console import Console
+    from common.terminal import Console
 
-    console = Console(stderr=stderr, highlight=False, emoji=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, emoji=False, width=200)
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=200)
 
 
 def _refuse(message: str) -> int:
-    print(f"proofmesh agent: {message}", file=sys.stderr)
+    say(f"proofmesh agent: {message}", file=sys.stderr)
     return BAD_INPUT
 
 

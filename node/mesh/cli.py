@@ -3,9 +3,12 @@ packages."""
 
 from __future__ import annotations
 
+import io
 import sys
+import traceback
 from collections.abc import Sequence
 
+from common.visible import say, say_data
 from node.mesh.commands import COMMANDS, ROLES, TOOLS, Command, MissingPart, Role, resolve
 
 USAGE_ERROR = 2
@@ -15,6 +18,8 @@ USAGE_ERROR = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        _never_choke()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if arguments else USAGE_ERROR
@@ -30,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MissingPart as error:
         return _refuse(f"{name}: {error}")
     except KeyboardInterrupt:
-        print(f"proofmesh {name}: interrupted", file=sys.stderr)
+        say(f"proofmesh {name}: interrupted", file=sys.stderr)
         return 130  # 128 + SIGINT, as in shells
 
 
@@ -80,13 +85,22 @@ def _run_role(role: Role, arguments: list[str]) -> int:
     except (config.ConfigError, BadRunName) as error:
         return _refuse(str(error))
     if resolved.dry_run:
-        print(config.dump({"node": resolved.node, role.section: resolved.settings}), end="")
+        say_data(config.dump({"node": resolved.node, role.section: resolved.settings}), end="")
         return 0
     return int(resolve(role.entry)(resolved.settings, resolved.node))
 
 
+def _never_choke() -> None:
+    """Escape what the output's encoding does not have, and what a traceback says."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.excepthook = lambda kind, error, trace: say(
+        "".join(traceback.format_exception(kind, error, trace)), end="", file=sys.stderr, indent="  "
+    )
+
+
 def _refuse(message: str) -> int:
-    print(f"proofmesh: {message}", file=sys.stderr)
+    say(f"proofmesh: {message}", file=sys.stderr)
     return USAGE_ERROR
 
 

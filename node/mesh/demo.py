@@ -25,6 +25,7 @@ from common.limits import Duration, Natural, Port
 from common.pace import measure
 from common.recipes import recipe
 from common.subjects import BadRunName, check_run_name
+from common.visible import say
 from common.waiting import unless_stopped
 from node.mesh.demo_plan import DemoPlan, plan_for
 
@@ -97,10 +98,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _put_aside(folder)
         file = write_config(settings, folder, _plan(settings, folder))
     except (BadRunName, config.ConfigError) as error:
-        print(f"proofmesh demo: {error}", file=sys.stderr)
+        say(f"proofmesh demo: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"proofmesh demo: {error.filename}: {error.strerror}; choose another --directory", file=sys.stderr)
+        say(f"proofmesh demo: {error.filename}: {error.strerror}; choose another --directory", file=sys.stderr)
         return 1
     return asyncio.run(_run(settings, folder, file))
 
@@ -127,10 +128,10 @@ def _plan(settings: DemoSettings, folder: Path) -> DemoPlan | None:
         try:
             return msgspec.json.decode(plan_file.read_bytes(), type=DemoPlan)
         except msgspec.DecodeError:
-            print(f"proofmesh demo: {plan_file} is damaged; measuring this machine again", file=sys.stderr)
+            say(f"proofmesh demo: {plan_file} is damaged; measuring this machine again", file=sys.stderr)
     pace = measure()
     measured = plan_for(pace.share, pace.cores, recipe)
-    print(measured.words, file=sys.stderr, flush=True)
+    say(measured.words, file=sys.stderr, flush=True)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(plan_file, msgspec.json.encode(measured))
     return measured
@@ -202,7 +203,7 @@ def monitor_port(preferred: int) -> int:
         return listenable("127.0.0.1", preferred)
     except OSError:
         port = free_port()
-    print(f"port {preferred} is in use: the monitor takes {port}", file=sys.stderr)
+    say(f"port {preferred} is in use: the monitor takes {port}", file=sys.stderr)
     return port
 
 
@@ -211,12 +212,12 @@ def _put_aside(folder: Path) -> None:
     summary = folder / "summary.json"
     if not summary.exists():
         if (folder / "proofs.sqlite").exists():
-            print(f"{folder} has an unfinished run, which is resumed", file=sys.stderr)
+            say(f"{folder} has an unfinished run, which is resumed", file=sys.stderr)
         return
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(summary.stat().st_mtime))
     old_run = folder.with_name(f"{folder.name}-{stamp}")
     folder.rename(old_run)
-    print(f"the finished run was renamed to {old_run}", file=sys.stderr)
+    say(f"the finished run was renamed to {old_run}", file=sys.stderr)
 
 
 async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
@@ -247,13 +248,13 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
         view.end()
         await mesh.stop()
     if failure:
-        print(f"proofmesh demo: {failure}", file=sys.stderr)
+        say(f"proofmesh demo: {failure}", file=sys.stderr)
         return 1
     if stopped.is_set():
-        print(f"stopped; `proofmesh demo --run {settings.run}` resumes the run", file=sys.stderr)
+        say(f"stopped; `proofmesh demo --run {settings.run}` resumes the run", file=sys.stderr)
         return INTERRUPTED
     show_summary(finished(folder / "summary.json", time.monotonic() - started))
-    print(f"records in {folder}", file=sys.stderr)
+    say(f"records in {folder}", file=sys.stderr)
     return 0
 
 

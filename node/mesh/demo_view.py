@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from common.messages import Heartbeat, Point
 from common.settings import BusSettings
+from common.visible import say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,11 +49,13 @@ class View:
 
     def begin(self, url: str) -> None:
         """Print the monitor's address and the run directory, and start the live panel."""
-        print(f"monitor: {url or 'none'}\nrun directory: {self._folder}", file=sys.stderr, flush=True)
+        say(f"monitor: {url or 'none'}", file=sys.stderr)
+        say(f"run directory: {self._folder}", file=sys.stderr, flush=True)
         self._url = url
         if sys.stderr.isatty():
-            from rich.console import Console
             from rich.live import Live
+
+            from common.terminal import Console
 
             self._live = Live(
                 get_renderable=self._drawn, console=Console(stderr=True), refresh_per_second=2, transient=True
@@ -69,7 +72,7 @@ class View:
         """Show a line about a node: started, crashed, restarted, ..."""
         self._events = [*self._events[-2:], line]
         if self._live is None:
-            print(f"[{self._elapsed()}] {line}", file=sys.stderr, flush=True)
+            say(f"[{self._elapsed()}] {line}", file=sys.stderr, flush=True)
 
     async def watch(self, bus: BusSettings, run: str) -> None:
         """Follow the mesh's telemetry until cancelled."""
@@ -83,7 +86,7 @@ class View:
             await connection.subscribe("telemetry.learner.*.point", Point, self._see)
             while True:
                 if self._live is None:
-                    print(self.line(), file=sys.stderr, flush=True)
+                    say(self.line(), file=sys.stderr, flush=True)
                 await asyncio.sleep(LINE_EVERY)
         finally:
             await connection.close()
@@ -94,7 +97,7 @@ class View:
         if heartbeat.role == "learner" and heartbeat.state in PHASES and heartbeat.state != self._phase:
             self._phase = heartbeat.state
             if self._live is None:
-                print(self.line(), file=sys.stderr, flush=True)
+                say(self.line(), file=sys.stderr, flush=True)
 
     def _see(self, _: str, point: Point) -> None:
         self._point.update(point.values)
@@ -142,6 +145,8 @@ class View:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
+        from common.terminal import line as one_line
+
         grid = Table.grid(padding=(0, 2))
         grid.add_row("elapsed", self._elapsed())
         grid.add_row("phase", PHASES.get(self._phase, self._phase))
@@ -155,8 +160,8 @@ class View:
         grid.add_row("Lean", f"{totals['lean-proxy.candidates']:.0f} candidates tried")
         grid.add_row("monitor", self._url)
         for line in self._events:
-            grid.add_row("", f"[dim]{line}")
-        return Panel(grid, title=f"proofmesh demo, run {self._settings.run}", title_align="left")
+            grid.add_row("", one_line(line, style="dim"))
+        return Panel(grid, title=one_line(f"proofmesh demo, run {self._settings.run}"), title_align="left")
 
 
 ROWS = (
@@ -181,8 +186,9 @@ ROWS = (
 
 def show_summary(summary: dict[str, Any]) -> None:
     """Print the table of a finished run."""
-    from rich.console import Console
     from rich.table import Table
+
+    from common.terminal import Console
 
     console = Console()
     table = Table(title=f"run {summary['run']} ({summary['kind']})", title_justify="left", show_header=False)

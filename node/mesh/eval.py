@@ -29,6 +29,7 @@ from common.config import check_flags, config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Duration, Natural, Positive
 from common.sampling import SAMPLES, Sampling
+from common.visible import say
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
 
@@ -180,10 +181,10 @@ def run(settings: EvalSettings) -> int:
         check(settings)
         return asyncio.run(evaluate(settings))
     except (UsageProblem, BenchmarkError, FolderError, BadPolicy, LeanProblem) as error:
-        print(f"proofmesh eval: {error}", file=sys.stderr)
+        say(f"proofmesh eval: {error}", file=sys.stderr)
         return UNUSABLE
     except (EvaluationFailed, ProvingFailed, BusError) as error:
-        print(f"proofmesh eval: {error}", file=sys.stderr)
+        say(f"proofmesh eval: {error}", file=sys.stderr)
         return FAILED
     except asyncio.CancelledError:  # a second Ctrl-C
         print("proofmesh eval: interrupted; the same command resumes", file=sys.stderr)

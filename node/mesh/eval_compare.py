@@ -22,6 +22,7 @@ import tyro
 
 from common.config import check_flags
 from common.limits import Natural
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.eval.comparing import Comparison
@@ -63,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
         if settings.picture is not None:
             _draw(sides, comparisons, settings.picture)
     except (FolderError, ComparisonError, _BadPicture) as error:
-        print(f"proofmesh eval compare: {error}", file=sys.stderr)
+        say(f"proofmesh eval compare: {error}", file=sys.stderr)
         return BAD_INPUT
     from node.mesh.eval_compare_view import as_json, show
 
@@ -72,7 +73,7 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(comparisons)
     if settings.picture is not None:
-        print(f"proofmesh eval compare: wrote {settings.picture}", file=sys.stderr)
+        say(f"proofmesh eval compare: wrote {settings.picture}", file=sys.stderr)
     return 0
 
 

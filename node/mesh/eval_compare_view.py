@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from common.words import number_of, printable
+from common.terminal import Console
+from common.visible import escaped_json, visible
+from common.words import number_of
 
 if TYPE_CHECKING:
     from node.eval.comparing import AtBudget, Comparison, Difference, SideFacts
@@ -25,7 +26,9 @@ NAMES_SHOWN = 20
 
 def as_json(comparisons: Sequence[Comparison]) -> str:
     """All comparisons as JSON. Unknown values are null."""
-    return msgspec.json.format(msgspec.json.encode([_document(each) for each in comparisons]), indent=2).decode()
+    return escaped_json(
+        msgspec.json.format(msgspec.json.encode([_document(each) for each in comparisons]), indent=2).decode()
+    )
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def _show_one(console: Console, comparison: Comparison) -> None:
     for letter, side in (("A", comparison.first), ("B", comparison.second)):
         sides.add_row(
             Text(letter, "bold"),
-            Text.assemble((printable(side.label), "bold"), printable(f": {side.what}{_seeds(side)}")),
+            Text.assemble((visible(side.label), "bold"), visible(f": {side.what}{_seeds(side)}")),
         )
     console.print(sides)
     _line(console, _statements(comparison))
@@ -92,7 +95,7 @@ def _show_one(console: Console, comparison: Comparison) -> None:
 
 def _line(console: Console, text: str, style: str = "") -> None:
     """Print an indented line; it may wrap."""
-    console.print(Padding(Text(printable(text), style=style), (0, 0, 0, 3), expand=False))
+    console.print(Padding(Text(visible(text), style=style), (0, 0, 0, 3), expand=False))
 
 
 def _seeds(side: SideFacts) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
+from common.terminal import Console, line
+from common.visible import escaped_json
 from node.eval.outputs import PICTURE, PROOFS, REPORT, RESULTS, summary_lines
 from node.eval.results import Results
 
@@ -17,11 +17,11 @@ MANY = 4
 def printed(results: Results, folder: Path, *, json: bool) -> None:
     """Print the results. They must already be in the folder."""
     if json:
-        sys.stdout.write((folder / RESULTS).read_text(encoding="utf-8"))
+        sys.stdout.write(escaped_json((folder / RESULTS).read_text(encoding="utf-8")))
         return
     console = Console()
     console.print(summary_lines(results))
     more_files = sorted(file.name for file in folder.glob(f"{Path(PROOFS).stem}-*.lean"))
     many = f"{PROOFS} and {len(more_files)} more files of proofs"
     shown = [PROOFS, *more_files] if len(more_files) < MANY else [many]
-    console.print(f"in {folder}: {', '.join([REPORT, PICTURE, RESULTS, *shown])}", markup=False, highlight=False)
+    console.print(line(f"in {folder}: {', '.join([REPORT, PICTURE, RESULTS, *shown])}"))

@@ -15,8 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
+from common.terminal import Console, lines
 from common.waiting import ended_by
 from node.bank.benchmarks import POCKET, Benchmark, load_benchmark
 from node.eval import cost
@@ -58,7 +57,7 @@ class _Call:
 
     def note(self, text: str) -> None:
         """Print a message to the user."""
-        self.console.print(f"proofmesh eval: {text}", markup=False, highlight=False, soft_wrap=True)
+        self.console.print(lines(f"proofmesh eval: {text}"), soft_wrap=True)
 
     async def evaluate(self, venue: Venue) -> int:
         """Play the missing attempts, and write the results."""

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from common.visible import say
+
 if TYPE_CHECKING:
     from node.eval.folder import Evaluation
 
@@ -38,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     settings = tyro.cli(ShowSettings, args=list(argv), prog="proofmesh eval show", description=__doc__)
     evaluations, problems = _read(settings.folders or (Path("evals"),))
     for problem in problems:
-        print(f"proofmesh eval show: {problem}", file=sys.stderr)
+        say(f"proofmesh eval show: {problem}", file=sys.stderr)
     if evaluations:
         alone = len(evaluations) == 1 and evaluations[0].path in settings.folders
         _show(evaluations, alone=alone, json=settings.json)

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from common.words import number_of, printable
+from common.terminal import Console
+from common.visible import escaped_json, visible
+from common.words import number_of
 from node.eval.folder import Evaluation
 from node.eval.outputs import summary_lines
 from node.eval.overview import Row, row_of, same_statements
@@ -29,7 +30,7 @@ WIDEST_NAME = 20
 
 def rows_as_json(rows: Sequence[Row]) -> str:
     """One JSON document: a list of evaluations. Unknown values are null."""
-    return msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
+    return escaped_json(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
 
 
 def show_rows(rows: Sequence[Row], console: Console | None = None) -> None:
@@ -47,14 +48,14 @@ def _names(rows: Sequence[Row]) -> dict[str, str]:
     """The name of each folder in the table: its path relative to the common parent folder."""
     parents = [str(Path(row.folder).absolute().parent) for row in rows]
     common = os.path.commonpath(parents)
-    return {row.folder: printable(os.path.relpath(Path(row.folder).absolute(), common)) for row in rows}
+    return {row.folder: visible(os.path.relpath(Path(row.folder).absolute(), common)) for row in rows}
 
 
 def _show_group(console: Console, rows: Sequence[Row], names: Mapping[str, str]) -> None:
     benchmarks = " = ".join(sorted({row.benchmark for row in rows}))
     unread = f", {number_of(rows[0].unread, 'row')} not read" if rows[0].unread else ""
     title = f"{benchmarks} ({number_of(rows[0].statements, 'statement')}{unread}, digest {rows[0].digest[:8]})"
-    console.print(Text(printable(title), style="bold"))
+    console.print(Text(visible(title), style="bold"))
     width = min(WIDEST_NAME, max(len(names[row.folder]) for row in rows))
     heading = f"{'evaluation':<{width}} {'solved of':>14} {'rate [95% interval]':>20} {'Lean attempts':>14} {'time':>7}"
     console.print(Text(heading, style="dim"))
@@ -75,8 +76,8 @@ def _about(row: Row) -> Text:
     passes = f", {row.passes} passes" if row.passes > 1 else ""
     library = "" if row.library == "none" else f" ({row.library})"
     parts = [
-        Text(printable(f"{row.policy}, {row.method}, {row.budgets}{passes}"), style="dim"),
-        Text(printable(f"Lean {row.lean}{library}, {_day(row.date)}"), style="dim"),
+        Text(visible(f"{row.policy}, {row.method}, {row.budgets}{passes}"), style="dim"),
+        Text(visible(f"Lean {row.lean}{library}, {_day(row.date)}"), style="dim"),
     ]
     if row.passes > 1:
         parts.append(Text(f"any pass: {row.any}"))
@@ -109,13 +110,15 @@ def show_detail(evaluation: Evaluation, console: Console | None = None) -> None:
         ("Lean", f"{row.lean}{'' if row.library == 'none' else f', {row.library}'}"),
         ("last attempt", _day(row.date)),
     ):
-        table.add_row(Text(name, style="dim"), Text(printable(fact)))
+        table.add_row(Text(name, style="dim"), Text(visible(fact)))
     console.print(table)
 
 
 def detail_as_json(evaluation: Evaluation) -> str:
     """The results of one evaluation, as in `results.json`."""
-    return msgspec.json.format(msgspec.json.encode(results_file(results_of(evaluation))), indent=2).decode()
+    return escaped_json(
+        msgspec.json.format(msgspec.json.encode(results_file(results_of(evaluation))), indent=2).decode()
+    )
 
 
 def _number(value: float) -> str:

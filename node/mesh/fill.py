@@ -26,6 +26,7 @@ import tyro
 from common.config import check_flags, config_file, load, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 from node.mesh.projects import lean_for
 from node.proving.settings import ProvingSettings
 
@@ -121,7 +122,7 @@ async def _fill(settings: FillSettings) -> int:
     try:
         toolchain = await asyncio.to_thread(find, lean_for(settings.lean, settings.paths))
     except LeanProblem as error:
-        print(f"proofmesh fill: {error}", file=sys.stderr)
+        say(f"proofmesh fill: {error}", file=sys.stderr)
         return UNREADABLE
     report = FillReport("json" if settings.json else "table" if settings.table else "lines")
     for note in toolchain.notes:
@@ -142,10 +143,10 @@ async def _fill(settings: FillSettings) -> int:
             stack.enter_context(report)
             await FillRun(work_of(settings), toolchain, report, stopping, stack).all()
     except BadPolicy as error:
-        print(f"proofmesh fill: --policy: {error}", file=sys.stderr)
+        say(f"proofmesh fill: --policy: {error}", file=sys.stderr)
         return UNREADABLE
     except ProvingFailed as error:
-        print(f"proofmesh fill: {error}", file=sys.stderr)
+        say(f"proofmesh fill: {error}", file=sys.stderr)
         return NO_SEARCH
     except asyncio.CancelledError:
         if not stopping.is_set():  # cancelled by something other than a second Ctrl-C

@@ -3,16 +3,16 @@ code."""
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from common.terminal import Console, line, lines
+from common.visible import as_json, visible
 from node.lean.holes.gaps import first_line_of
 from node.proving.fill import FilledFile, GapResult, GapState
 
@@ -67,7 +67,12 @@ class FillReport:
 
     def __enter__(self) -> FillReport:
         if self._errors.is_terminal and self.form != "json":
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+            )
             self._bar = Progress(*columns, console=self._errors, transient=True)
             self._bar.start()
         return self
@@ -85,7 +90,7 @@ class FillReport:
         if self._bar is not None:
             for task in self._bar.task_ids:
                 self._bar.remove_task(task)
-            self._bar.add_task(shown, total=gaps)
+            self._bar.add_task(visible(shown), total=gaps)
 
     def began(self, gap: Gap) -> None:
         """A search begins."""
@@ -107,19 +112,19 @@ class FillReport:
     def note(self, text: str) -> None:
         """Print a message to the user."""
         if self.form != "json":
-            self._errors.print(Text(f"proofmesh fill: {text}"))
+            self._errors.print(lines(f"proofmesh fill: {text}"))
 
     # --- results of a file ------------------------------------------------------------------------------------------
 
     def unreadable(self, shown: str, problem: str) -> None:
         """Report a file that cannot be read, by us or by Lean."""
         self.files.append(_Row(shown, problem))
-        self._errors.print(Text(f"proofmesh fill: {shown}: {problem}"))
+        self._errors.print(lines(f"proofmesh fill: {visible(shown)}: {problem}"))
 
     def nothing(self, shown: str) -> None:
         """Report a file without gaps."""
         self.files.append(_Row(shown))
-        self.note(f"{shown}: no `sorry` in it")
+        self.note(f"{visible(shown)}: no `sorry` in it")
 
     def add(self, shown: str, done: FilledFile, diff: str, written: bool, problem: str, seconds: float) -> None:
         """Report the result of a file. `problem`: the error if it should have been written and was not."""
@@ -128,16 +133,16 @@ class FillReport:
             if result.state in (GapState.LEFT, GapState.REFUSED):
                 self._gap(result)
             elif result.rests:
-                place = f"{shown}:{result.gap.line}: {result.gap.name}"
+                place = visible(f"{shown}:{result.gap.line}: {result.gap.name}")
                 self.note(f"{place} depends on a `sorry` that is still open: {result.rests}")
         if done.errors:
             error = done.errors[0]
             more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
             first_line = first_line_of(error.text)
-            self.note(f"{shown} does not compile: line {error.line}: {first_line}{more}")
-        self.note(f"{shown}: {_summary(done, written)}; {seconds:.1f} s")
+            self.note(f"{visible(shown)} does not compile: line {error.line}: {first_line}{more}")
+        self.note(f"{visible(shown)}: {_summary(done, written)}; {seconds:.1f} s")
         if problem:
-            self._errors.print(Text(f"proofmesh fill: {shown}: not written: {problem}"))
+            self._errors.print(lines(f"proofmesh fill: {visible(shown)}: not written: {problem}"))
         if self.form != "json":
             self._print_diff(diff)
 
@@ -145,23 +150,25 @@ class FillReport:
         if self.form == "json":
             return
         style = _COLOURS.get(result.state, "red")
-        line = Text(f"{_WORDS[result.state]:<9}", style=style)
-        line.append(f"{self._shown}:{result.gap.line}: {result.gap.name}: {_proof_or_reason(result)}", style="default")
-        self._errors.print(line)
+        place = visible(f"{self._shown}:{result.gap.line}: {result.gap.name}")
+        said = Text(f"{_WORDS[result.state]:<9}", style=style)
+        said.append(visible(f"{place}: {_proof_or_reason(result)}", multiline=True), style="default")
+        self._errors.print(said)
 
     def _describe(self, text: str) -> None:
         if self._bar is not None:
             for task in self._bar.task_ids:
-                self._bar.update(task, description=f"{self._shown}: {text}")
+                self._bar.update(task, description=visible(f"{self._shown}: {text}"))
 
     def _print_diff(self, diff: str) -> None:
         if not sys.stdout.isatty():
-            sys.stdout.buffer.write(diff.encode())  # as bytes, so that carriage returns are not changed
+            # As bytes, so that carriage returns and file names are not changed.
+            sys.stdout.buffer.write(diff.encode(errors="surrogateescape"))
             sys.stdout.flush()
             return
         console = Console(highlight=False, soft_wrap=True)
-        for line in diff.split("\n")[:-1]:
-            console.print(Text(line, style=_DIFF_COLOURS.get(line[:1], "")))
+        for each in diff.split("\n")[:-1]:
+            console.print(lines(each, style=_DIFF_COLOURS.get(each[:1], "")))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -173,7 +180,7 @@ class FillReport:
     def finish(self) -> int:
         """Print the final output; returns the exit code."""
         if self.form == "json":
-            print(json.dumps(self.document(), ensure_ascii=False))
+            print(as_json(self.document()))
         elif self.form == "table":
             self._table()
         if any(row.problem for row in self.files):
@@ -202,10 +209,14 @@ class FillReport:
                 state = Text(result.state, style=_COLOURS.get(result.state, "red"))
                 where, proof = f"{row.file}:{result.gap.line}", "\n".join(result.script)
                 cells = (where, result.gap.name, result.gap.conclusion, result.reason or proof, f"{result.seconds:.2f}")
-                table.add_row(state, *map(Text, cells))
+                table.add_row(state, *map(_cell, cells))
             if row.problem:
-                table.add_row(Text("unreadable", style="red"), Text(row.file), "", "", Text(row.problem), "")
+                table.add_row(Text("unreadable", style="red"), line(row.file), "", "", _cell(row.problem), "")
         self._errors.print(table)
+
+
+def _cell(text: str) -> Text:
+    return lines(text, indent="")
 
 
 _LEFT = (GapState.OPEN, GapState.REFUSED, GapState.LEFT, GapState.WAITING)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from common.visible import say, visible
 from node.mesh.supervisor import Child, ChildState
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Status:
         stamped = f"{time.strftime('%H:%M:%S')} {line}"
         self.events.append(stamped)
         if not self.live:
-            print(stamped, file=sys.stderr, flush=True)
+            say(visible(stamped), file=sys.stderr, flush=True)
 
     async def follow(self, settings: BusSettings, run: str) -> None:
         """Receive the heartbeats of the mesh until cancelled. Waits for the broker."""
@@ -74,8 +75,9 @@ class Status:
         """A context manager that shows the table, refreshed twice per second."""
         if not self.live:
             return nullcontext()
-        from rich.console import Console
         from rich.live import Live
+
+        from common.terminal import Console
 
         return Live(
             get_renderable=lambda: table(self.title, self.children, self.heartbeats, self.events),
@@ -110,10 +112,14 @@ def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartb
     from rich.table import Table
     from rich.text import Text
 
-    shown = Table(title=title, caption="\n".join(events), caption_justify="left", title_justify="left")
+    from common.terminal import line
+
+    shown = Table(
+        title=line(title), caption=Text("\n".join(map(visible, events))), caption_justify="left", title_justify="left"
+    )
     for heading in ("node", "state", "process", "up", "restarts", "doing"):
         shown.add_column(heading)
     for child in children:
         name, state, *cells = row(child, heartbeats.get(child.pid or 0))
-        shown.add_row(name, Text(state, style=_COLOURS.get(child.state, "")), *cells)
+        shown.add_row(line(name), line(state, _COLOURS.get(child.state, "")), *map(line, cells))
     return shown

@@ -10,7 +10,6 @@ the learner runs.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,17 +21,16 @@ import tyro
 from common.limits import Natural, Positive
 from common.run_proofs import UnreadableRecords
 from common.run_theorems import Order
+from common.visible import say, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
     from rich.tree import Tree
 
+    from common.terminal import Console
     from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
 
 SHOWN, USAGE_ERROR = 0, 2
-
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass
@@ -66,8 +64,7 @@ class InspectSettings:
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     settings = tyro.cli(InspectSettings, args=list(argv), prog="proofmesh inspect", description=__doc__)
-    from rich.console import Console
-
+    from common.terminal import Console
     from node.proving.explain import BadExplanation, read
 
     console = Console(highlight=False)
@@ -84,10 +81,10 @@ def main(argv: Sequence[str]) -> int:
         else:
             show(read(settings.file), settings, console)
     except (BadExplanation, UnreadableRecords) as error:
-        print(f"proofmesh inspect: {error}", file=sys.stderr)
+        say(f"proofmesh inspect: {error}", file=sys.stderr)
         return USAGE_ERROR
     except OSError as error:
-        print(f"proofmesh inspect: {settings.proofs}: cannot be written ({_reason(error)})", file=sys.stderr)
+        say(f"proofmesh inspect: {settings.proofs}: cannot be written ({_reason(error)})", file=sys.stderr)
         return USAGE_ERROR
     return SHOWN
 
@@ -115,8 +112,10 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
         _show_state(states[settings.state], console)
         return
     by = f", by {explanation.by}" if explanation.by else ""
-    console.print(_text(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})", style="bold"))
-    console.print(_text(explanation.reason))
+    console.print(
+        _text(visible(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})"), style="bold")
+    )
+    console.print(_text(visible(explanation.reason, multiline=True)))
     if explanation.lean:
         console.print(_text(explanation.lean, style="green"))
     if searches:
@@ -124,10 +123,10 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
 
 
 def _text(text: str, style: str = "", end: str = "\n") -> Text:
-    """The text with control characters replaced, so that text sent to Lean cannot control the terminal."""
+    """Text from a file, which may have been sent to Lean or come from it."""
     from rich.text import Text
 
-    return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style, end=end)
+    return Text(visible(text, multiline=True, indent=""), style=style, end=end)
 
 
 def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
@@ -173,7 +172,7 @@ def _line(state: ExplainedState) -> Text:
     proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
     style = "green" if state.steps is not None else "dim" if state.dead else ""
     goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]
-    tactic = f"{state.tactic} → " if state.tactic else ""
+    tactic = f"{visible(state.tactic)} → " if state.tactic else ""
     numbers = f"({state.visits} visits, value {state.value:.2f}{proof})" if state.visits else "(not visited)"
     return _text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
 
@@ -183,7 +182,7 @@ def _show_state(state: ExplainedState, console: Console) -> None:
 
     console.print(_line(state))
     if state.parent is not None:
-        console.print(_text(f"from state {state.parent} by {state.tactic}"))
+        console.print(_text(f"from state {state.parent} by {visible(state.tactic)}"))
     console.print(_text(state.state, style="cyan"))
     taken = Table("tactic", "prior", "visits", "value", "leaves", title="tactics", title_justify="left")
     for index, each in enumerate(state.tactics):
@@ -196,7 +195,7 @@ def _show_state(state: ExplainedState, console: Console) -> None:
     if state.failed:
         failed = Table("tactic", "kind", "message", title="tactics that led nowhere", title_justify="left")
         for lost in state.failed:
-            failed.add_row(_text(lost.tactic), lost.kind, _text(lost.message))
+            failed.add_row(_text(lost.tactic), _text(lost.kind), _text(lost.message))
         console.print(failed)
 
 

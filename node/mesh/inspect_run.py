@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from common.run_proofs import DATABASE, UnreadableRecords, shortest
 from common.run_theorems import Level, Order, TheoremRecord, read_theorems
-from common.words import number_of, printable
+from common.terminal import Console
+from common.terminal import line as one_line
+from common.words import number_of
 
 STATEMENT = 60
 """Most characters of a statement to show."""
@@ -69,7 +70,7 @@ def write_proofs(folder: Path, file: Path, console: Console) -> None:
 
 
 def _plain_line(text: str) -> Text:
-    return Text(printable(text, "\N{REPLACEMENT CHARACTER}"))
+    return one_line(text)
 
 
 def _levels(levels: Sequence[Level]) -> Table:
@@ -100,7 +101,7 @@ def _theorems(theorems: Sequence[TheoremRecord], order: Order, width: int) -> Ta
 
 
 def _plain(text: str) -> Text:
-    """The text on one line, shortened, with control characters replaced."""
+    """The text on one line, shortened, with characters that cannot be seen escaped."""
     line = " ".join(text.split())
     shown = line if len(line) <= STATEMENT else f"{line[: STATEMENT - 1]}…"
-    return Text(printable(shown, "\N{REPLACEMENT CHARACTER}"))
+    return one_line(shown)

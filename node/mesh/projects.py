@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ LAKE_FILES = ("lakefile.toml", "lakefile.lean")
 
 def project_of(path: Path) -> Path | None:
     """The Lake project of a path: the path itself or the nearest parent with a lakefile; None if there is none."""
-    absolute = path.resolve()
+    absolute = Path(os.path.realpath(path))  # also where links lead in a circle
     for folder in (absolute, *absolute.parents):
         if any((folder / name).is_file() for name in LAKE_FILES):
             return folder

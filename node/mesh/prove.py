@@ -29,6 +29,7 @@ import tyro
 from common.config import check_flags, config_file, load, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
@@ -135,10 +136,10 @@ def run(settings: ProveSettings) -> int:
             return asyncio.run(_many(settings, above, report))
         return asyncio.run(_one(settings, read_target(settings.target, settings.context), report))
     except (UsageProblem, BadTarget, BadRows, BadPolicy, LeanProblem) as error:
-        print(f"proofmesh prove: {error}", file=sys.stderr)
+        say(f"proofmesh prove: {error}", file=sys.stderr)
         return BAD_STATEMENT
     except (ProvingFailed, BusError) as error:
-        print(f"proofmesh prove: {error}", file=sys.stderr)
+        say(f"proofmesh prove: {error}", file=sys.stderr)
         return MESH_FAILED
     except BrokenPipeError:  # the reader of the output has ended: `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from typing import Any
 
+from common.visible import as_json, say, say_data, visible
 from node.proving.answers import DISPROVED, PROVED, Answer
 
 
@@ -37,19 +37,19 @@ class Report:
 
     def note(self, text: str) -> None:
         """Print progress for the user."""
-        print(text, file=sys.stderr, flush=True)
+        say(text, file=sys.stderr, flush=True)
 
     def add(self, answer: Answer) -> None:
         """Print an answer."""
         self._counts[answer.outcome] += 1
         if self._json:
-            print(json.dumps(row(answer), ensure_ascii=False), flush=True)
+            print(as_json(row(answer)), flush=True)
         elif answer.outcome in (PROVED, DISPROVED):
-            print(answer.replacement.strip("\n") or answer.lean, end="\n\n" if self._many else "\n", flush=True)
+            say_data(answer.replacement.strip("\n") or answer.lean, end="\n\n" if self._many else "\n", flush=True)
         if self._live:
             print(f"\r\x1b[K{self._summary()}", end="", file=sys.stderr, flush=True)
         elif not (self._many and self._json):
-            self.note(f"{f'{answer.name}: ' if self._many else ''}{_in_words(answer)}")
+            self.note(f"{f'{visible(answer.name)}: ' if self._many else ''}{_in_words(answer)}")
 
     def close(self) -> None:
         """Print the summary of many statements."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import tyro
 
 from common.config import check_flags, load_node
 from common.limits import Timeout
+from common.visible import as_json, say
 from node.mesh.heartbeat_view import duration
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def _status(settings: StatusSettings, node: NodeSettings) -> int:
     except BusError as error:
         return await _without_broker(settings, node, str(error))
     if settings.json:
-        print(json.dumps({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
+        print(as_json({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
     else:
         _show(node, nodes)
     return HEALTHY if nodes and all(info.state != "unhealthy" for info in nodes) else NOT_HEALTHY
@@ -95,21 +95,21 @@ def _entry(info: NodeInfo) -> dict[str, object]:
 
 
 def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
+
+    from common.terminal import Console, line
 
     console = Console()
     if not nodes:
-        console.print(f"no node of run {node.run!r} is registered at {node.bus.url}", markup=False)
+        console.print(line(f"no node of run {node.run!r} is registered at {node.bus.url}"))
         return
-    table = Table(title=f"run {node.run} at {node.bus.url}", title_justify="left")
+    table = Table(title=line(f"run {node.run} at {node.bus.url}"), title_justify="left")
     for heading in ("node", "state", "host", "process", "up", "capacity", "metrics"):
         table.add_column(heading, overflow="fold")
     for info in nodes:
         capacity = ", ".join(f"{number} {what}" for what, number in info.capacity.items())
         cells = (info.host, str(info.pid), duration(time.time() - info.started), capacity, info.metrics_url)
-        table.add_row(Text(info.node_id), Text(info.state, style=_COLOURS.get(info.state, "")), *map(Text, cells))
+        table.add_row(line(info.node_id), line(info.state, _COLOURS.get(info.state, "")), *map(line, cells))
     console.print(table)
     for info in nodes:
         if info.facts:
@@ -118,13 +118,13 @@ def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
 
 def _facts(title: str, facts: dict[str, str]) -> None:
     """Print one line for each fact; missing protections are highlighted."""
-    from rich.console import Console
-    from rich.text import Text
+
+    from common.terminal import Console, line
 
     console = Console()
-    console.print(Text(title))
+    console.print(line(title))
     for name, fact in facts.items():
-        console.print(Text(f"  {name:<10} {fact}", style="yellow" if fact.startswith("NOT ") else ""))
+        console.print(line(f"  {name:<10} {fact}", "yellow" if fact.startswith("NOT ") else ""))
 
 
 async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
@@ -133,9 +133,9 @@ async def _without_broker(settings: StatusSettings, node: NodeSettings, problem:
 
     facts = (await detect()).facts()
     if settings.json:
-        print(json.dumps({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
+        print(as_json({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
     else:
-        print(f"proofmesh status: {problem}", file=sys.stderr)
+        say(f"proofmesh status: {problem}", file=sys.stderr)
         _facts("Lean processes on this machine, if a lean-proxy ran here:", facts)
     return NOT_HEALTHY
 

@@ -14,6 +14,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from common.visible import say
+
 COMMANDS = {
     "prepare": "node.stp.prepare_command:main_prepare",
     "run": "node.mesh.stp_run:main_run",
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if arguments else 2
     name, *command_arguments = arguments
     if name not in COMMANDS:
-        print(f"proofmesh stp: no command `{name}`; there are {', '.join(COMMANDS)}", file=sys.stderr)
+        say(f"proofmesh stp: no command `{name}`; there are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     module, _, function = COMMANDS[name].partition(":")
     code: int = getattr(importlib.import_module(module), function)(command_arguments)

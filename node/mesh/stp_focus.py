@@ -11,6 +11,7 @@ from typing import Annotated
 from common import config
 from common.limits import Duration, Natural, Positive
 from common.subjects import BadRunName
+from common.visible import say, say_data
 
 UNSOLVED = 1
 """Exit code if the budget ended without a proof."""
@@ -82,9 +83,9 @@ def main_focus(argv: Sequence[str]) -> int:
     except (StpError, EmbeddingError, CheckpointError) as error:
         return refused(str(error), FAILED)
     if not proofs:
-        print(f"not proved within the budget; records in {plan.directory}", file=sys.stderr)
+        say(f"not proved within the budget; records in {plan.directory}", file=sys.stderr)
         return UNSOLVED
     shortest = min(proofs, key=lambda proof: proof.length)
     body = "\n".join(f"  {line}" for line in shortest.script.splitlines())
-    print(f"{target.signature} := by\n{body}")
+    say_data(f"{target.signature} := by\n{body}")
     return DONE

@@ -19,6 +19,7 @@ from common import config
 from common.files import write_whole
 from common.settings import BusSettings
 from common.subjects import BadRunName
+from common.visible import say
 from node.mesh.demo import monitor_port
 from node.stp.data import RunData, data_of
 from node.stp.errors import StpError
@@ -126,7 +127,7 @@ def plan_of(run: Path) -> StpPlan:
 
 
 def refused(text: str, code: int = UNUSABLE) -> int:
-    print(f"proofmesh stp: {text}", file=sys.stderr)
+    say(f"proofmesh stp: {text}", file=sys.stderr)
     return code
 
 
@@ -261,7 +262,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int
         except (StpError, *broken) as error:
             raise StpError(f"{error}. All records are kept: resume with `{again}`") from error
     if stopped.is_set():
-        print(f"stopped; resume with `{again}`", file=sys.stderr)
+        say(f"stopped; resume with `{again}`", file=sys.stderr)
         return INTERRUPTED
     return DONE
 

@@ -6,9 +6,9 @@ import sys
 import time
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from common.terminal import Console, lines
 from node.stp.plan import StpPlan
 
 LINE_EVERY = 15.0
@@ -22,7 +22,7 @@ class StpView:
         self._plan = plan
         self._console = Console(stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -46,7 +46,7 @@ class StpView:
 
     def note(self, text: str) -> None:
         """Print a message."""
-        self._console.print(f"[{self._elapsed()}] {text}", markup=False, highlight=False, soft_wrap=True)
+        self._console.print(lines(f"[{self._elapsed()}] {text}"), soft_wrap=True)
 
     def event(self, text: str) -> None:
         """Print a message of the mesh's supervisor."""

@@ -20,6 +20,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.lean.trace.session import Work
@@ -82,15 +83,15 @@ def main(argv: Sequence[str]) -> int:
     try:
         works = works_of(settings)
     except (NoSource, LeanProblem, PocketBuildError) as error:
-        print(f"proofmesh trace: {error}", file=sys.stderr)
+        say(f"proofmesh trace: {error}", file=sys.stderr)
         return USAGE_ERROR
     for warning in warnings_of(works):
-        print(f"proofmesh trace: note: {warning}", file=sys.stderr)
+        say(f"proofmesh trace: note: {warning}", file=sys.stderr)
     with TraceProgress(len(works)) as progress:
         run_all(works, jobs_of(settings), progress.add, fresh=settings.fresh)
     for path in write(works, settings.out, formats_of(settings)):
-        print(path)
-    print(progress.summary())
+        say(path)
+    say(progress.summary())
     return SOME_FAILED if progress.failed else TRACED
 
 

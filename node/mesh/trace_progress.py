@@ -5,9 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from common.terminal import Console
+from common.terminal import line as one_line
 
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile
@@ -23,7 +24,7 @@ class TraceProgress:
     def __init__(self, files: int) -> None:
         self.failed = self.again = self.files = 0
         self.theorems = self.wrong = self.steps = self.split = self.blocks = self.without_tree = 0
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
         self._console = Console(stderr=True, highlight=False)
         self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._console)
         self._task = self._bar.add_task("tracing", total=files)
@@ -67,4 +68,4 @@ class TraceProgress:
 
     def _print(self, message: str) -> None:
         first = message.split("\n")[0][:ERROR_CHARACTERS]
-        self._console.print(escape(first), soft_wrap=True)
+        self._console.print(one_line(first), soft_wrap=True)

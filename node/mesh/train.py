@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from common.visible import say
 from node.mesh.commands import Command, MissingPart, resolve
 
 TRAINERS = {
@@ -29,12 +30,12 @@ def main(argv: Sequence[str]) -> int:
         code: int = resolve(OWN)(arguments)
         print("\nModels in Hugging Face format (`pip install proofmesh[trainers]`):")
         for name, command in TRAINERS.items():
-            print(f"  proofmesh train {name:10} {command.help}")
+            say(f"  proofmesh train {name:10} {command.help}")
         return code
     if (trainer := TRAINERS.get(arguments[0])) is None:
         return int(resolve(OWN)(arguments))
     try:
         return int(resolve(trainer.entry)(arguments[1:]))
     except MissingPart as error:
-        print(f"proofmesh train {arguments[0]}: {error}", file=sys.stderr)
+        say(f"proofmesh train {arguments[0]}: {error}", file=sys.stderr)
         return 2

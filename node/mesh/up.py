@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from common import config
 from common.sizing import read_machine, sizes
 from common.subjects import BadRunName
+from common.visible import say, say_data
 from common.waiting import unless_stopped, wait_first
 from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
@@ -37,11 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BadRunName as error:
         raise config.ConfigError(str(error)) from error
     for note in plan.notes:
-        print(f"proofmesh up: {note}", file=sys.stderr)
+        say(f"proofmesh up: {note}", file=sys.stderr)
     if resolved.dry_run:
-        print(config.dump({"node": plan.node, "up": plan.up}), end="")
+        say_data(config.dump({"node": plan.node, "up": plan.up}), end="")
         for child in plan.children:
-            print(f"# {child.name}: {shlex.join(child.argv)}")
+            say(f"# {child.name}: {shlex.join(child.argv)}")
         return 0
     return asyncio.run(run(plan))
 
@@ -52,11 +53,12 @@ async def run(plan: MeshPlan) -> int:
     mesh = Mesh(plan, status.event)
     status.children = mesh.children
     stop_signal = _listen_to_signals(status)
-    print(f"proofmesh up: {_title(plan)}\nsized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
+    say(f"proofmesh up: {_title(plan)}", file=sys.stderr)
+    say(f"sized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
     try:
         await mesh.start()
     except PortInUse as error:
-        print(f"proofmesh up: {error}", file=sys.stderr)
+        say(f"proofmesh up: {error}", file=sys.stderr)
         return 1
     with status.shown():
         background_tasks = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
@@ -70,7 +72,7 @@ async def run(plan: MeshPlan) -> int:
             await asyncio.gather(*background_tasks, return_exceptions=True)
             await _stop(mesh, stop_signal[1])
     if failure:
-        print(f"proofmesh up: {failure}", file=sys.stderr)
+        say(f"proofmesh up: {failure}", file=sys.stderr)
     return code
 
 

@@ -22,6 +22,7 @@ import tyro
 from common.config import check_flags, config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 
 
 @dataclass
@@ -91,14 +92,14 @@ async def _verify(settings: VerifySettings) -> int:
         toolchain = await asyncio.to_thread(toolchain_of, settings)
         reference = reference_of(settings.against)
     except (LeanProblem, BadReference) as error:
-        print(f"proofmesh verify: {error}", file=sys.stderr)
+        say(f"proofmesh verify: {error}", file=sys.stderr)
         return UNREADABLE
     for note in toolchain.notes:
-        print(f"proofmesh verify: {note}", file=sys.stderr)
+        say(f"proofmesh verify: {note}", file=sys.stderr)
     if settings.sandbox:
         toolchain = await toolchain.confined()
         if gaps := toolchain.protections.gaps():
-            print(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
+            say(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
     at_once = settings.jobs or len(os.sched_getaffinity(0))
     verifier = FileVerifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
     table = settings.table or (sys.stdout.isatty() and not settings.json)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from node.mesh.verify_rows import ProofVerdict, Row, Verdicts, axioms_text
+from common.visible import as_json, say, visible
+from node.mesh.verify_rows import INDENT, ProofVerdict, Row, Verdicts, axioms_text
 
 ACCEPTED, REJECTED, UNREADABLE = 0, 1, 2
 """Exit codes; the highest of all rows counts."""
@@ -31,15 +31,14 @@ class Report(Verdicts):
         """Add a verdict."""
         super().add(row)
         if self.form == "lines":
-            print(
-                row.line_text(), file=sys.stderr if row.verdict is ProofVerdict.UNREADABLE else sys.stdout, flush=True
-            )
+            file = sys.stderr if row.verdict is ProofVerdict.UNREADABLE else sys.stdout
+            say(row.line_text(), file=file, flush=True, indent=INDENT)
 
     def note(self, text: str) -> None:
         """Add a note, which is not a verdict."""
         super().note(text)
         if self.form == "lines":
-            print(f"note      {text}", flush=True)
+            say(f"note      {visible(text)}", flush=True)
 
     def finish(self) -> int:
         """Print the final output; returns the exit code."""
@@ -50,15 +49,16 @@ class Report(Verdicts):
                 "files": self.files,
                 "notes": self.notes,
             }
-            print(json.dumps(document, ensure_ascii=False))
+            print(as_json(document))
         elif self.form == "table":
             self._table()
         return max((_CODES[row.verdict] for row in self.rows), default=ACCEPTED)
 
     def _table(self) -> None:
-        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
+
+        from common.terminal import Console, line, lines
 
         counts = ", ".join(f"{number} {verdict}" for verdict, number in self.counts().items() if number)
         table = Table(caption=counts, caption_justify="left")
@@ -68,9 +68,9 @@ class Report(Verdicts):
             where = f"{row.file}:{row.line}" if row.line else row.file
             depends = f"; as this file defines: {', '.join(row.depends)}" if row.depends and not row.reason else ""
             axioms_or_reason = row.reason or axioms_text(row) + depends
-            cells = (row.theorem, where, axioms_or_reason, f"{row.seconds:.2f}" if row.seconds else "")
-            table.add_row(Text(row.verdict, style=_COLOURS[row.verdict]), *map(Text, cells))
+            verdict, reason = Text(row.verdict, style=_COLOURS[row.verdict]), lines(axioms_or_reason, indent="")
+            table.add_row(verdict, line(row.theorem), line(where), reason, f"{row.seconds:.2f}" if row.seconds else "")
         console = Console()
         console.print(table)
         for note in self.notes:
-            console.print(Text(note))
+            console.print(line(note))

@@ -8,8 +8,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from common.visible import visible
+
 if TYPE_CHECKING:
     from node.lean.files.report import DeclarationVerdict, FileReport
+
+
+INDENT = " " * 10
+"""Begins the second and later lines of a verdict: as wide as the verdict and the spaces behind it."""
 
 
 class ProofVerdict(enum.StrEnum):
@@ -46,14 +52,16 @@ class Row:
         return f"{file}: {self.theorem}" if self.theorem else file
 
     def line_text(self) -> str:
-        """The line that reports it."""
+        """The line that reports it. A reason of several lines continues below, indented."""
+        place = visible(self.place)
         if self.verdict is ProofVerdict.UNREADABLE:
-            return f"proofmesh verify: {self.place}: {self.reason}"
+            return f"proofmesh verify: {place}: {visible(self.reason, multiline=True, indent=INDENT)}"
         if self.verdict is ProofVerdict.REJECTED:
-            return f"rejected  {self.place}: {self.reason}".replace("\n", "\n          ")
+            return f"rejected  {place}: {visible(self.reason, multiline=True, indent=INDENT)}"
         again = f"; checked again by the {self.rechecked}" if self.rechecked else ""
-        text = f"accepted  {self.place} (axioms: {axioms_text(self)}; Lean {self.lean}{again}; {self.seconds:.2f} s)"
-        return text + (f"\n          as this file defines: {', '.join(self.depends)}" if self.depends else "")
+        axioms = visible(axioms_text(self))
+        text = f"accepted  {place} (axioms: {axioms}; Lean {self.lean}{again}; {self.seconds:.2f} s)"
+        return text + (f"\n{INDENT}as this file defines: {visible(', '.join(self.depends))}" if self.depends else "")
 
 
 @dataclass

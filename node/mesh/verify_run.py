@@ -154,7 +154,7 @@ def toolchain_of(settings: VerifySettings) -> LeanToolchain:
     """The Lean to use. A Lake project's own Lean is used for its folder and for files in it. Raises LeanProblem."""
     toolchain = find(lean_for(settings.lean, settings.paths))
     own = f"{toolchain.project}{os.sep}"
-    if toolchain.project and any(f"{path.resolve()}{os.sep}".startswith(own) for path in settings.paths):
+    if toolchain.project and any(f"{os.path.realpath(path)}{os.sep}".startswith(own) for path in settings.paths):
         # The project's own modules are compiled again and checked, so its build folder must not be on LEAN_PATH.
         search_path = [
             folder

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from common.visible import say
 from node.progress.settings import ProgressSettings
 from node.tuning import commands
 
@@ -35,8 +36,9 @@ def _run(settings: ProgressSettings) -> None:
 
 
 def _show(summary: Mapping[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from common.terminal import Console
 
     console = Console()
     for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
@@ -59,7 +61,8 @@ def _show(summary: Mapping[str, Any]) -> None:
         for field, words in (("mean_prediction", "mean prediction"), ("mean_absolute_error", "mean absolute error")):
             distances.add_row(words, *(f"{each[field]:.2f}" for each in by_distance.values()))
         console.print(distances)
-    print(
+    say(
         f"{summary['parameters']:,} parameters, {summary['questions']:,} questions, {summary['steps']:,} steps in "
-        f"{summary['seconds']:,.0f} s\nuse it with --progress {summary['use']}"
+        f"{summary['seconds']:,.0f} s"
     )
+    say(f"use it with --progress {summary['use']}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
+from common.visible import in_html
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, TakenTactic, best_line
 
 SHOWN_MESSAGE = 600
@@ -27,16 +27,16 @@ section { border-top: 2px solid #d8d8d4; margin-top: 1.5em; } summary { cursor: 
 
 def page(explanation: Explanation) -> str:
     """The whole page."""
-    title = escape(f"{explanation.name}: {explanation.outcome}")
+    title = in_html(f"{explanation.name}: {explanation.outcome}")
     by = f", by {explanation.by}" if explanation.by else ""
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
         f"<title>{title}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{title}</h1><p>{escape(explanation.reason)} ({explanation.seconds:.1f} s{escape(by)})</p>",
+        f"<h1>{title}</h1><p>{in_html(explanation.reason)} ({explanation.seconds:.1f} s{in_html(by)})</p>",
     ]
     if explanation.lean:
-        parts.append(f"<pre>{escape(explanation.lean)}</pre>")
+        parts.append(f"<pre>{in_html(explanation.lean, multiline=True)}</pre>")
     if not explanation.searches:
         parts.append("<p>No search was needed, or none began.</p>")
     for number, search in enumerate(explanation.searches):
@@ -46,7 +46,7 @@ def page(explanation: Explanation) -> str:
 
 def _search(search: ExplainedSearch, number: int, searches: int) -> Iterator[str]:
     heading = f"Search {number + 1} of {searches}" if searches > 1 else "Search"
-    yield f"<h2>{heading}</h2><pre>{escape(search.theorem)}</pre>"
+    yield f"<h2>{heading}</h2><pre>{in_html(search.theorem, multiline=True)}</pre>"
     yield (
         f"<p>{search.simulations} simulations, {len(search.states)} states, {search.tactics_tried} tactics tried, "
         f"of which {search.tactics_failed} failed.</p>"
@@ -54,7 +54,7 @@ def _search(search: ExplainedSearch, number: int, searches: int) -> Iterator[str
     yield "<h3>Best line</h3><table><tr><th>state</th><th>tactic</th><th>leaves</th></tr>"
     for state, taken in best_line(search):
         yield (
-            f"<tr><td>{_link(number, state.id)}</td><td class=tactic>{escape(taken.tactic)}</td>"
+            f"<tr><td>{_link(number, state.id)}</td><td class=tactic>{in_html(taken.tactic)}</td>"
             f"<td>{_children(number, taken)}</td></tr>"
         )
     yield "</table><h3>States</h3><div class=outline>"
@@ -74,8 +74,8 @@ def _outline(search: ExplainedSearch, number: int) -> Iterator[str]:
     while todo:
         state = todo.pop()
         todo += sorted(below.get(state.id, []), key=lambda each: each.visits)
-        tactic = f"<code>{escape(state.tactic)}</code> → " if state.tactic else ""
-        goal = escape(state.state.rsplit("⊢", 1)[-1].strip()[:120])
+        tactic = f"<code>{in_html(state.tactic)}</code> → " if state.tactic else ""
+        goal = in_html(state.state.rsplit("⊢", 1)[-1].strip()[:120])
         yield (
             f'<div class="{_class(state)}" style="margin-left:{min(state.depth, 40) * 1.2:.1f}em">'
             f"{tactic}{_link(number, state.id)} <code>⊢ {goal}</code> {_numbers(state)}</div>"
@@ -85,8 +85,8 @@ def _outline(search: ExplainedSearch, number: int) -> Iterator[str]:
 def _state(state: ExplainedState, number: int) -> Iterator[str]:
     yield f'<section id="s{number}-{state.id}"><h4 class="{_class(state)}">State {state.id} {_numbers(state)}</h4>'
     if state.parent is not None:
-        yield f"<p>from {_link(number, state.parent)} by <code>{escape(state.tactic)}</code></p>"
-    yield f"<pre>{escape(state.state)}</pre>"
+        yield f"<p>from {_link(number, state.parent)} by <code>{in_html(state.tactic)}</code></p>"
+    yield f"<pre>{in_html(state.state, multiline=True)}</pre>"
     if state.tactics:
         yield (
             "<table><tr><th>tactic</th><th class=number>prior</th><th class=number>visits</th>"
@@ -96,7 +96,7 @@ def _state(state: ExplainedState, number: int) -> Iterator[str]:
             value = "" if taken.value is None else f"{taken.value:.2f}"
             mark = "solved" if index == state.best else "dead" if taken.dead else ""
             yield (
-                f'<tr class="{mark}"><td class=tactic>{escape(taken.tactic)}</td><td class=number>{taken.prior:.3f}'
+                f'<tr class="{mark}"><td class=tactic>{in_html(taken.tactic)}</td><td class=number>{taken.prior:.3f}'
                 f"</td><td class=number>{taken.visits}</td><td class=number>{value}</td>"
                 f"<td>{_children(number, taken)}</td></tr>"
             )
@@ -106,8 +106,8 @@ def _state(state: ExplainedState, number: int) -> Iterator[str]:
         for failed in state.failed:
             cut = failed.message[:SHOWN_MESSAGE] + (" …" if len(failed.message) > SHOWN_MESSAGE else "")
             yield (
-                f"<tr><td class=tactic>{escape(failed.tactic)}</td><td class=kind>{escape(failed.kind)}</td>"
-                f"<td><pre>{escape(cut)}</pre></td></tr>"
+                f"<tr><td class=tactic>{in_html(failed.tactic)}</td><td class=kind>{in_html(failed.kind)}</td>"
+                f"<td><pre>{in_html(cut, multiline=True)}</pre></td></tr>"
             )
         yield "</table></details>"
     yield "</section>"

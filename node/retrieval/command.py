@@ -20,6 +20,7 @@ import tyro
 
 from common.config import ConfigError, check_flags
 from common.limits import Natural, Positive
+from common.visible import escaped_json, say, visible
 
 if TYPE_CHECKING:
     from node.retrieval.corpus import Corpus, Mask
@@ -107,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip() if __doc__ else "")
         for name, (_, line) in COMMANDS.items():
-            print(f"  {name:8}{line}")
+            say(f"  {name:8}{line}")
         return DONE if arguments else UNUSABLE
     name = arguments[0]
     if name not in COMMANDS:
@@ -143,7 +144,7 @@ def _index(settings: IndexSettings) -> None:
     with _bar("encoding", len(corpus)) as tick:
         made = build(settings.out, corpus, model, settings.model, force=settings.force, tick=tick)
     files = f"{len(corpus):,} premises of {len(corpus.files):,} files"
-    print(f"{settings.out}: {files}" + ("" if made else "; it was there already"))
+    say(f"{settings.out}: {files}" + ("" if made else "; it was there already"))
 
 
 def _search(settings: SearchSettings) -> None:
@@ -168,9 +169,12 @@ def _search(settings: SearchSettings) -> None:
         path = index.corpus.files[premise.file].path
         if settings.json:
             row = {"name": premise.full_name, "file": path, "score": round(score, 4), "text": premise.text}
-            print(msgspec.json.encode(row).decode())
+            print(escaped_json(msgspec.json.encode(row).decode()))
         else:
-            print(f"{score:6.3f}  {premise.full_name}  ({path})\n        {premise.text[:160]}")
+            say(
+                f"{score:6.3f}  {visible(premise.full_name)}  ({visible(path)})\n        {premise.text[:160]}",
+                indent="        ",
+            )
 
 
 def _mask(corpus: Corpus, settings: SearchSettings) -> Mask:
@@ -208,28 +212,29 @@ def _eval(settings: EvalSettings) -> None:
     if settings.json:
         import msgspec
 
-        print(msgspec.json.encode(evaluation).decode())
+        print(escaped_json(msgspec.json.encode(evaluation).decode()))
         return
     from node.retrieval.printing import table
 
-    print(f"{queries.counts}", file=sys.stderr)
+    say(f"{queries.counts}", file=sys.stderr)
     table(evaluation)
 
 
 @contextmanager
 def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error. Call the function that it gives with the number of finished items."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    from common.terminal import Console
+
+    columns = (TextColumn(label, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)
 
 
 def _refuse(message: str) -> int:
-    print(f"proofmesh premises: {message}", file=sys.stderr)
+    say(f"proofmesh premises: {message}", file=sys.stderr)
     return UNUSABLE
 
 

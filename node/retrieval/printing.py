@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 
+from common.terminal import Console
 from node.retrieval.evaluation import Evaluation
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from common.visible import say
 from node.retrieval.settings import RetrieverSettings
 from node.tuning import commands
 
@@ -41,10 +42,8 @@ def _run(settings: RetrieverSettings) -> None:
     file = settings.out / EVALUATION
     if file.is_file():
         table(msgspec.convert(msgspec.json.decode(file.read_bytes())["after"], Evaluation))
-    print(
-        "{examples:,} examples, {steps:,} steps in {seconds:.0f} s, loss {loss:.3f}".format(**summary), file=sys.stderr
-    )
-    print(summary["use"])
+    say("{examples:,} examples, {steps:,} steps in {seconds:.0f} s, loss {loss:.3f}".format(**summary), file=sys.stderr)
+    say(summary["use"])
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from common.visible import say
 from node.serve.settings import KEY_VARIABLE, ServeSettings
 
 if TYPE_CHECKING:
@@ -161,4 +162,4 @@ def _failed(message: str, code: int) -> int:
 
 
 def _say(message: str) -> None:
-    print(f"proofmesh serve: {message}", file=sys.stderr, flush=True)
+    say(f"proofmesh serve: {message}", file=sys.stderr, flush=True)

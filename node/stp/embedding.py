@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from common.process import kept
+from common.visible import say
 from node.model.names import StatementNames
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, LEAN, PAD, Tokenizer
@@ -170,10 +171,10 @@ def main(arguments: Sequence[str]) -> int:
         with output_file.open("wb") as file:
             np.save(file, vectors_of(read_weights(checkpoint), statements))
     except (CheckpointError, WeightsError, OSError, msgspec.MsgspecError) as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return 1
     except EmbeddingError as error:
-        print(f"{checkpoint}: {error}", file=sys.stderr)
+        say(f"{checkpoint}: {error}", file=sys.stderr)
         return 1
     return 0
 

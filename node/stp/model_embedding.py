@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from common.visible import say
 from node.stp.embedding import EmbeddingError, batches
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ def main(arguments: Sequence[str]) -> int:
         with Path(output_file).open("wb") as file:
             np.save(file, vectors_of(loaded, statements))
     except (BadModel, OSError, msgspec.MsgspecError) as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return 1
     except (EmbeddingError, RuntimeError) as error:  # errors of a GPU are plain RuntimeErrors
-        print(f"{model}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
+        say(f"{model}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
         return 1
     return 0
 

@@ -20,6 +20,7 @@ import tyro
 
 from common.config import check_flags
 from common.limits import Natural, Positive, Share
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.stp.prepare import Manifest
@@ -81,7 +82,7 @@ def main_prepare(argv: Sequence[str]) -> int:
         check_flags(settings)
         sources, manifest = _prepared(settings, shlex.join(["proofmesh", "stp", "prepare", *argv]))
     except (ConfigError, BankError, SourceProblem, LemmasError, PrepareError, OSError) as error:
-        print(f"proofmesh stp prepare: {error}", file=sys.stderr)
+        say(f"proofmesh stp prepare: {error}", file=sys.stderr)
         return UNUSABLE
     _print_summary(settings.out, sources, manifest)
     return DONE
@@ -115,13 +116,13 @@ def _print_summary(out: Path, sources: Sequence[Found], manifest: Manifest) -> N
 
     problems = [problem for each in sources for problem in each.problems]
     for problem in problems[:SHOWN]:
-        print(f"passed over: {problem}", file=sys.stderr)
+        say(f"passed over: {problem}", file=sys.stderr)
     if len(problems) > SHOWN:
-        print(f"... and {len(problems) - SHOWN} more rows, in {out / PASSED_OVER}", file=sys.stderr)
+        say(f"... and {len(problems) - SHOWN} more rows, in {out / PASSED_OVER}", file=sys.stderr)
     counts = manifest.counts
-    print(f"{out}: {counts['train']} statements to be proved, {counts['valid'] + counts['test']} to be measured on,")
+    say(f"{out}: {counts['train']} statements to be proved, {counts['valid'] + counts['test']} to be measured on,")
     with_lemma = counts["proofs with a lemma"]
-    print(f"  {counts['proofs']} proofs, {with_lemma} of which invoke one of {counts['lemmas']} lemmas,")
-    print(f"  {counts['conjectures']} examples for the conjecturer")
+    say(f"  {counts['proofs']} proofs, {with_lemma} of which invoke one of {counts['lemmas']} lemmas,")
+    say(f"  {counts['conjectures']} examples for the conjecturer")
     for reason, number in manifest.left_out.items():
-        print(f"  left out: {number} {reason}")
+        say(f"  left out: {number} {reason}")

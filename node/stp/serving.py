@@ -20,6 +20,7 @@ import structlog
 from common.bus import NoRoom, file_digest, persistently
 from common.messages import WeightsState
 from common.process import kill_group, spawn_child
+from common.visible import say
 from node.model.checkpoint_folders import short_digest
 from node.model.weights_path import weights_at
 
@@ -121,7 +122,7 @@ def main(argv: Sequence[str]) -> int:
         loaded = read_weights(Path(path))
         weights.write(Path(file), loaded.model, loaded.tokenizer, loaded.information | {"version": version})
     except (weights.WeightsError, CheckpointError, OSError) as error:
-        print(error, file=sys.stderr)
+        say(error, file=sys.stderr)
         return 1
     return 0
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Positive
+from common.visible import escaped_json, say
 from node.stp.errors import StpError
 
 if TYPE_CHECKING:
@@ -53,11 +54,11 @@ def main_show(argv: Sequence[str]) -> int:
 
         store = open_run(settings.run)
         try:
-            print(_shown(store, settings))
+            say(_shown(store, settings), indent="")
         finally:
             store.close()
     except StpError as error:
-        print(f"proofmesh stp show: {error}", file=sys.stderr)
+        say(f"proofmesh stp show: {error}", file=sys.stderr)
         return BAD_INPUT
     return 0
 
@@ -78,7 +79,7 @@ def _shown(store: StpStore, settings: ShowSettings) -> str:
         else as_text(story.theorem.name, statement_paragraphs(story, settings.proofs))
         for story in stories
     ]
-    return _harmless("\n\n".join(texts) or f"round {round} has no conjectures")
+    return "\n\n".join(texts) or f"round {round} has no conjectures"
 
 
 def _round(store: StpStore, what: Sequence[str]) -> int | None:
@@ -98,14 +99,7 @@ def _round(store: StpStore, what: Sequence[str]) -> int | None:
 def _json(stories: Sequence[object]) -> str:
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(stories), indent=2).decode()
-
-
-def _harmless(text: str) -> str:
-    """Replace control characters, because the text of a model or of Lean must not control the terminal."""
-    from common.words import printable
-
-    return "\n".join(printable(line, "\N{REPLACEMENT CHARACTER}") for line in text.split("\n"))
+    return escaped_json(msgspec.json.format(msgspec.json.encode(stories), indent=2).decode())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Timeout
+from common.visible import say
 from node.stp.errors import StpError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def main_status(argv: Sequence[str]) -> int:
     try:
         return _status(settings)
     except StpError as error:
-        print(f"proofmesh stp status: {error}", file=sys.stderr)
+        say(f"proofmesh stp status: {error}", file=sys.stderr)
         return BAD_INPUT
 
 
@@ -72,15 +73,14 @@ def _status(settings: StatusSettings) -> int:
         if settings.pictures:
             from node.stp.report import write_report
 
-            print(f"written: {', '.join(str(path) for path in write_report(store.path.parent))}", file=sys.stderr)
+            say(f"written: {', '.join(str(path) for path in write_report(store.path.parent))}", file=sys.stderr)
     finally:
         store.close()
     return 0
 
 
 def _show(run: RunSummary, *, json: bool) -> None:
-    from rich.console import Console
-
+    from common.terminal import Console
     from node.stp.status_view import as_json, view
 
     if json:
@@ -94,9 +94,9 @@ def _show(run: RunSummary, *, json: bool) -> None:
 
 def _watch(store: StpStore, settings: StatusSettings) -> None:
     """Show the status on each change. On a terminal the tables are updated in place, elsewhere printed again."""
-    from rich.console import Console
     from rich.live import Live
 
+    from common.terminal import Console
     from node.stp.status_view import view
 
     console = Console(highlight=False)

@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from common.words import number_of, printable
+from common.visible import escaped_json, visible
+from common.words import number_of
 from node.stp.records import Fate
 from node.stp.store import Part, RoundKind
 from node.stp.summary import RoundSummary, RunSummary
@@ -38,13 +39,13 @@ _UNITS = {
 
 def as_json(run: RunSummary) -> str:
     """One JSON document."""
-    return msgspec.json.format(msgspec.json.encode(run), indent=2).decode()
+    return escaped_json(msgspec.json.format(msgspec.json.encode(run), indent=2).decode())
 
 
 def view(run: RunSummary) -> Group:
     """All tables, for a terminal or as plain text."""
     played = [each for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
-    parts: list[RenderableType] = [Text(printable(headline(run)), style="bold")]
+    parts: list[RenderableType] = [Text(visible(headline(run)), style="bold")]
     if played:
         parts += [Text(), _conjectures(played)]
     if run.rounds:

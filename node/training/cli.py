@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import config
+from common.visible import say
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.monitor import monitor
 from node.training.settings import STAGES, StageSettings
@@ -63,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
 def refuse(message: str, code: int) -> int:
     rank = os.environ.get("RANK")
     where = f" (rank {rank})" if rank not in (None, "0") else ""
-    print(f"proofmesh train{where}: {message}", file=sys.stderr)
+    say(f"proofmesh train{where}: {message}", file=sys.stderr)
     return code
 
 
@@ -116,7 +117,7 @@ def run(invocation: Invocation, arguments: Sequence[str]) -> int:
     if invocation.dry_run:
         from node.training.dry_run import dry_run
 
-        print("\n".join(dry_run(stage, settings)))
+        say(*dry_run(stage, settings), sep="\n", indent="")
         return 0
     with monitor(settings.directory, wanted=invocation.monitor):
         return _train(stage, settings, arguments)
@@ -139,5 +140,5 @@ def _train(stage: str, settings: StageSettings, arguments: Sequence[str]) -> int
             raise
         raise TrainingError(explained) from error
     if os.environ.get("RANK", "0") == "0":
-        print(summary(stage, metrics, time.monotonic() - begun))
+        say(summary(stage, metrics, time.monotonic() - begun))
     return 0

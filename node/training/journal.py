@@ -9,6 +9,7 @@ from typing import Any
 
 from common.curves import append_line, decode_line, encode_line
 from common.files import write_whole
+from common.visible import say
 from node.training.tracked import Tracked
 
 
@@ -24,10 +25,16 @@ class StageJournal:
 
     def __enter__(self) -> StageJournal:
         if self._first and sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+            from common.terminal import Console
+
+            columns = (
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.description}", markup=False),
+            )
             self._progress = Progress(*columns, console=Console(stderr=True))
             self._progress.start()
             self._task = self._progress.add_task("", total=self._total)
@@ -68,4 +75,4 @@ class StageJournal:
         if self._progress is not None:
             self._progress.console.print(text, highlight=False, markup=False)
         else:
-            print(text, file=sys.stderr, flush=True)
+            say(text, file=sys.stderr, flush=True)

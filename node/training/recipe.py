@@ -22,6 +22,7 @@ from typing import Any
 from common import config
 from common.config import ConfigError
 from common.process import kept
+from common.visible import say
 from node.training.errors import InputError, TrainingError
 from node.training.monitor import monitor
 from node.training.reinforcement import check, reinforce
@@ -111,9 +112,14 @@ def _dry(recipe: Recipe) -> int:
 
     for stage, settings in recipe.stages.items():
         there = not settings.start or Path(settings.start).exists()
-        print("\n".join(dry_run(stage, settings if there else dataclasses.replace(settings, start=""))), end="\n\n")
+        say(
+            *dry_run(stage, settings if there else dataclasses.replace(settings, start="")),
+            sep="\n",
+            indent="",
+            end="\n\n",
+        )
     if recipe.rl is not None:
-        print(f"rl from {recipe.stages[list(recipe.stages)[-1]].run}: {recipe.rl}")
+        say(f"rl from {recipe.stages[list(recipe.stages)[-1]].run}: {recipe.rl}")
     return 0
 
 
@@ -125,7 +131,7 @@ def run(recipe: Recipe, *, watched: bool = False) -> int:
             _run(stage, settings)
     last = list(recipe.stages.values())[-1]
     result = Path(last.directory) / last.run
-    print(f"all stages: {time.monotonic() - begun:.0f} s; the result is in {result}")
+    say(f"all stages: {time.monotonic() - begun:.0f} s; the result is in {result}")
     if recipe.rl is not None:
         return reinforce(recipe.settings.name, result, recipe.settings.directory, recipe.rl)
     return 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from common import config
 from common.limits import Natural, Positive
+from common.visible import say
 from node.training.errors import InputError, TrainingError
 from node.training.settings import DataSettings
 
@@ -93,10 +94,10 @@ def main(argv: Sequence[str]) -> int:
             raise InputError(f"no `{arguments[0]}`; there are {', '.join(tools)}")
         return tools[arguments[0]](arguments[1:])
     except config.ConfigError as error:
-        print(f"proofmesh tokenizer: {error}", file=sys.stderr)
+        say(f"proofmesh tokenizer: {error}", file=sys.stderr)
         return 2
     except TrainingError as error:
-        print(f"proofmesh tokenizer: {error}", file=sys.stderr)
+        say(f"proofmesh tokenizer: {error}", file=sys.stderr)
         return error.code
 
 
@@ -116,9 +117,7 @@ def train(argv: list[str]) -> int:
         tokenizer.save(options.out)
     except OSError as error:
         raise TrainingError(f"{options.out}: cannot be written ({error.strerror})") from error
-    print(
-        f"{options.out}: {tokenizer.vocab_size} tokens, {tokenizer.specials} of them special, from {len(texts)} texts"
-    )
+    say(f"{options.out}: {tokenizer.vocab_size} tokens, {tokenizer.specials} of them special, from {len(texts)} texts")
     return 0
 
 
@@ -129,9 +128,9 @@ def evaluate(argv: list[str]) -> int:
     positional = (tyro.conf.PositionalRequiredArgs,)
     options = tyro.cli(EvalOptions, args=argv, prog="proofmesh tokenizer eval", config=positional)
     tokenizer = _load(options.tokenizer)
-    from rich.console import Console
     from rich.table import Table
 
+    from common.terminal import Console
     from node.training.beginning import corpus
 
     texts = {source: corpus((source,), DataSettings()) for source in options.sources}
@@ -154,7 +153,7 @@ def evaluate(argv: list[str]) -> int:
     Console().print(table)
     wrong = [text for each in found for text in each.wrong]
     if wrong:
-        print(f"{len(wrong)} texts do not come back exactly, first: {wrong[0][:200]!r}", file=sys.stderr)
+        say(f"{len(wrong)} texts do not come back exactly, first: {wrong[0][:200]!r}", file=sys.stderr)
     return 1 if wrong else 0
 
 
@@ -184,8 +183,8 @@ def show(argv: list[str]) -> int:
     text = sys.stdin.read() if options.text == "-" else options.text
     tokenizer = _load(options.tokenizer)
     ids = tokenizer.encode(text)
-    print(" ".join(f"{tokenizer.piece(token)}·{token}" for token in ids))
-    print(f"{len(ids)} tokens, {len(text.encode())} bytes")
+    say(" ".join(f"{tokenizer.piece(token)}·{token}" for token in ids))
+    say(f"{len(ids)} tokens, {len(text.encode())} bytes")
     return 0
 
 

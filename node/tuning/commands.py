@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import tyro
 
 from common import config
+from common.visible import say
 from node.training.errors import TrainingError
 from node.tuning.settings import check_flags
 
@@ -47,5 +48,5 @@ def left_out(counts: Mapping[str, Any]) -> str:
 
 
 def _refused(program: str, message: str, code: int) -> int:
-    print(f"{program}: {message}", file=sys.stderr)
+    say(f"{program}: {message}", file=sys.stderr)
     return code

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from common.visible import say
 from node.tuning import commands
 from node.tuning.grpo_settings import GrpoSettings
 
@@ -29,9 +30,9 @@ def _run(settings: GrpoSettings) -> None:
     pass_1 = ""
     if result["pass_at_1"] is not None:
         pass_1 = f"; pass@1 {result['pass_at_1_before']} before, {result['pass_at_1']} after"
-    print(
+    say(
         f"{result['parameters_trained']:,} of {result['parameters']:,} parameters trained: {result['steps']:,} steps, "
         f"{result['completions']:,} completions in {result['seconds']:,.0f} s; mean reward {result['reward_first']} "
         f"in the first fifth, {result['reward_last']} in the last{pass_1}{commands.left_out(result['left_out'])}"
     )
-    print(f"use it as {result['use']}")
+    say(f"use it as {result['use']}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from common.visible import say
 from node.tuning import commands
 from node.tuning.sft_settings import SftSettings
 
@@ -26,7 +27,7 @@ def _run(settings: SftSettings) -> None:
     if settings.dry_run:
         from node.tuning.sft_dry_run import dry_run
 
-        print("\n".join(dry_run(settings)))
+        say(*dry_run(settings), sep="\n", indent="")
         return
     from node.tuning.sft import run
 
@@ -36,9 +37,9 @@ def _run(settings: SftSettings) -> None:
         loss = (
             f"; held-out loss {result['held_out_loss_before']} before, {result['held_out_loss']} after (nats a token)"
         )
-    print(
+    say(
         f"{result['parameters_trained']:,} of {result['parameters']:,} parameters trained: {result['steps']:,} steps, "
         f"{result['examples']:,} examples, {result['tokens']:,} tokens in {result['seconds']:,.0f} s{loss}"
         f"{commands.left_out(result['left_out'])}"
     )
-    print(f"use it as {result['use']}")
+    say(f"use it as {result['use']}")

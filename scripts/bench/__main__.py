@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.visible import say
+
 
 def benchmarks() -> dict[str, str]:
     """Name of each benchmark and the first line of its docstring, read without importing it."""
@@ -29,10 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("proofmesh bench NAME [ARGUMENTS]    (each has --help)\n")
         for name, line in available.items():
-            print(f"  {name:<12}{line}")
+            say(f"  {name:<12}{line}")
         return 0
     if arguments[0] not in available:
-        print(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(available)}", file=sys.stderr)
+        say(f"proofmesh bench: no benchmark `{arguments[0]}`; there are {', '.join(available)}", file=sys.stderr)
         return 2
     sys.argv = [f"proofmesh bench {arguments[0]}", *arguments[1:]]
     runpy.run_module(f"scripts.bench.{arguments[0]}", run_name="__main__", alter_sys=True)

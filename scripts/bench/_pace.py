@@ -6,6 +6,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+from common.visible import say
+
 
 class Pace:
     """The runs of a measurement. None begins after `limit` seconds, so the measurement ends soon after."""
@@ -29,4 +31,4 @@ class Pace:
 
     def say(self, text: str) -> None:
         """Print a line on standard error, since standard output has only the result."""
-        print(f"[{self.elapsed:5.1f} s] {text}", file=sys.stderr, flush=True)
+        say(f"[{self.elapsed:5.1f} s] {text}", file=sys.stderr, flush=True)

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import tyro
-from rich.console import Console
 from rich.progress import track
 
 from common.attempts import AttemptOutcome, AttemptResult
 from common.config import ConfigError, check_flags
 from common.limits import Positive
+from common.terminal import Console
+from common.visible import say
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
 from node.eval.folder import EvaluationFolder, read
@@ -161,7 +162,7 @@ def main() -> int:
         check_flags(arguments)
         numbers = asyncio.run(measure(arguments))
     except (ConfigError, BenchmarkError, BadPolicy) as error:
-        print(f"proofmesh bench eval: {error}", file=sys.stderr)
+        say(f"proofmesh bench eval: {error}", file=sys.stderr)
         return 2
     report({"asked": asked(arguments), "machine": machine(), **numbers}, arguments.json)
     return 0

@@ -24,6 +24,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from common.visible import say
 from node.lean.files.commands import PROOFS
 from node.lean.files.compiling import Compiler
 from node.lean.files.verifier import FileVerifier
@@ -136,7 +137,7 @@ async def bench(settings: FillBenchSettings) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             for file in files:
                 result = results["files"][file.name] = await bench_file(settings, file, Path(folder), verifier)
-                print(
+                say(
                     f"{file.name:<28}{result['filled']:>3} of {result['gaps']:<3} {result['wall_s']:>6} s",
                     file=sys.stderr,
                 )

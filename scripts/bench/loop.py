@@ -34,6 +34,7 @@ import tyro
 
 from common import config
 from common.recipes import recipe
+from common.visible import say
 from scripts.bench._report import report
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def main(argv: Sequence[str]) -> int:
         results = asyncio.run(bench(settings))
     except (config.ConfigError, ChildFailed, RuntimeError, TimeoutError) as error:
         problem = str(error) or f"the mesh did not begin to learn within {START_SECONDS:g} s"
-        print(f"proofmesh bench loop: {problem}", file=sys.stderr)
+        say(f"proofmesh bench loop: {problem}", file=sys.stderr)
         return 1
     report(results, settings.json)
     return 0

@@ -25,6 +25,7 @@ from typing import Any
 import tyro
 
 from common.limits import Natural, Positive
+from common.visible import say
 from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
 
@@ -264,7 +265,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         report(asyncio.run(bench(settings)), settings.json)
     except BadModel as error:
-        print(f"proofmesh bench models: {error}", file=sys.stderr)
+        say(f"proofmesh bench models: {error}", file=sys.stderr)
         return 2
     return 0
 

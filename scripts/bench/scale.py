@@ -25,6 +25,7 @@ import tyro
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Positive, Share, Timeout
 from common.run_proofs import DATABASE
+from common.visible import say
 from scripts.bench._report import asked, machine, report
 from scripts.studies.kill_records import recorded
 
@@ -213,7 +214,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
             numbers = asyncio.run(measure(settings, Path(folder)))
     except (ConfigError, NoProgress) as error:
-        print(f"proofmesh bench scale: {error}", file=sys.stderr)
+        say(f"proofmesh bench scale: {error}", file=sys.stderr)
         return 2
     report({"asked": asked(settings), "machine": machine(), **numbers}, settings.json)
     return 0 if numbers["sound"] else 1

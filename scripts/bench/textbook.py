@@ -20,6 +20,7 @@ import tyro
 from common.config import ConfigError, check_flags
 from common.lean import Theorem
 from common.limits import Positive, Timeout
+from common.visible import say
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
@@ -92,11 +93,11 @@ async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> lis
         for theorem in theorems:
             row, script = await prove_one(prover, theorem, Budget(arguments.seconds, arguments.simulations))
             rows.append(row)
-            print(
+            say(
                 f"{'proved' if row.proved else 'failed':<7} {row.seconds:5.1f} s  {row.name:<32} {row.by or row.reason}"
             )
             if arguments.show:
-                print("".join(f"    {line}\n" for line in script), end="")
+                say("".join(f"    {line}\n" for line in script), end="")
     return rows
 
 
@@ -134,7 +135,7 @@ def main() -> int:
         check_flags(arguments)
         rows = asyncio.run(prove_all(statements(arguments), arguments))
     except (ConfigError, StatementError, LeanProblem, BadPolicy, ProvingFailed) as error:
-        print(f"proofmesh bench textbook: {error}", file=sys.stderr)
+        say(f"proofmesh bench textbook: {error}", file=sys.stderr)
         return 2
     numbers = {**table(rows), "seconds": round(time.monotonic() - started, 1)}
     report({"asked": asked(arguments), "machine": machine(), **numbers}, arguments.json)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Natural, Positive, Timeout
+from common.visible import say
 from node.model.hub.folders import CONFIG
 from scripts.models.shape import LlamaShape
 
@@ -81,10 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         check(settings)
         trained = run(settings)
     except (FolderExists, Unusable, BankError, OSError) as error:
-        print(f"small-llama: {error}", file=sys.stderr)
+        say(f"small-llama: {error}", file=sys.stderr)
         return UNUSABLE
     held_out = "none" if trained.held_out_loss is None else f"{trained.held_out_loss:.4f}"
-    print(
+    say(
         f"{settings.out}: {trained.parameters:,} parameters trained, {trained.steps:,} steps in {trained.seconds:.0f} "
         f"s; nats per token: {trained.loss:.4f} in training (mean), {held_out} held out"
     )

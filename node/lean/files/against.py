@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from node.lean.files.judging import LocalModule, shown_name, unsupported
 from node.lean.files.report import DeclarationVerdict
@@ -95,7 +95,14 @@ class Comparison:
         for module in self.reference:
             for constant, keyword in module.stated():
                 if constant.kind is Kind.THEOREM or (constant.kind is Kind.DEFINITION and self._open(constant)):
-                    yield self._verdict(module, constant, keyword)
+                    yield self._as_written(self._verdict(module, constant, keyword))
+
+    def _as_written(self, verdict: DeclarationVerdict) -> DeclarationVerdict:
+        """The verdict without the names that we give to examples."""
+        name, reason = verdict.name, verdict.reason
+        for module in (*self.reference, *self.submission):
+            name, reason = module.text.as_written(name), module.text.as_written(reason)
+        return replace(verdict, name=name, reason=reason)
 
     def _verdict(self, home: LocalModule, expected: Constant, keyword: str) -> DeclarationVerdict:
         """The best verdict among the submission's theorems of this name: its files may declare it more than once."""
@@ -196,7 +203,7 @@ class Comparison:
         home, owner = self._references[expected.module], self._submissions[submitted.module]
         one, other = home.constants[expected.name], owner.constants[submitted.name]
         if one.kind is not other.kind:
-            raise _Differ(f"{shown} is a {_kind(one)} in the reference, but a {_kind(other)} in the submission")
+            raise _Differ(f"{shown} is {_kind(one)} in the reference, but {_kind(other)} in the submission")
         example = _is_example(home, one.name)
         if example != _is_example(owner, other.name):
             raise _Differ(
@@ -267,9 +274,10 @@ class Comparison:
         }
         renamed = any(first != second for first, second in levels.items())
         in_value = expected == sides.one.value
-        waiting, seen = [(expected, submitted)], set()
+        waiting, seen = [(expected, submitted, 0)], set()
         while waiting:
-            pair = waiting.pop()
+            *terms, depth = waiting.pop()
+            pair = (terms[0], terms[1])
             if pair in seen:
                 continue
             seen.add(pair)
@@ -278,7 +286,7 @@ class Comparison:
             if in_value and self.fillable and self._head(pair[0]) == "sorryAx":
                 continue
             if first[0] != second[0] or len(first) != len(second):
-                raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                raise _Differ(f"{what} differs: {self._shown(*pair, depth)}")
             match first, second:
                 case (Tag.CONSTANT, str(name), tuple(ones)), (_, str(other_name), tuple(others)):
                     pair_below = sides.pair(name, other_name)
@@ -287,10 +295,10 @@ class Comparison:
                         self._levels_alike(level, others[at], levels, renamed)
                         for level, at in zip(ones, self._applied(pair_below, len(ones)), strict=True)
                     ):
-                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                        raise _Differ(f"{what} differs: {self._shown(*pair, depth)}")
                 case (Tag.SORT, int(level)), (_, int(other_level)):
                     if not self._levels_alike(level, other_level, levels, renamed):
-                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                        raise _Differ(f"{what} differs: {self._shown(*pair, depth)}")
                 case (Tag.PROJECTION, str(name), index, int(inner)), (
                     _,
                     str(other_name),
@@ -298,20 +306,22 @@ class Comparison:
                     int(other_inner),
                 ):
                     if index != other_index:
-                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                        raise _Differ(f"{what} differs: {self._shown(*pair, depth)}")
                     yield sides.pair(name, other_name)
-                    waiting.append((inner, other_inner))
+                    waiting.append((inner, other_inner, depth))
                 case (Tag.BOUND | Tag.LITERAL, *_), _:
                     if first != second:
-                        raise _Differ(f"{what} differs: {self._shown(*pair)}")
+                        raise _Differ(f"{what} differs: {self._shown(*pair, depth)}")
                 case (Tag.APPLY, int(function), int(argument)), (_, int(other_function), int(other_argument)):
-                    waiting.append((function, other_function))
+                    waiting.append((function, other_function, depth))
                     if not (self._proof(sides.home, argument) or self._proof(sides.owner, other_argument)):
-                        waiting.append((argument, other_argument))
+                        waiting.append((argument, other_argument, depth))
                 case _:
+                    # `fun`, `∀` and `let`: their last part is below one variable more.
+                    last = len(first) - 2
                     waiting += [
-                        (a, b)
-                        for a, b in zip(first[1:], second[1:], strict=True)
+                        (a, b, depth + (place == last))
+                        for place, (a, b) in enumerate(zip(first[1:], second[1:], strict=True))
                         if isinstance(a, int) and isinstance(b, int)
                     ]
 
@@ -424,8 +434,9 @@ class Comparison:
             return None
         return home.constants[pair[0].name], owner.constants[pair[1].name]
 
-    def _shown(self, expected: int, submitted: int) -> str:
-        shown, reference = (show(self.terms, term, _SHOWN) for term in (submitted, expected))
+    def _shown(self, expected: int, submitted: int, depth: int) -> str:
+        """How two terms differ. `depth`: the number of variables around them."""
+        shown, reference = (show(self.terms, term, _SHOWN, depth) for term in (submitted, expected))
         return f"`{shown}` stands where the reference has `{reference}`"
 
 
@@ -535,5 +546,14 @@ def _place(module: LocalModule, name: str) -> _Place:
     return _Place(owner.name if owner else "", name)
 
 
+_KINDS = {
+    Kind.OPAQUE: "an opaque constant",
+    Kind.INDUCTIVE: "an inductive type",
+    Kind.QUOTIENT: "a part of the quotient type",
+}
+
+
 def _kind(constant: Constant) -> str:
-    return constant.kind.name.lower()
+    """The kind of a constant, with its article."""
+    name = constant.kind.name.lower()
+    return _KINDS.get(constant.kind, f"{'an' if name[0] in 'aeiou' else 'a'} {name}")

@@ -17,6 +17,8 @@ PROOFS = frozenset({"theorem", "lemma", "example"})
 
 DATA = frozenset({"def", "abbrev", "instance", "structure", "class", "inductive", "coinductive", "opaque", "axiom"})
 
+UNCLOSED = "this comment is never closed"
+
 UNREAD = "text"
 """In place of a command's keyword: text that Lean could not parse."""
 

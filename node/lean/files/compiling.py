@@ -17,10 +17,12 @@ from pathlib import Path
 
 import msgspec
 
-from node.lean.files.commands import Command, Text
+from common.visible import visible
+from node.lean.files.commands import UNREAD, Command, Text
 from node.lean.files.report import FileMessage
 from node.lean.process.fresh import Limits
 from node.lean.process.watched import WatchedProcess, run_watched
+from node.lean.text.lexing import unclosed_comment
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 PASSES = 8
@@ -57,6 +59,12 @@ _NEEDS_LIBRARY = ("'Lean'", "'Mathlib'", "'Std'", "'Batteries'", "'Aesop'", "'La
 
 _PROVED_LATER = ("theorem", "lemma", "mutual")
 """Commands that Lean reports before it has elaborated them completely."""
+
+_OPEN_COMMENT = "unterminated comment"
+"""Lean's message at the end of a file with a comment that is never closed."""
+
+_NO_TOKEN = "expected token"
+"""Lean's message at a character that it does not know."""
 
 _BETWEEN = "expected command"
 """The end of Lean's message at a position where a command should begin, but none does."""
@@ -131,6 +139,8 @@ class Compiler:
                 compiled.messages = messages
             reported = compiled.text.commands([(_message(row, compiled.text), row.kind) for row in rows])
             compiled.commands = _merged(compiled, reported)
+            if _cut_open_comment(compiled, messages):
+                continue  # Lean's other messages may come from the same comment
             olean = place / "out" / "module.olean"
             if finished.code == 0 and not limit and olean.is_file():
                 compiled.olean = olean
@@ -183,6 +193,23 @@ class Compiler:
         """Mark all remaining commands as failed."""
         for command in compiled.commands:
             compiled.failed.setdefault(command, reason)
+
+
+def _cut_open_comment(compiled: Compiled, messages: Sequence[FileMessage]) -> bool:
+    """Mark the text from a comment that is never closed as failed. Returns False if Lean misses no end of a comment.
+
+    Lean blames the command before the comment, which may be whole.
+    """
+    if not any(message.severity == "error" and message.text == _OPEN_COMMENT for message in messages):
+        return False
+    start = unclosed_comment(compiled.text.without(compiled.failed))
+    if start < 0:
+        return False
+    comment = replace(compiled.text.command(start, len(compiled.text.text)), keyword=UNREAD)
+    compiled.failed = {command: reason for command, reason in compiled.failed.items() if command.start < start}
+    compiled.failed[comment] = UNCLOSED
+    compiled.commands = _merged(compiled, [command for command in compiled.commands if command.start < start])
+    return True
 
 
 class _Suspects:
@@ -264,7 +291,8 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
     before = bisect_right(commands, at, key=lambda each: each.start)  # commands are sorted by start
     owner = commands[max(before - 1, 0)] if commands else None
     # Text behind a complete command belongs to no command. An incomplete command is itself the unreadable text.
-    if owner is not None and at >= owner.stop and message.text.endswith(_BETWEEN):
+    unread = message.text.endswith(_BETWEEN) or message.text.startswith(f"{_NO_TOKEN}:")
+    if owner is not None and at >= owner.stop and unread:
         return text.rest(owner) or owner
     return owner
 
@@ -300,4 +328,13 @@ def _rows(output: str) -> list[_Row]:
 
 def _message(row: _Row, text: Text) -> FileMessage:
     start, end = row.pos or _Position(1, 0), row.endPos or _Position(0, 0)
-    return FileMessage(row.severity, text.as_written(row.data), start.line, start.column, end.line, end.column)
+    said = text.as_written(row.data)
+    if row.severity == "error" and said == _NO_TOKEN:
+        said = _with_character(said, text, start)
+    return FileMessage(row.severity, said, start.line, start.column, end.line, end.column)
+
+
+def _with_character(said: str, text: Text, place: _Position) -> str:
+    """Lean's message at a character that it does not know, with this character if people cannot see it."""
+    char = text.text[text.offset(place.line, place.column) :][:1]
+    return f"{said}: here is the character {visible(char)}" if char and visible(char) != char else said

@@ -6,9 +6,11 @@ file below the root are local; all others are from the toolchain.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +20,11 @@ MAX_FILE_BYTES = 8 * 2**20
 """Size limit of a file. Mathlib's largest file has 0.3 MB."""
 
 DOTTED = "a module name cannot contain a dot: rename the file or folder"
+
+BOM = "the file begins with a byte order mark (BOM): remove it"
+
+_PLAIN_PART = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff«»/\\:*?\"<>|]+")
+"""A part of a module's name that every Lean takes as the name of a file."""
 
 _IMPORT = re.compile(r"(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?([^\s;]+)")
 _HEADER = re.compile(r"(?:\s+|module\b|prelude\b|(?:(?:public|meta|private)\s+)*import\s+(?:all\s+)?[^\s;]+)*")
@@ -60,34 +67,65 @@ def collect(paths: Sequence[Path], project: Path | None = None) -> list[list[Sou
     seen: set[str] = set()
     groups = []
     for path in paths:
-        root = path if path.is_dir() else path.parent
-        inside = project is not None and path.resolve().is_relative_to(project.resolve())
+        root = path if _is(path.is_dir) else path.parent
+        inside = project is not None and _real(path).is_relative_to(_real(project))
         if project is not None and inside:
-            path, root = path.resolve(), project.resolve()
-        # `realpath` also works for circular links, where `resolve` raises.
-        below = _files(path)
+            path, root = _real(path), _real(project)
+        below, closed = _files(path)
         files = [file for file in below if os.path.realpath(file) not in seen]
         seen.update(os.path.realpath(file) for file in files)
         sources = [_read(file, root) for file in files]
-        if path.is_file() and not inside:
+        sources += [SourceFile(str(folder), "", problem=problem, path=folder) for folder, problem in closed]
+        if _is(path.is_file) and not inside:
             # A single file may have any name, because nothing imports it.
             sources = [
                 replace(source, module=path.stem.replace(".", "_"), problem="") if source.problem == DOTTED else source
                 for source in sources
             ]
-        if not below:
+        if not below and not closed:
             sources = [SourceFile(str(path), "", problem="no .lean file in this folder", path=path)]
         groups.append([*sources, *_imported(sources, root)])
     return [group for group in groups if group]
 
 
-def _files(path: Path) -> list[Path]:
-    """A file itself, or the .lean files below a folder. Hidden folders are skipped (`.lake` contains packages)."""
-    if not path.is_dir():
-        return [path]
-    files = (file for file in path.rglob("*.lean") if file.is_file() or file.is_symlink())
-    shown = sorted(file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts))
-    return [file for file in shown if file.name != "lakefile.lean"]
+def _real(path: Path) -> Path:
+    """The path without links. Circular links stay, where `Path.resolve` raises."""
+    return Path(os.path.realpath(path))
+
+
+def _is(question: Callable[[], bool]) -> bool:
+    """The answer about a path; False if its folder cannot be read."""
+    try:
+        return question()
+    except OSError:
+        return False
+
+
+def _files(path: Path) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """A file itself, or what is called .lean below a folder; and the folders that cannot be read, with the reasons.
+
+    Hidden folders are skipped (`.lake` contains packages).
+    """
+    if not _is(path.is_dir):
+        return [path], []
+    found: list[Path] = []
+    closed: list[tuple[Path, str]] = []
+
+    def refused(error: OSError) -> None:
+        closed.append((Path(error.filename), f"the folder cannot be read: {error.strerror}"))
+
+    for folder, folders, files in os.walk(path, onerror=refused):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        # A folder called X.lean is taken for a file by mistake only if no file below it says so.
+        empty = [name for name in folders if name.endswith(".lean") and not any(_below(Path(folder, name)))]
+        names = [name for name in (*files, *empty) if name.endswith(".lean") and not name.startswith(".")]
+        found += [Path(folder, name) for name in names if name != "lakefile.lean"]
+    return sorted(found), closed
+
+
+def _below(folder: Path) -> Iterator[str]:
+    for _, _, files in os.walk(folder):
+        yield from (name for name in files if name.endswith(".lean"))
 
 
 def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
@@ -99,7 +137,7 @@ def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
         name = waiting.pop()
         parts = name.split(".")
         file = root.joinpath(*parts).with_suffix(".lean")
-        if name in collected or not all(parts) or "/" in name or not file.is_file():
+        if name in collected or not all(parts) or "/" in name or not _is(file.is_file):
             continue
         collected.add(name)
         source = _read(file, root)
@@ -113,20 +151,33 @@ def _imported(sources: Sequence[SourceFile], root: Path) -> list[SourceFile]:
 
 
 def _read(file: Path, root: Path) -> SourceFile:
-    module = ".".join(file.relative_to(root).with_suffix("").parts)
+    parts = file.relative_to(root).with_suffix("").parts
+    module = ".".join(map(_part, parts))
     shown = str(file)
-    if "." in "".join(file.relative_to(root).with_suffix("").parts):
+    if "." in "".join(parts):
         source = _read_text(file, root, shown, module)
         return replace(source, problem=source.problem or DOTTED)
     return _read_text(file, root, shown, module)
 
 
+def _part(name: str) -> str:
+    """A part of a module's name. A file name that Lean or a file system may refuse is replaced: nothing imports it."""
+    if _PLAIN_PART.fullmatch(name):
+        return name
+    return f"File_{hashlib.blake2b(os.fsencode(name), digest_size=8).hexdigest()}"
+
+
 def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
     try:
-        if not file.resolve(strict=True).is_relative_to(root.resolve()):
+        if not file.resolve(strict=True).is_relative_to(_real(root)):
             return SourceFile(shown, module, problem="a link that leads out of the folder", path=file)
-        if file.stat().st_size > MAX_FILE_BYTES:
-            size = file.stat().st_size / 2**20
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            # A pipe would never end.
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe, a socket or a device"
+            return SourceFile(shown, module, problem=f"it is {kind}, not a file", path=file)
+        if status.st_size > MAX_FILE_BYTES:
+            size = status.st_size / 2**20
             return SourceFile(
                 shown,
                 module,
@@ -136,9 +187,12 @@ def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         return SourceFile(shown, module, problem=f"not UTF-8 ({error.reason} at byte {error.start})", path=file)
-    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return SourceFile(shown, module, problem=str(reason), path=file)
+    except OSError as error:
+        return SourceFile(shown, module, problem=str(error.strerror), path=file)
+    except RuntimeError:
+        return SourceFile(shown, module, problem="the link leads in a circle", path=file)
+    if text.startswith("\ufeff"):
+        return SourceFile(shown, module, problem=BOM, path=file)
     return SourceFile(shown, module, text, imports_of(text), path=file)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from node.lean.files.commands import DATA, PROOFS, Command
+from node.lean.files.commands import DATA, PROOFS, UNCLOSED, UNREAD, Command
 from node.lean.files.judging import LocalModule, first_line, name_in, shown_name
+from node.lean.files.looked import LookedAt
 from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
 from node.lean.verify.judge import UNFINISHED, axioms_problem
@@ -30,10 +31,29 @@ def failed(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
         if command.keyword == "mutual":
             named = text.declared(command) or named
         inside = spaces.get(command.start, "") if name or command.keyword == "mutual" else ""
+        if reason == UNCLOSED:
+            reason = f"line {command.line - shift}: {reason}"
         for keyword, each, line in named:
             shown = each if keyword in ("example", "mutual") else f"{inside}{each}".rpartition("_root_.")[2]
             verdicts.append(DeclarationVerdict(shown, keyword, line - shift, reason, seconds=command.seconds))
-    return verdicts
+    return [*verdicts, *_behind_exit(compiled, shift)]
+
+
+def _behind_exit(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
+    """The verdicts on theorems behind `#exit`, which Lean does not read. None may be skipped silently."""
+    exits = [each for each in compiled.commands if each.keyword == "#exit" and each not in compiled.failed]
+    if not exits:
+        return []
+    text, exit_command = LookedAt(compiled.text.original), exits[0]
+    reason = f"not judged: it is behind the `#exit` in line {_line(compiled, exit_command) - shift}"
+    names = {command.start: name for name, command in text.theorems()}
+    return [
+        DeclarationVerdict(
+            names.get(command.start, command.keyword), command.keyword, text.first_line(command) - shift, reason
+        )
+        for command in text.commands
+        if command.start > exit_command.start and command.keyword in PROOFS | {"mutual"}
+    ]
 
 
 def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
@@ -104,13 +124,14 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
     """The verdict on a compiled constant."""
     name = shown_name(constant.name)
     axioms = tuple(sorted(module.axioms.get(constant.name, ())))
+    written = module.text.as_written
     return DeclarationVerdict(
-        "example" if is_example(module, constant) else name,
+        "example" if is_example(module, constant) else written(name),
         kind,
         line,
-        _reason(module, constant, axioms),
-        axioms,
-        module.depends(constant),
+        written(_reason(module, constant, axioms)),
+        tuple(map(written, axioms)),
+        tuple(replace(item, name=written(item.name)) for item in module.depends(constant)),
         seconds,
     )
 
@@ -131,5 +152,7 @@ def _reason(module: LocalModule, constant: Constant, axioms: Sequence[str]) -> s
 
 def _line(compiled: Compiled, command: Command) -> int:
     """The line of a command's keyword."""
+    if command.keyword == UNREAD:
+        return command.line
     at = compiled.text.code.find(command.keyword, command.start, command.end)
     return compiled.text.line(at) if at >= 0 else command.line

@@ -386,7 +386,7 @@ class FileVerifier:
             folder = Path(tempfile.mkdtemp(prefix="file-", dir=run.folder))
             try:
                 judged = await self._check(source, report, others, below, folder, run)
-            except (BadOlean, OutOfLimits, OSError) as error:
+            except (BadOlean, OutOfLimits, OSError, ValueError, RecursionError) as error:
                 report.problem, judged = f"the file cannot be judged: {error}", Judged(report)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)

@@ -7,9 +7,15 @@ from node.lean.olean.terms import Tag, Terms
 _VARIABLES = "xyzabcpqrstuvw"
 
 
-def show(terms: Terms, term: int, most: int = 200) -> str:
-    """A closed term as text of at most about `most` characters."""
-    text = _show(terms, term, (), most)
+def show(terms: Terms, term: int, most: int = 200, depth: int = 0) -> str:
+    """A term as text of at most about `most` characters.
+
+    `depth`: the number of variables that are bound around it. They are called x, y, z, ... from the outside.
+    """
+    bound: tuple[str, ...] = ()
+    for _ in range(depth):
+        bound = (*bound, _name(bound))
+    text = _show(terms, term, bound, most)
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
@@ -20,7 +26,7 @@ def _show(terms: Terms, term: int, bound: tuple[str, ...], room: int) -> str:
     shape = terms.shape(term)
     match shape:
         case (Tag.BOUND, int(index)):
-            return bound[-1 - index] if index < len(bound) else f"#{index}"
+            return bound[-1 - index] if index < len(bound) else "_"
         case (Tag.CONSTANT, str(name), _):
             return name
         case (Tag.SORT, int(level)):

@@ -204,6 +204,17 @@ def uncommented(text: str) -> str:
     return "".join(_scanned(text).bare)
 
 
+def unclosed_comment(text: str) -> int:
+    """Where the first comment begins that is never closed; -1 if all are."""
+    scanner = _Scanner(text)
+    while scanner.run() and scanner.at < len(text):
+        if text.startswith("/-", scanner.at):
+            return scanner.at
+        scanner.keep(scanner.at + 1)
+        scanner.stack.clear()
+    return -1
+
+
 def _scanned(text: str) -> _Scanner:
     """Scan a text to its end. Unbalanced parts count as code."""
     scanner = _Scanner(text)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.visible import say
+
 if TYPE_CHECKING:
     from node.learner.replay.replay import ReplaySettings
     from node.learner.run.directory import RunDirectory
@@ -53,7 +55,7 @@ def rebuild(path: Path) -> int:
         return _complain(str(error), UNUSABLE)
     except RunDirectoryError as error:
         return _complain(str(error), FAILED)
-    print(f"{directory.replay}: {count} transitions, from {transitions} recorded ones")
+    say(f"{directory.replay}: {count} transitions, from {transitions} recorded ones")
     return DONE
 
 
@@ -72,5 +74,5 @@ def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, in
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"proofmesh replay: {message}", file=sys.stderr)
+    say(f"proofmesh replay: {message}", file=sys.stderr)
     return code

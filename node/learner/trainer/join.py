@@ -25,6 +25,7 @@ from common import config
 from common.limits import Natural, Positive, Timeout
 from common.process import kill_group
 from common.sizing import read_machine, thread_environment
+from common.visible import say
 from common.waiting import wait_first
 from node.learner.trainer.group import RANK_MODULE
 from node.learner.trainer.messages import ComputeConfig
@@ -63,7 +64,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         command = command_line(settings)
     except ValueError as error:
-        print(f"proofmesh join-trainer: {error}", file=sys.stderr)
+        say(f"proofmesh join-trainer: {error}", file=sys.stderr)
         return 2
     return asyncio.run(join(command, threads_per_rank(settings.threads, resolved_ranks(settings))))
 
@@ -106,7 +107,7 @@ async def join(command: Sequence[str], threads: int) -> int:
             await kill_group(process)
             await ended
         if not stopping.is_set():
-            print(
+            say(
                 f"proofmesh join-trainer: the ranks ended with exit code {ended.result()}; joining again",
                 file=sys.stderr,
             )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Duration, Natural, Port, Timeout
+from common.visible import say
 from node.lean.settings import LeanProcessSettings
 
 if TYPE_CHECKING:
@@ -131,4 +132,4 @@ def make_server(
 
 
 def _say(message: str) -> None:
-    print(f"proofmesh leantree-server: {message}", file=sys.stderr, flush=True)
+    say(f"proofmesh leantree-server: {message}", file=sys.stderr, flush=True)

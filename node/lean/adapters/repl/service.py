@@ -25,6 +25,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Megabytes, Positive, Timeout
+from common.visible import say
 
 if TYPE_CHECKING:
     from node.lean.adapters.repl.session import ReplSession
@@ -87,7 +88,7 @@ async def serve(settings: ReplSettings) -> int:
     try:
         toolchain = await asyncio.to_thread(find, settings.lean)
     except LeanProblem as error:
-        print(f"proofmesh repl: {error}", file=sys.stderr)
+        say(f"proofmesh repl: {error}", file=sys.stderr)
         return WRONG
     if settings.install_stand_in is not None:
         return _install(settings, settings.install_stand_in, toolchain)
@@ -124,10 +125,11 @@ def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> 
     try:
         stand_in.install(folder, toolchain.version, config.dump({"lean": lean}), flags)
     except (stand_in.NotOurs, OSError) as error:
-        print(f"proofmesh repl: {error}", file=sys.stderr)
+        say(f"proofmesh repl: {error}", file=sys.stderr)
         return WRONG
     folder = folder.absolute()
-    print(f"{folder / stand_in.REPL}\n{folder / stand_in.LAKE}")
+    say(folder / stand_in.REPL)
+    say(folder / stand_in.LAKE)
     return DONE
 
 
