@@ -91,8 +91,8 @@ def document(title: str, body: Iterable[str]) -> str:
 
 
 def text(foreign: object) -> str:
-    """Escapes foreign text for HTML, on one line."""
-    return in_html(str(foreign))
+    """Escapes foreign text for HTML."""
+    return in_html(str(foreign), multiline=True)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int]) -> str:

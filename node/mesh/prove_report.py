@@ -47,7 +47,8 @@ class Report:
         elif answer.outcome in (PROVED, DISPROVED):
             say_data(answer.replacement.strip("\n") or answer.lean, end="\n\n" if self._many else "\n", flush=True)
         if self._live:
-            print(f"\r\x1b[K{self._summary()}", end="", file=sys.stderr, flush=True)
+            print("\r\x1b[K", end="", file=sys.stderr)
+            say(self._summary(), end="", file=sys.stderr, flush=True)
         elif not (self._many and self._json):
             self.note(f"{f'{visible(answer.name)}: ' if self._many else ''}{_in_words(answer)}")
 

@@ -12,6 +12,7 @@ import structlog
 from common import logging
 from common.messages import encode
 from tests.files import limited_files
+from tests.hostile import SURROGATE, harmless, harmless_and_whole
 
 
 def test_records_reach_the_file_and_the_forwarder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,3 +104,26 @@ def test_the_log_of_another_process_is_put_aside_while_that_process_goes_on_writ
     assert (tmp_path / "child.log.2").read_bytes() == b"2" * 100 + b"\n"
     assert len(list(tmp_path.iterdir())) == 3
     assert not logging.keep_small(tmp_path / "missing.log", limit=0)
+
+
+def test_no_value_controls_the_terminal_or_looks_like_another_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    forwarder = logging.Forwarder("prover", "p1")
+    logging.configure("info", file=tmp_path / "log", forwarder=forwarder)
+    forged = "12:00:00 [info     ] all proofs accepted"
+    hostile = f"{SURROGATE}\n{forged}"
+    try:
+        raise ValueError(hostile)
+    except ValueError:
+        structlog.get_logger("x").exception(hostile, name=hostile, file=Path(hostile), each=[hostile], none=None, n=1.5)
+    standard.getLogger("library").warning(hostile)
+    shown = capsys.readouterr().err
+    assert harmless_and_whole(shown) and "none=None" in shown and "n=1.5" in shown
+    assert not [line for line in shown.splitlines() if line.startswith(forged)]
+    # The file is JSON, a line for each record, and the text is exact in it.
+    written = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["event"] for line in written] == [hostile, hostile]
+    assert harmless("\n".join(written))
+    # Records go to the monitor as UTF-8, which has no lone surrogates.
+    assert all(encode(record) for record in forwarder.take(10))

@@ -1,5 +1,5 @@
 // The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
-import { $, COLOURS, DATES, duration, element, layout, number } from "./page.js";
+import { $, COLOURS, DATES, duration, element, layout, number, received, visible } from "./page.js";
 import { addEvaluation, addSolveRate, showEvaluations } from "./evaluations.js";
 import { showSummary } from "./summary.js";
 import { showTraining } from "./training.js";
@@ -75,7 +75,7 @@ function nodeRow(node) {
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
     if (name.startsWith("outcome_")) continue; // in the table of outcomes
-    const pair = element("span", "", `${name.replaceAll("_", " ")} `);
+    const pair = element("span", "", `${visible(name).replaceAll("_", " ")} `);
     pair.append(element("b", "", number(value)));
     values.append(pair, " ");
   }
@@ -167,7 +167,7 @@ function addProof(proof) {
 
 function addLog(record) {
   const log = $("log"), follow = log.scrollTop + log.clientHeight > log.scrollHeight - 30;
-  const fields = Object.entries(record.fields).map(([k, v]) => `${k}=${v}`).join(" ");
+  const fields = Object.entries(record.fields).map(([k, v]) => `${visible(k)}=${v}`).join(" ");
   const line = element("div", `line ${record.level}`);
   line.append(element("time", "", new Date(1000 * record.time).toLocaleTimeString()), ` ${record.role}  ${record.event}  ${fields}`);
   line.dataset.level = LEVELS[record.level] ?? 1;
@@ -183,7 +183,7 @@ $("level").addEventListener("change", () => {
 
 // --- the stream -----------------------------------------------------------------------------------------------------
 const events = new EventSource("/events");
-const on = (kind, handler) => events.addEventListener(kind, (event) => handler(JSON.parse(event.data)));
+const on = (kind, handler) => events.addEventListener(kind, (event) => handler(received(event.data)));
 on("history", (history) => {
   $("run").textContent = history.run;
   fromFiles = history.files !== undefined;

@@ -1,5 +1,5 @@
 // The solve rate of training and of evaluations, as a chart over time and a table.
-import { $, COLOURS, DATES, element, layout, number } from "./page.js";
+import { $, COLOURS, DATES, element, layout, number, plain } from "./page.js";
 
 const SYMBOLS = ["circle", "diamond", "square", "triangle-up"];
 const RATES = 4000; // points kept of a curve, as the monitor keeps them
@@ -75,7 +75,7 @@ function told(each) {
   const counts = known(each.statements) ? `${each.solved} of ${each.statements} statements solved, ` : "";
   const undecided = each.undecided ? `<br>${each.undecided} undecided` : "";
   const budget = known(each.simulations) ? `<br>${each.simulations} simulations` : "";
-  return `${counts}${percent(each.rate)}${undecided}${budget}<br>step ${number(each.step)}${each.label ? `, ${each.label}` : ""}`;
+  return `${counts}${percent(each.rate)}${undecided}${budget}<br>step ${number(each.step)}${each.label ? `, ${plain(each.label)}` : ""}`;
 }
 
 function table() {

@@ -1,5 +1,5 @@
 // Curves of training runs: a table of the runs, where those to be drawn are ticked, and charts over steps.
-import { $, COLOURS, duration, element, layout, number } from "./page.js";
+import { $, COLOURS, duration, element, layout, number, plain } from "./page.js";
 
 const DRAWN_AT_FIRST = 3; // the latest runs
 const CHARTS = { // title of the vertical axis, and series: [value, look]
@@ -60,7 +60,7 @@ function draw() {
 function trace(run, name, look) {
   const points = run.points.filter((point) => point.values[name] !== undefined);
   return { x: points.map((p) => p.step), y: points.map((p) => p.values[name]), mode: look.mode, opacity: look.opacity,
-    name: `${run.name}: ${LABELS[name]}`, hovertemplate: "%{y:.4~g} at step %{x}<extra>%{fullData.name}</extra>",
+    name: `${plain(run.name)}: ${LABELS[name]}`, hovertemplate: "%{y:.4~g} at step %{x}<extra>%{fullData.name}</extra>",
     marker: { size: 5 }, line: { color: colours.get(run.name), width: look.width, dash: look.dash } };
 }
 

@@ -1,0 +1,147 @@
+"""Text from outside, as it is shown."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from common.visible import CONTROLS, UNSEEN, as_json, escaped_json, in_html, say, say_data, visible
+from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
+
+ROOT = Path(__file__).parents[2]
+ANY = st.text(
+    st.characters(exclude_categories=[]) | st.sampled_from("\n\r\t\0\x1b\x9b\u202e\u200b\ufe0f\ud800\udcffa⚠∀\\")
+)
+
+
+def seen(char: str) -> bool:
+    return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+@given(ANY)
+def test_no_control_and_no_direction_is_left_and_every_character_can_be_read_back(text: str) -> None:
+    shown = visible(text)
+    assert all(map(seen, shown))
+    assert visible(shown) == shown
+    if "\\" not in text:
+        assert eval("'" + shown.replace("'", "\\'") + "'") == text
+
+
+@given(ANY)
+def test_several_lines_stay_lines_and_all_but_the_first_are_indented(text: str) -> None:
+    shown = visible(text, multiline=True)
+    first, *more = shown.split("\n")
+    assert all(seen(char) or char == "\t" for line in (first, *more) for char in line)
+    assert all(not line or line.startswith("    ") for line in more)
+    assert visible(shown, multiline=True) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["∀ (x : ℕ), x ∈ 𝓢 → ⟨x, x⟩ ≠ ⊥", "Ünïcödé, عربي, עברית, 日本語, ñ", "é", "⚠️ ❌️", r"s \ t", "x₁' ‹a› «b c»", ""],
+)
+def test_letters_of_any_script_mathematics_and_accents_are_unchanged(text: str) -> None:
+    assert visible(text) == text == visible(text, multiline=True)
+
+
+def test_escapes_are_those_that_people_know() -> None:
+    assert visible("a\n\r\t\0\x1b\x9b\u202e\U000e0041\udcff") == r"a\n\r\t\x00\x1b\x9b\u202e\U000e0041\udcff"
+    assert visible("a\u3164b\u00adc\ufe0f") == r"a\u3164b\xadc\ufe0f"
+
+
+def test_a_layout_that_is_indented_already_is_kept() -> None:
+    assert visible("goals:\n  a\n    b", multiline=True) == "goals:\n      a\n        b"
+    assert visible("goals:\r\n    a\n      b", multiline=True) == "goals:\n    a\n      b"
+
+
+@given(ANY)
+def test_json_is_exact_data_and_has_nothing_that_cannot_be_seen(text: str) -> None:
+    for shown in (as_json({text: [text]}), as_json({text: [text]}, indent=2)):
+        assert all(seen(char) or char == "\n" for char in shown)
+        assert json.loads(shown) == {text: [text]} or any(0xD800 <= ord(char) < 0xE000 for char in text)
+    assert escaped_json('{\n  "a": 1\n}') == '{\n  "a": 1\n}'
+
+
+def test_a_page_shows_what_cannot_be_seen_and_obeys_no_tag() -> None:
+    assert in_html('<b>\u202e\n"&') == "&lt;b&gt;\\u202e\\n&quot;&amp;"
+    assert in_html("a\n\tb\x1b", multiline=True) == "a\n\tb\\x1b"
+
+
+def test_a_message_cannot_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say(f"proofmesh verify: {SURROGATE}")
+    assert harmless_and_whole(capsys.readouterr().out)
+
+
+def test_data_is_exact_in_a_pipe_and_shown_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say_data("theorem t :\n  True\x1b")
+    assert capsys.readouterr().out == "theorem t :\n  True\x1b\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    say_data("theorem t :\n  True\x1b")
+    assert capsys.readouterr().out == "theorem t :\n  True\\x1b\n"
+
+
+# --- the same everywhere ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_the_monitor_escapes_the_same_characters() -> None:
+    script = (ROOT / "ui/static/page.js").read_text(encoding="utf-8")
+    constants = dict(re.findall(r"^const (CONTROLS|UNSEEN) = String\.raw`(.*)`;$", script, re.MULTILINE))
+    found = {
+        name: re.sub(r"\\u\{(\w+)\}", lambda match: f"\\U{match[1]:0>8}", value) for name, value in constants.items()
+    }
+    assert found == {"CONTROLS": CONTROLS, "UNSEEN": UNSEEN}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript here")
+@pytest.mark.process
+def test_the_page_of_the_monitor_shows_text_like_this(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "ui/static/page.js", tmp_path / "page.mjs")
+    texts = [HOSTILE, "∀ ⚠️ a\ufe0f \U000e0041", "a\r\n\tb"]
+    message = json.dumps({"event": texts, "lean": texts[2]})
+    code = f"import {{ received }} from './page.mjs'; console.log(JSON.stringify(received({json.dumps(message)})))"
+    (tmp_path / "run.mjs").write_text(code, encoding="utf-8")
+    ran = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    shown = json.loads(ran.stdout)
+    assert shown["event"] == [visible(text) for text in texts]
+    assert shown["lean"] == "a\n\tb"
+
+
+OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_json\(|view\.\w+_as_json\()")
+"""What commands print with `print`: their own texts, and JSON from the functions above."""
+
+
+def test_commands_print_through_say_and_the_console_that_escapes() -> None:
+    """Whoever prints text in another way has to escape it himself, and forgets it."""
+    apart = {"common/visible.py", "common/terminal.py", "node/lean/process/probe.py"}
+    wrong = []
+    for part in ("broker", "common", "node", "proofmesh", "ui"):
+        for file in sorted((ROOT / part).rglob("*.py")):
+            name = file.relative_to(ROOT).as_posix()
+            if name in apart or "toolchain/pocket" in name:
+                continue
+            text = file.read_text(encoding="utf-8")
+            for each in ast.walk(ast.parse(text)):
+                if isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and each.func.id == "print":
+                    code = " ".join((ast.get_source_segment(text, each) or "").split())
+                    if any(not isinstance(value, ast.Constant) for value in each.args) and not OWN.match(code):
+                        wrong.append(f"{name}:{each.lineno}: {code}")
+                if isinstance(each, ast.ImportFrom) and each.module == "rich.console":
+                    wrong += [f"{name}:{each.lineno}: Console of rich" for item in each.names if item.name == "Console"]
+    assert wrong == []
+
+
+def test_harmless_sees_what_is_not() -> None:
+    for text in ("\x1b", "\u202e", HOSTILE):
+        with pytest.raises(AssertionError):
+            harmless(text)
