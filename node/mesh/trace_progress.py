@@ -44,12 +44,12 @@ class TraceProgress:
         self.again += earlier
         if traced.error:
             self.failed += 1
-            self._print(f"{work.name}: {traced.error}")
+            self._print(work.name, traced.error)
         for theorem in traced.theorems:
             self.theorems += 1
             self.wrong += bool(theorem.error)
             if theorem.error:
-                self._print(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}: {theorem.error}")
+                self._print(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}", theorem.error)
             for block in theorem.blocks:
                 self.blocks += 1
                 self.split += block.split
@@ -66,6 +66,6 @@ class TraceProgress:
         )
         return "; ".join([*parts, f"{self.steps} steps"])
 
-    def _print(self, message: str) -> None:
-        first = message.split("\n")[0][:ERROR_CHARACTERS]
-        self._console.print(one_line(first), soft_wrap=True)
+    def _print(self, place: str, error: str) -> None:
+        first = error.split("\n")[0][:ERROR_CHARACTERS]
+        self._console.print(one_line(f"{place}: {first}"), soft_wrap=True)

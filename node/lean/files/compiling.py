@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from common.visible import visible
-from node.lean.files.commands import UNREAD, Command, Text
+from node.lean.files.commands import UNCLOSED, UNREAD, Command, Text
 from node.lean.files.report import FileMessage
 from node.lean.process.fresh import Limits
 from node.lean.process.watched import WatchedProcess, run_watched

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,12 @@ from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, F
 from node.proving.explain_page import page
 from node.proving.fill import FilledFile, GapResult, GapState
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
+
+
+def below_others(text: str) -> str:
+    """The text, where goals, statements and diffs keep their lines, so that one of them may begin with anything."""
+    return text.replace("\naccepted  Real", "\n| accepted  Real")
+
 
 Printed = Callable[[], str]
 
@@ -154,14 +161,13 @@ def test_inspect_shows_a_search(tmp_path: Path, printed: Printed, arguments: tup
     file.write_bytes(msgspec.json.encode(EXPLANATION))
     assert inspect.main([str(file), *arguments]) == inspect.SHOWN
     shown = printed()
-    # Goals have several lines, so that one of them may begin with anything: below a line that says so.
-    assert harmless_and_whole(shown.replace("\naccepted  Real", "\n| accepted  Real"))
+    assert harmless_and_whole(below_others(shown))
 
 
 def test_pages_show_what_a_browser_would_obey() -> None:
-    text = page(EXPLANATION).replace("\naccepted  Real", "\n| accepted  Real")
+    text = below_others(page(EXPLANATION))
     assert harmless_and_whole(text) and "<script" not in text
-    assert harmless_and_whole(in_report(HOSTILE).replace("\naccepted  Real", "\n| accepted  Real"))
+    assert harmless_and_whole(below_others(in_report(HOSTILE)))
 
 
 def test_trace_prints_one_line_for_each_error(printed: Printed) -> None:
@@ -212,13 +218,11 @@ def test_the_agent_shows_its_tables(printed: Printed) -> None:
 def test_the_agents_reports_are_plain_text(tmp_path: Path) -> None:
     markdown, html = agent_report.write(agents_report(), tmp_path)
     text = markdown.read_text(encoding="utf-8")
-    assert (
-        harmless_and_whole(text.replace("\naccepted  Real", "\n| accepted  Real"))
-        and "[link=" not in text[: text.index("## Diffs")]
-    )
+    assert harmless_and_whole(below_others(text))
+    assert not re.search(r"(?<!\\)\[link=", text[: text.index("## Diffs")])
     fence = "`" * 12
     assert text.count(fence) == 2 and text.rstrip().endswith(fence)
-    assert harmless_and_whole(html.read_text(encoding="utf-8").replace("\naccepted  Real", "\n| accepted  Real"))
+    assert harmless_and_whole(below_others(html.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,238 @@
+"""One hostile or unreadable file gets a line with its problem, and the files around it are judged all the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from node.lean.files.report import FileReport
+from node.lean.files.sources import BOM, SourceFile, collect, from_text
+from node.lean.files.verifier import FileVerifier
+from node.mesh.verify import VerifySettings
+from node.mesh.verify_run import toolchain_of
+from tests.hostile import harmless
+
+TRUE = "theorem t : True := trivial\n"
+
+
+def problems(folder: Path) -> dict[str, str]:
+    return {Path(each.shown).name: each.problem for group in collect([folder]) for each in group}
+
+
+# --- finding and reading ----------------------------------------------------------------------------------------------
+
+
+def a_pipe(folder: Path) -> None:
+    os.mkfifo(folder / "X.lean")
+
+
+def a_link(folder: Path) -> None:
+    (folder / "X.lean").symlink_to("nowhere")
+
+
+def a_circle(folder: Path) -> None:
+    (folder / "X.lean").symlink_to("X.lean")
+
+
+def a_link_outside(folder: Path) -> None:
+    (folder / "X.lean").symlink_to("/etc/hostname")
+
+
+def written(content: bytes) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        (folder / "X.lean").write_bytes(content)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda folder: (folder / "X.lean").mkdir(), "it is a folder, not a file"),
+        (a_pipe, "it is a pipe, a socket or a device, not a file"),
+        (a_link, "No such file or directory"),
+        (a_circle, "the link leads in a circle"),
+        (a_link_outside, "a link that leads out of the folder"),
+        (written(b"-- \xe9\n"), "not UTF-8 (invalid continuation byte at byte 3)"),
+        (written(b"x" * (8 * 2**20 + 1)), "the file has 8.0 MB, more than 8 MB: split it"),
+        (written("\ufeff".encode() + TRUE.encode()), BOM),
+    ],
+    ids=["folder", "pipe", "link", "circle", "outside", "latin", "large", "bom"],
+)
+def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Callable[[Path], object], problem: str) -> None:
+    (tmp_path / "A.lean").write_text(TRUE)
+    make(tmp_path)
+    assert problems(tmp_path) == {"A.lean": "", "X.lean": problem}
+
+
+def test_a_file_or_a_folder_without_permission_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "A.lean").write_text(TRUE)
+    (tmp_path / "X.lean").write_text(TRUE)
+    (tmp_path / "Closed").mkdir()
+    scandir, read = os.scandir, Path.read_text
+
+    def refused(path: object) -> PermissionError:
+        return PermissionError(13, "Permission denied", os.fspath(path))  # type: ignore[call-overload]
+
+    def closed(path: str) -> object:
+        if str(path).endswith("Closed"):
+            raise refused(path)
+        return scandir(path)
+
+    def no_permission(path: Path, **options: str) -> str:
+        if path.name == "X.lean":
+            raise refused(path)
+        return read(path, **options)
+
+    # The tests may run as root, who may read everything.
+    monkeypatch.setattr(os, "scandir", closed)
+    monkeypatch.setattr(Path, "read_text", no_permission)
+    assert problems(tmp_path) == {
+        "A.lean": "",
+        "X.lean": "Permission denied",
+        "Closed": "the folder cannot be read: Permission denied",
+    }
+
+
+def test_a_file_name_that_no_import_can_name_gets_a_module_of_its_own(tmp_path: Path) -> None:
+    for name in (b"a\n b\x1b[2J.lean", b"bad\xff.lean", b"bad\xfe.lean", "«q».lean".encode(), "Übung 1.lean".encode()):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(TRUE)
+    (group,) = collect([tmp_path])
+    modules = {Path(each.shown).name: each.module for each in group}
+    assert modules.pop("Übung 1.lean") == "Übung 1"
+    assert len(set(modules.values())) == 4 and all(name.startswith("File_") for name in modules.values())
+
+
+# --- with Lean --------------------------------------------------------------------------------------------------------
+
+
+async def verified(*texts: str, salvage: bool = True) -> list[FileReport]:
+    verifier = FileVerifier(toolchain_of(VerifySettings(paths=())), at_once=1, seconds=60, memory_mb=2048)
+    try:
+        return [await verifier.verify_text(text, salvage=salvage) for text in texts]
+    finally:
+        verifier.close()
+
+
+def rows(report: FileReport) -> list[tuple[str, int, str]]:
+    assert report.problem == ""
+    return [(each.name, each.line, each.reason) for each in report.declarations]
+
+
+@pytest.mark.lean
+async def test_a_comment_that_is_never_closed_is_named_and_not_the_theorem_before_it() -> None:
+    behind, only, inside = await verified(
+        TRUE + "\n/- to do /- inner -/\ntheorem u : True := trivial\n",
+        "/-! only this\n",
+        "theorem t : True := by\n  /- why\n  trivial\n",
+    )
+    assert rows(behind) == [
+        ("t", 1, ""),
+        ("/- to do /- inner -/ theorem u : True := trivial", 3, "line 3: this comment is never closed"),
+    ]
+    assert rows(only) == [("/-! only this", 1, "line 1: this comment is never closed")]
+    assert [each.accepted for each in inside.declarations] == [False, False]
+    (once,) = await verified(TRUE + "/- to do", salvage=False)
+    assert not once.accepted
+
+
+@pytest.mark.lean
+async def test_theorems_behind_exit_are_not_judged() -> None:
+    behind, notes, comment = await verified(
+        TRUE + "#exit\n\nnamespace A\n/-- Doc. -/\ntheorem u : True := trivial\nexample : 1 = 2 := rfl\nend A\n",
+        TRUE + "#exit\nnotes for later\n",
+        TRUE + "-- #exit\ntheorem u : True := trivial\n",
+    )
+    reason = "not judged: it is behind the `#exit` in line 2"
+    assert rows(behind) == [("t", 1, ""), ("A.u", 6, reason), ("example", 7, reason)]
+    assert rows(notes) == [("t", 1, "")]
+    assert rows(comment) == [("t", 1, ""), ("u", 3, "")]
+
+
+@pytest.mark.lean
+async def test_a_character_that_lean_does_not_know_is_shown_and_the_theorem_before_it_is_judged() -> None:
+    code, comment = await verified(TRUE + "\0theorem u : True := trivial\n", TRUE + "-- \0\n")
+    assert [each.name for each in code.declarations if each.accepted] == ["t", "u"]
+    assert r"expected token: here is the character \x00" in [each.reason for each in code.declarations]
+    assert rows(comment) == [("t", 1, "")]
+
+
+@pytest.mark.lean
+async def test_examples_are_called_examples_in_every_reason() -> None:
+    text = (
+        "inductive T | a | b\nexample : (match T.a with | .a => 1 | .b => 2) = 1 := rfl\nexample : 1 = 1 := by sorry\n"
+    )
+    (report,) = await verified(text)
+    assert [each.name for each in report.declarations] == ["example", "example"]
+    said = "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
+    assert "ℯ" not in said
+
+
+async def compared(submission: str, reference: str) -> str:
+    verifier = FileVerifier(toolchain_of(VerifySettings(paths=())), at_once=1, seconds=60, memory_mb=2048)
+    try:
+        sides: list[list[SourceFile]] = [[from_text(submission)], [from_text(reference)]]
+        _, verdicts, _ = await verifier.compare(*sides)
+        return "; ".join(f"{each.name}: {each.reason}" for each in verdicts)
+    finally:
+        verifier.close()
+
+
+@pytest.mark.lean
+async def test_differences_are_told_in_words_and_with_names_of_variables() -> None:
+    told = await compared(
+        "theorem t (a b : Nat) : a + b = a := sorry\n", "theorem t (a b : Nat) : a + b = b := sorry\n"
+    )
+    assert told == "t: the type of t differs: `x` stands where the reference has `y`"
+    told = await compared(
+        "inductive T | a\ntheorem t (x : T) : x = x := rfl\n", "axiom T : Type\ntheorem t (x : T) : x = x := rfl\n"
+    )
+    assert "T is an axiom in the reference, but an inductive type in the submission" in told
+    told = await compared("example : 1 = 1 := rfl\n", "example : 1 = 1 := sorry\n")
+    assert "ℯ" not in told
+
+
+@pytest.mark.lean
+@pytest.mark.process
+def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path)
+    files = {
+        b"Good.lean": TRUE.encode(),
+        b"a\naccepted  Forged: t\x1b[2J\x1b]0;x\x07.lean": TRUE.encode(),
+        b"not-utf8-\xff.lean": TRUE.encode(),
+        b"Bom.lean": b"\xef\xbb\xbf" + TRUE.encode(),
+        b"Latin.lean": b"-- \xe9\n",
+        b"Exit.lean": b"#exit\n" + TRUE.encode(),
+        b"Name.lean": "theorem «a\naccepted  Forged: b\x1b[31m\u202e» : True := trivial\n".encode(),
+    }
+    for name, content in files.items():
+        Path(os.fsdecode(root + b"/" + name)).write_bytes(content)
+    os.mkfifo(tmp_path / "Pipe.lean")
+    (tmp_path / "Link.lean").symlink_to("nowhere")
+    (tmp_path / "Dir.lean").mkdir()
+    command = [sys.executable, "-m", "node.mesh.cli", "verify", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"LC_ALL": "C.UTF-8"})
+    out, errors = ran.stdout.decode(), ran.stderr.decode()
+    assert harmless(out) and harmless(errors) and "Traceback" not in errors
+    assert ran.returncode == 2
+    shown = out.replace(str(tmp_path), "").splitlines()
+    verdicts = [line.split(" (axioms")[0] for line in shown]
+    assert sorted(verdicts) == [
+        r"accepted  /Good.lean:1: t",
+        r"accepted  /Name.lean:1: a\naccepted  Forged: b\x1b[31m\u202e",
+        r"accepted  /a\naccepted  Forged: t\x1b[2J\x1b]0;x\x07.lean:1: t",
+        r"accepted  /not-utf8-\udcff.lean:1: t",
+        "rejected  /Exit.lean:2: t: not judged: it is behind the `#exit` in line 1",
+    ]
+    assert sorted(line.partition(str(tmp_path))[2] for line in errors.splitlines() if "verify: /" in line) == [
+        f"/Bom.lean: {BOM}",
+        "/Dir.lean: it is a folder, not a file",
+        "/Latin.lean: not UTF-8 (invalid continuation byte at byte 3)",
+        "/Link.lean: No such file or directory",
+        "/Pipe.lean: it is a pipe, a socket or a device, not a file",
+    ]
