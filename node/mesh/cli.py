@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from common.visible import say, say_data
+from common.visible import say, say_data, visible
 from node.mesh.commands import COMMANDS, ROLES, TOOLS, Command, MissingPart, Role, resolve
 
 USAGE_ERROR = 2
@@ -30,6 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = COMMANDS.get(name) or COMMANDS.get(name.replace("_", "-"))
     if command is None:
         return _refuse(f"no command `{name}`{_meant(name)}")
+    # The parser of options shows what it does not know as it is, and `*.lean` gives it names of files.
+    for each in command_arguments:
+        option = each.partition("=")[0]
+        if each.startswith("-") and visible(option) != option:
+            return _refuse(f"{name}: no option {visible(option)}; a file of this name is ./{visible(option)}")
     try:
         return _run(command, command_arguments)
     except MissingPart as error:

@@ -230,6 +230,7 @@ def test_the_agents_reports_are_plain_text(tmp_path: Path) -> None:
     [
         [HOSTILE],
         ["verify", "--against", HOSTILE, "x.lean"],
+        ["verify", f"--{HOSTILE}.lean"],
         ["prove", "--from", f"{HOSTILE}"],
         ["inspect", HOSTILE.replace("\0", "")],
         ["fill", SURROGATE.replace("\0", "")],
@@ -238,7 +239,6 @@ def test_the_agents_reports_are_plain_text(tmp_path: Path) -> None:
         ["bank", "stats", HOSTILE.replace("\0", "")],
         ["eval", "--bench", f"bank:{HOSTILE}".replace("\0", "")],
     ],
-    ids=lambda arguments: arguments[0][:6],
 )
 def test_errors_of_the_command_line_are_lines_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed, arguments: list[str]
