@@ -1,0 +1,974 @@
+"""Writes .olean files object by object, as code that runs during elaboration could.
+
+A file is decoded into Python objects that share what the file shares, changed, and encoded again; or it is made from
+nothing. An unchanged file is encoded to the same bytes. The encoder writes what it is told: wrong hashes, wrong
+summaries, wrong sizes, links forwards. `repair` computes the hashes and summaries again, so that a change deep inside a
+term does not betray itself by them.
+
+Layouts: `lean.h` of Lean's runtime, and `Prelude.lean`, `Level.lean`, `Expr.lean`, `Declaration.lean` of its library.
+This decoder shares no code with the reader of the program, because it is the measure for it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from node.lean.olean.terms import mixed_hash, string_hash
+
+LARGEST_CONSTRUCTOR = 244
+ARRAY, SCALARS, STRING, INTEGER, THUNK, TASK = 246, 248, 249, 250, 251, 252
+
+HEADER_BYTES, BASE_AT = 88, 80
+ROOT_FIRST = 1
+WORD = (1 << 64) - 1
+_BOXED_BITS = 63
+
+AXIOM, DEFINITION, THEOREM, OPAQUE, QUOTIENT, INDUCTIVE, CONSTRUCTOR, RECURSOR = range(8)
+"""Constructors of `Lean.ConstantInfo`."""
+UNSAFE, SAFE, PARTIAL = range(3)
+"""`Lean.DefinitionSafety`."""
+BOUND, FREE, META, SORT, CONSTANT, APPLY, LAMBDA, FORALL, LET, LITERAL, NOTE, PROJECTION = range(12)
+"""Constructors of `Lean.Expr`."""
+ZERO, SUCCESSOR, MAX, IMAX, PARAMETER, LEVEL_META = range(6)
+"""Constructors of `Lean.Level`."""
+
+Parts = tuple[str | int, ...]
+"""A name, as its components."""
+
+
+class Unreadable(Exception):
+    """The bytes are not what this decoder expects there."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A field that is written as this word, whatever it means: a pointer of one's own, an even number."""
+
+    word: int
+
+
+@dataclass(eq=False, slots=True)
+class Object:
+    """One object of Lean's runtime. Two fields that hold the same Python object share it in the file."""
+
+    tag: int
+    fields: list[Value] = field(default_factory=list)
+    """The fields of a constructor that are objects, the items of an array, the value of a thunk or task."""
+    data: bytes = b""
+    """Scalar fields of a constructor; the text of a string; the limbs of an integer; the content of a scalar array."""
+    other: int | None = None
+    """A byte of the header to be written as it is: the number of fields, or an element's size. None: as it should be.
+    """
+    size: int | None = None
+    """The size in the header, as it is to be written. None: as it should be."""
+    claims: dict[int, int] = field(default_factory=dict)
+    """Words of the object (0 is its header) to be written instead of the right ones."""
+
+
+Value = int | Raw | Object
+"""What a field holds; an int is a boxed number."""
+
+
+# --- objects and bytes ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Document:
+    """A compiled module as objects."""
+
+    root: Value
+    header: bytes
+    """The first 88 bytes of the file: marker, format, flags, versions, address."""
+    objects: list[Object] = field(default_factory=list)
+    """The objects in the order in which the file should have them. Those that this list lacks come before their user.
+    """
+    garbage: bool = False
+    """Write objects of the list even if nothing leads to them."""
+    tail: bytes = b""
+    """Bytes behind the objects."""
+
+    @classmethod
+    def decode(cls, content: bytes) -> Document:
+        """Raises Unreadable. It checks no more than it needs."""
+        if len(content) < HEADER_BYTES + 16 or len(content) % 8:
+            raise Unreadable("too short, or no whole number of words")
+        header = content[:HEADER_BYTES]
+        base = int.from_bytes(header[BASE_AT:HEADER_BYTES], "little")
+        words = memoryview(content).cast("Q")
+        root_first = header[6] & ROOT_FIRST
+        at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
+        known: dict[int, Object] = {}
+        while at < last:
+            pointer = base + 8 * at
+            made, at = _decoded(content, words, at, last, known, base)
+            known[pointer] = made
+        root = words[HEADER_BYTES // 8 if root_first else -1]
+        return cls(_linked(root, known), header, list(known.values()))
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        base = int.from_bytes(self.header[BASE_AT:HEADER_BYTES], "little")
+        root_first = self.header[6] & ROOT_FIRST
+        order = _order(self.objects, self.root, self.garbage)
+        # 1. Where each object is. A link to an object that comes later is written like any other: as a link forwards.
+        at = HEADER_BYTES + 8 * root_first
+        places: dict[int, int] = {}
+        for each in order:
+            places[id(each)] = base + at
+            at += _size(each)
+        # 2. The bytes.
+        parts = [self.header]
+        root = _word(self.root, places).to_bytes(8, "little")
+        if root_first:
+            parts.append(root)
+        parts += [_encoded(each, places) for each in order]
+        if not root_first:
+            parts.append(root)
+        return b"".join(parts) + self.tail
+
+
+def _linked(word: int, known: dict[int, Object]) -> Value:
+    if word & 1:
+        return word >> 1
+    return known[word] if word in known else Raw(word)
+
+
+def _decoded(
+    content: bytes, words: memoryview, at: int, last: int, known: dict[int, Object], base: int
+) -> tuple[Object, int]:
+    """The object at a position, in words, and the position behind it."""
+    header = words[at]
+    tag, other, size = header >> 56, header >> 48 & 0xFF, header >> 32 & 0xFFFF
+    if tag <= LARGEST_CONSTRUCTOR:
+        end, begin = at + size // 8, at + 1 + other
+        if not at < begin <= end <= last:
+            raise Unreadable("an object of an impossible size")
+        links = [_linked(word, known) for word in words[at + 1 : begin]]
+        return Object(tag, links, content[8 * begin : 8 * end]), end
+    if at + 3 > last:
+        raise Unreadable("an object beyond the end")
+    count, capacity = words[at + 1], words[at + 2]
+    match tag:
+        case _ if tag == ARRAY:
+            made, end = Object(tag, []), at + 3 + count
+        case _ if tag == STRING:
+            made, end = Object(tag, []), at + 4 + (capacity + 7) // 8
+        case _ if tag == SCALARS:
+            made, end = Object(tag, []), at + 3 + (capacity * other + 7) // 8
+        case _ if tag == INTEGER:
+            made, end = Object(tag, []), at + 3 + (count >> 32)
+        case _ if tag in (THUNK, TASK):
+            made, end = Object(tag, []), at + 3
+        case _:
+            raise Unreadable(f"tag {tag}")
+    if end > last:
+        raise Unreadable("an object beyond the end")
+    if tag == ARRAY:
+        made.fields = [_linked(word, known) for word in words[at + 3 : end]]
+    elif tag in (THUNK, TASK):
+        made.fields = [_linked(words[at + 1], known)]
+    elif tag == STRING:
+        made.data = content[8 * at + 32 : 8 * at + 32 + max(count - 1, 0)]
+    elif tag == INTEGER:
+        made.data = content[8 * at + 24 : 8 * end]
+    else:
+        made.data = content[8 * at + 24 : 8 * at + 24 + count * other]
+    made.other, made.size = other, size
+    # What this class would write otherwise stays as it was.
+    written = _encoded(made, {}, bare=True)
+    made.claims = {
+        index: words[at + index]
+        for index in range(min(4 if tag == STRING else 3, end - at))
+        if not (tag == INTEGER and index == 2)
+        and not (tag in (THUNK, TASK) and index == 1)
+        and int.from_bytes(written[8 * index : 8 * index + 8], "little") != words[at + index]
+    }
+    return made, end
+
+
+def _order(objects: Iterable[Object], root: Value, garbage: bool) -> list[Object]:
+    """The objects, each behind those that it links to, and otherwise in the given order. Cycles are cut somewhere."""
+    wanted = {id(each) for each in _reachable([root])}
+    order: list[Object] = []
+    begun: set[int] = set()
+    for first in (*objects, root):
+        if not isinstance(first, Object) or (not garbage and id(first) not in wanted):
+            continue
+        waiting: list[tuple[Object, bool]] = [(first, False)]
+        while waiting:
+            each, done = waiting.pop()
+            if done:
+                order.append(each)
+                continue
+            if id(each) in begun:
+                continue
+            begun.add(id(each))
+            waiting.append((each, True))
+            waiting += [(link, False) for link in reversed(each.fields) if isinstance(link, Object)]
+    return order
+
+
+def _reachable(roots: Iterable[Value]) -> Iterator[Object]:
+    """The objects that these lead to, each once."""
+    waiting = [each for each in roots if isinstance(each, Object)]
+    seen = {id(each) for each in waiting}
+    while waiting:
+        each = waiting.pop()
+        yield each
+        for link in each.fields:
+            if isinstance(link, Object) and id(link) not in seen:
+                seen.add(id(link))
+                waiting.append(link)
+
+
+def _size(each: Object) -> int:
+    """The bytes that an object takes in the file."""
+    match each.tag:
+        case tag if tag <= LARGEST_CONSTRUCTOR:
+            return 8 + 8 * len(each.fields) + _up(len(each.data))
+        case tag if tag == ARRAY:
+            return 24 + 8 * len(each.fields)
+        case tag if tag == STRING:
+            return 32 + _up(len(each.data) + 1)
+        case tag if tag in (THUNK, TASK):
+            return 24
+    return 24 + _up(len(each.data))
+
+
+def _up(size: int) -> int:
+    """The next multiple of 8."""
+    return size + -size % 8
+
+
+def _encoded(each: Object, places: dict[int, int], *, bare: bool = False) -> bytes:
+    """The bytes of an object. `bare`: without its fields, of which there are no places yet."""
+    tag, data = each.tag, each.data
+    padded = data + bytes(-len(data) % 8)
+    links = b"" if bare else b"".join(_word(link, places).to_bytes(8, "little") for link in each.fields)
+    count = len(each.fields)
+    other, size = each.other, each.size
+    if tag <= LARGEST_CONSTRUCTOR:
+        right_size = 8 + 8 * count + len(padded)
+        written = _header(tag, count & 0xFF if other is None else other, right_size if size is None else size)
+        written += links + padded
+    else:
+        right_size = 24 + len(padded) if tag == INTEGER else 1
+        written = _header(tag, other or 0, right_size if size is None else size)
+        if tag == ARRAY:
+            written += struct.pack("<QQ", count, count) + links
+        elif tag == STRING:
+            length = len(data.decode("utf-8", "replace"))
+            written += struct.pack("<QQQ", len(data) + 1, len(data) + 1, length) + data + bytes(8 - len(data) % 8)
+        elif tag == INTEGER:
+            limbs = len(padded) // 8
+            at = places.get(id(each), 0) + 24
+            written += struct.pack("<IIQ", limbs, limbs, at) + padded
+        elif tag in (THUNK, TASK):
+            written += (links or bytes(8)) + bytes(8)
+        else:
+            elements = len(data) // (other or 1)
+            written += struct.pack("<QQ", elements, elements) + padded
+    if each.claims:
+        changed = bytearray(written)
+        for index, word in each.claims.items():
+            changed[8 * index : 8 * index + 8] = (word & WORD).to_bytes(8, "little")
+        written = bytes(changed)
+    return written
+
+
+def _header(tag: int, other: int, size: int) -> bytes:
+    return struct.pack("<IHBB", 0, size & 0xFFFF, other & 0xFF, tag)
+
+
+def _word(value: Value, places: dict[int, int]) -> int:
+    if isinstance(value, Raw):
+        return value.word & WORD
+    if isinstance(value, int):
+        return (value << 1 | 1) & WORD
+    return places[id(value)]
+
+
+# --- names, levels and expressions ------------------------------------------------------------------------------------
+
+_ANONYMOUS_HASH, _LARGE_HASH, _LIST_HASH = 1723, 17, 7
+_LEVEL_HASHES = {ZERO: 2221, LEVEL_META: 2237, PARAMETER: 2239, SUCCESSOR: 2243, MAX: 2251, IMAX: 2267}
+_LEVEL_FLAGS, _LEVEL_PARAMETER, _LEVEL_DEPTH = 3 << 32, 1 << 33, 40
+_FLAGS, _FREE, _EXPRESSION_META, _HAS_LEVEL_META, _HAS_PARAMETER = 15 << 40, *(1 << bit for bit in (40, 41, 42, 43))
+_DEPTH, _LOOSE, _MOST_DEPTH, _MOST_LOOSE = 32, 44, 255, (1 << 20) - 1
+
+EXPRESSIONS_OF = {
+    APPLY: (0, 1),
+    LAMBDA: (1, 2),
+    FORALL: (1, 2),
+    LET: (1, 2, 3),
+    NOTE: (1,),
+    PROJECTION: (2,),
+}
+"""Which fields of an expression are expressions, by its constructor."""
+LEVELS_OF = {SUCCESSOR: (0,), MAX: (0, 1), IMAX: (0, 1)}
+"""Which fields of a level are levels, by its constructor."""
+
+
+def text(value: str | bytes) -> Object:
+    """A string."""
+    return Object(STRING, data=value.encode() if isinstance(value, str) else value)
+
+
+def natural(value: int) -> Value:
+    """A natural number."""
+    if value >> _BOXED_BITS == 0:
+        return value
+    return Object(INTEGER, data=value.to_bytes((value.bit_length() + 63) // 64 * 8, "little"))
+
+
+def linked(items: Sequence[Value]) -> Value:
+    """A linked list."""
+    made: Value = 0
+    for item in reversed(items):
+        made = Object(1, [item, made])
+    return made
+
+
+def array(items: Iterable[Value]) -> Object:
+    return Object(ARRAY, list(items))
+
+
+def items_of(value: Value) -> list[Value]:
+    """The items of a linked list. Raises Unreadable."""
+    items: list[Value] = []
+    cells = 0
+    while not isinstance(value, int):
+        if not isinstance(value, Object) or value.tag != 1 or len(value.fields) != 2:
+            raise Unreadable("no list")
+        items.append(value.fields[0])
+        value = value.fields[1]
+        cells += 1
+        if cells > 1 << 24:
+            raise Unreadable("an endless list")
+    return items
+
+
+def parts(value: Value) -> Parts:
+    """The components of a name. Raises Unreadable."""
+    found: list[str | int] = []
+    while not isinstance(value, int):
+        if not isinstance(value, Object) or value.tag not in (1, 2) or len(value.fields) != 2 or len(found) > 1 << 20:
+            raise Unreadable("no name")
+        part = value.fields[1]
+        found.append(string(part) if value.tag == 1 else number(part))
+        value = value.fields[0]
+    return tuple(reversed(found))
+
+
+def string(value: Value) -> str:
+    """Raises Unreadable."""
+    if not isinstance(value, Object) or value.tag != STRING:
+        raise Unreadable("no string")
+    try:
+        return value.data.decode()
+    except UnicodeDecodeError as error:
+        raise Unreadable("no UTF-8") from error
+
+
+def number(value: Value) -> int:
+    """Raises Unreadable."""
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, Object) or value.tag != INTEGER:
+        raise Unreadable("no number")
+    return int.from_bytes(value.data, "little")
+
+
+def scalar(each: Object) -> int:
+    """The first eight bytes of an object's scalar fields: the hash of a name, the summary of a term."""
+    return int.from_bytes(each.data[:8], "little")
+
+
+def set_scalar(each: Object, value: int) -> None:
+    each.data = (value & WORD).to_bytes(8, "little") + each.data[8:]
+
+
+def name_hash(value: Value) -> int:
+    return scalar(value) if isinstance(value, Object) else _ANONYMOUS_HASH
+
+
+def right_name_hash(each: Object) -> int:
+    """The hash that a name should have."""
+    part = each.fields[1]
+    if each.tag == 1:
+        own = string_hash(part.data.decode("utf-8", "replace")) if isinstance(part, Object) else 0
+    else:
+        own = _number_hash(part)
+    return mixed_hash(name_hash(each.fields[0]), own)
+
+
+def _number_hash(value: Value) -> int:
+    large = number(value)
+    return large if large >> 64 == 0 else _LARGE_HASH
+
+
+def _level_summary(value: Value) -> int:
+    return scalar(value) if isinstance(value, Object) else _LEVEL_HASHES[ZERO]
+
+
+def right_level_summary(each: Object) -> int:
+    """The hash, flags and depth that a level should have."""
+    below = [_level_summary(each.fields[index]) for index in LEVELS_OF.get(each.tag, ())]
+    hashed = _LEVEL_HASHES.get(each.tag, 0)
+    match each.tag:
+        case 4 | 5:
+            hashed = mixed_hash(hashed, name_hash(each.fields[0]))
+            return hashed & 0xFFFFFFFF | (
+                _LEVEL_PARAMETER if each.tag == PARAMETER else _LEVEL_FLAGS & ~_LEVEL_PARAMETER
+            )
+        case 1:
+            hashed = mixed_hash(hashed, below[0] & 0xFFFFFFFF)
+        case _:
+            hashed = mixed_hash(hashed, mixed_hash(*(part & 0xFFFFFFFF for part in below)))
+    flags = 0
+    for part in below:
+        flags |= part & _LEVEL_FLAGS
+    depth = max(part >> _LEVEL_DEPTH for part in below) + 1
+    return hashed & 0xFFFFFFFF | flags | depth << _LEVEL_DEPTH
+
+
+def right_summary(each: Object) -> int:
+    """The hash, depth, flags and range of loose variables that an expression should have."""
+    fields = each.fields
+    below = [scalar(part) if isinstance(part := fields[k], Object) else 0 for k in EXPRESSIONS_OF.get(each.tag, ())]
+    hashes = [part & 0xFFFFFFFF for part in below]
+    loose = [part >> _LOOSE for part in below]
+    depth = min(max((part >> _DEPTH & 0xFF for part in below), default=-1) + 1, _MOST_DEPTH)
+    flags = 0
+    for part in below:
+        flags |= part & _FLAGS
+    match each.tag:
+        case 0:
+            index = number(fields[0])
+            hashed, loose = mixed_hash(7, _number_hash(fields[0])), [index + 1]
+        case 1 | 2:
+            hashed = mixed_hash(13 if each.tag == FREE else 17, name_hash(fields[0]))
+            flags = _FREE if each.tag == FREE else _EXPRESSION_META
+        case 3:
+            level = _level_summary(fields[0])
+            hashed, flags = mixed_hash(11, level & 0xFFFFFFFF), (level & _LEVEL_FLAGS) >> 32 << 42
+        case 4:
+            levels = [_level_summary(level) for level in items_of(fields[1])]
+            listed = _LIST_HASH
+            for level in levels:
+                listed = mixed_hash(listed, level & 0xFFFFFFFF)
+                flags |= (level & _LEVEL_FLAGS) >> 32 << 42
+            hashed = mixed_hash(5, mixed_hash(name_hash(fields[0]), listed))
+        case 5:
+            hashed = mixed_hash(*below)
+        case 6 | 7:
+            hashed, loose[1] = mixed_hash(depth, mixed_hash(*hashes)), max(loose[1] - 1, 0)
+        case 8:
+            hashed = mixed_hash(depth, mixed_hash(hashes[0], mixed_hash(hashes[1], hashes[2])))
+            loose[2] = max(loose[2] - 1, 0)
+        case 9:
+            literal = fields[0]
+            value = literal.fields[0] if isinstance(literal, Object) else 0
+            is_text = isinstance(value, Object) and value.tag == STRING
+            hashed = mixed_hash(3, string_hash(string(value)) if is_text else number(value) & WORD)
+        case 10:
+            hashed = mixed_hash(depth, hashes[0])
+        case 11:
+            hashed = mixed_hash(depth, mixed_hash(name_hash(fields[0]), mixed_hash(_number_hash(fields[1]), hashes[0])))
+        case _:
+            raise Unreadable("no expression")
+    ranged = min(max(loose, default=0), _MOST_LOOSE)
+    return hashed & 0xFFFFFFFF | depth << _DEPTH | flags | ranged << _LOOSE
+
+
+class Maker:
+    """Makes names, levels, expressions and constants with right hashes and summaries, the same ones only once."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[object, ...], Object] = {}
+
+    def _once(self, key: tuple[object, ...], made: Object, right: int, tail: bytes = b"") -> Object:
+        made.data = right.to_bytes(8, "little") + tail
+        return self._made.setdefault(key, made)
+
+    def name(self, *components: str | int) -> Value:
+        """A name of these components: `name("Nat", "succ")`."""
+        made: Value = 0
+        for part in components:
+            key = ("name", id(made), part)
+            if key not in self._made:
+                each = Object(1, [made, text(part)]) if isinstance(part, str) else Object(2, [made, natural(part)])
+                self._once(key, each, right_name_hash(each))
+            made = self._made[key]
+        return made
+
+    def dotted(self, name: str) -> Value:
+        """A name from text with dots."""
+        return self.name(*name.split("."))
+
+    def level(self, tag: int, *fields: Value) -> Value:
+        if tag == ZERO:
+            return 0
+        each = Object(tag, list(fields))
+        return self._once(("level", tag, *map(_key, fields)), each, right_level_summary(each))
+
+    def number_level(self, value: int) -> Value:
+        """The level of this number."""
+        made: Value = 0
+        for _ in range(value):
+            made = self.level(SUCCESSOR, made)
+        return made
+
+    def expression(self, tag: int, *fields: Value, tail: bytes = b"") -> Object:
+        """An expression. `tail`: its scalar fields behind the summary, as the kind of a binder."""
+        each = Object(tag, list(fields))
+        return self._once(("expression", tag, tail, *map(_key, fields)), each, right_summary(each), tail)
+
+    def bound(self, index: int) -> Object:
+        return self.expression(BOUND, natural(index))
+
+    def sort(self, level: int) -> Object:
+        return self.expression(SORT, self.number_level(level))
+
+    def constant(self, name: Value | str, *levels: Value) -> Object:
+        named = self.dotted(name) if isinstance(name, str) else name
+        return self._once_constant(named, levels)
+
+    def _once_constant(self, named: Value, levels: Sequence[Value]) -> Object:
+        key = ("constant", _key(named), *map(_key, levels))
+        if key not in self._made:
+            each = Object(CONSTANT, [named, linked(levels)])
+            self._once(key, each, right_summary(each))
+        return self._made[key]
+
+    def apply(self, function: Object, *arguments: Object) -> Object:
+        for argument in arguments:
+            function = self.expression(APPLY, function, argument)
+        return function
+
+    def lambda_(self, name: str, type_: Object, body: Object) -> Object:
+        return self.expression(LAMBDA, self.name(name), type_, body, tail=bytes(8))
+
+    def forall(self, name: str, type_: Object, body: Object) -> Object:
+        return self.expression(FORALL, self.name(name), type_, body, tail=bytes(8))
+
+    def numeral(self, value: int) -> Object:
+        """A literal."""
+        each = Object(LITERAL, [Object(0, [natural(value)])])
+        return self._once(("literal", value), each, right_summary(each))
+
+    def numeral_of(self, value: int) -> Object:
+        """A numeral as Lean's elaborator makes it: `OfNat.ofNat Nat n (instOfNatNat n)`."""
+        literal = self.numeral(value)
+        instance = self.apply(self.constant("instOfNatNat"), literal)
+        return self.apply(self.constant("OfNat.ofNat", 0), self.constant("Nat"), literal, instance)
+
+    def equal(self, left: Object, right: Object) -> Object:
+        """`left = right`, of natural numbers."""
+        return self.apply(self.constant("Eq", self.number_level(1)), self.constant("Nat"), left, right)
+
+    def reflexive(self, value: Object) -> Object:
+        """`rfl` of a natural number."""
+        return self.apply(self.constant("Eq.refl", self.number_level(1)), self.constant("Nat"), value)
+
+    # --- constants: the fields as in Lean's `ConstantInfo` ------------------------------------------------------------
+
+    def axiom(self, name: Value, type_: Object, *, levels: Value = 0, unsafe: int = 0) -> Object:
+        return Object(AXIOM, [Object(0, [Object(0, [name, levels, type_])], _flags(unsafe))])
+
+    def definition(self, name: Value, type_: Object, value: Object, *, levels: Value = 0, safety: int = SAFE) -> Object:
+        """A definition that the kernel unfolds at once (`abbrev`)."""
+        fields: list[Value] = [Object(0, [name, levels, type_]), value, 1, linked([name])]
+        return Object(DEFINITION, [Object(0, fields, _flags(safety))])
+
+    def theorem(self, name: Value, type_: Object, value: Object, *, levels: Value = 0) -> Object:
+        return Object(THEOREM, [Object(0, [Object(0, [name, levels, type_]), value, linked([name])])])
+
+    def opaque(self, name: Value, type_: Object, value: Object, *, levels: Value = 0, unsafe: int = 0) -> Object:
+        fields: list[Value] = [Object(0, [name, levels, type_]), value, linked([name])]
+        return Object(OPAQUE, [Object(0, fields, _flags(unsafe))])
+
+    def quotient(self, name: Value, type_: Object, kind: int, *, levels: Value = 0) -> Object:
+        return Object(QUOTIENT, [Object(0, [Object(0, [name, levels, type_])], _flags(kind))])
+
+    def inductive(
+        self,
+        name: Value,
+        type_: Object,
+        constructors: Sequence[Value],
+        *,
+        numbers: tuple[int, int, int] = (0, 0, 0),
+        levels: Value = 0,
+        flags: tuple[int, int, int] = (0, 0, 0),
+    ) -> Object:
+        """`numbers`: of parameters, indices, nested types; `flags`: isRec, isUnsafe, isReflexive."""
+        parameters, indices, nested = numbers
+        common = Object(0, [name, levels, type_])
+        fields: list[Value] = [common, parameters, indices, linked([name]), linked(constructors), nested]
+        return Object(INDUCTIVE, [Object(0, fields, _flags(*flags))])
+
+    def constructor(
+        self,
+        name: Value,
+        type_: Object,
+        inductive: Value,
+        *,
+        numbers: tuple[int, int, int] = (0, 0, 0),
+        levels: Value = 0,
+        unsafe: int = 0,
+    ) -> Object:
+        """`numbers`: which constructor it is, of parameters, of fields."""
+        return Object(CONSTRUCTOR, [Object(0, [Object(0, [name, levels, type_]), inductive, *numbers], _flags(unsafe))])
+
+    def recursor(
+        self,
+        name: Value,
+        type_: Object,
+        all_: Sequence[Value],
+        rules: Sequence[tuple[Value, int, Object]],
+        *,
+        numbers: tuple[int, int, int, int] = (0, 0, 1, 0),
+        levels: Value = 0,
+        flags: tuple[int, int] = (0, 0),
+    ) -> Object:
+        """`rules`: constructor, number of fields, right side; `numbers`: of parameters, indices, motives, minors;
+        `flags`: k, isUnsafe."""
+        made = linked([Object(0, [constructor, fields, right]) for constructor, fields, right in rules])
+        common = Object(0, [name, levels, type_])
+        return Object(RECURSOR, [Object(0, [common, linked(all_), *numbers, made], _flags(*flags))])
+
+
+def _key(value: Value) -> object:
+    return ("at", id(value)) if isinstance(value, Object) else value
+
+
+def _flags(*values: int) -> bytes:
+    return bytes(values) + bytes(-len(values) % 8)
+
+
+# --- modules ----------------------------------------------------------------------------------------------------------
+
+IMPORTS, NAMES, CONSTANTS, EXTRA, ENTRIES = range(5)
+"""Fields of `Lean.ModuleData`."""
+
+
+class Forged(Document):
+    """A compiled module whose constants can be changed by name."""
+
+    @property
+    def data(self) -> Object:
+        """The `Lean.ModuleData`. Raises Unreadable."""
+        if not isinstance(self.root, Object) or len(self.root.fields) != 5:
+            raise Unreadable("no module data")
+        return self.root
+
+    def items(self, index: int) -> list[Value]:
+        """The items of one of the module's five arrays, to be changed in place. Raises Unreadable."""
+        found = self.data.fields[index]
+        if not isinstance(found, Object) or found.tag != ARRAY:
+            raise Unreadable("no array")
+        return found.fields
+
+    def infos(self) -> dict[Parts, Object]:
+        """The constants by name. Raises Unreadable."""
+        return {parts(common(each).fields[0]): each for each in self.constants()}
+
+    def constants(self) -> list[Object]:
+        """The `Lean.ConstantInfo` objects. Raises Unreadable."""
+        return [fields_of(each, 1) for each in self.items(CONSTANTS)]
+
+    def info(self, name: str) -> Object:
+        """The constant of this name (with dots)."""
+        return self.infos()[tuple(name.split("."))]
+
+    def add(self, info: Object) -> None:
+        """One more constant."""
+        self.items(CONSTANTS).append(info)
+        self.items(NAMES).append(common(info).fields[0])
+
+    def remove(self, name: str) -> None:
+        """One constant less."""
+        at = next(
+            k for k, each in enumerate(self.constants()) if parts(common(each).fields[0]) == tuple(name.split("."))
+        )
+        del self.items(CONSTANTS)[at], self.items(NAMES)[at]
+
+    def terms(self) -> Iterator[tuple[str, Object]]:
+        """The names, levels and expressions of the module, with `name`, `level` or `expression`, each once and behind
+        those that it contains. What is not of its sort is left out."""
+        roots: list[tuple[str, Value]] = [("name", each) for index in (NAMES, EXTRA) for each in self.items(index)]
+        for index in (IMPORTS, ENTRIES):
+            roots += [
+                ("name", each.fields[0]) for each in self.items(index) if isinstance(each, Object) and each.fields
+            ]
+        for each in self.items(CONSTANTS):
+            if isinstance(each, Object):
+                roots += _sorts_of_constant(each)
+        begun: set[int] = set()
+        waiting = [(sort, each, False) for sort, each in reversed(roots)]
+        while waiting:
+            sort, value, done = waiting.pop()
+            if not isinstance(value, Object):
+                continue
+            if done:
+                yield sort, value
+            elif id(value) not in begun:
+                below = _sorts(sort, value)
+                if below is not None:
+                    begun.add(id(value))
+                    waiting.append((sort, value, True))
+                    waiting += [(*each, False) for each in below]
+
+    def repair(self) -> None:
+        """Compute the hashes of all names and the summaries of all levels and expressions again."""
+        for sort, each in self.terms():
+            try:
+                right = _RIGHT[sort](each)
+            except (Unreadable, IndexError, UnicodeDecodeError, AttributeError):
+                continue
+            if scalar(each) != right:
+                set_scalar(each, right)
+
+
+_RIGHT = {"name": right_name_hash, "level": right_level_summary, "expression": right_summary}
+
+
+def _sorts(sort: str, each: Object) -> list[tuple[str, Value]] | None:
+    """The names, levels and expressions directly in one; None if it is none itself."""
+    fields = each.fields
+    if sort == "name":
+        return [("name", fields[0])] if each.tag in (1, 2) and len(fields) == 2 else None
+    if sort == "level":
+        if each.tag in LEVELS_OF and len(fields) == len(LEVELS_OF[each.tag]):
+            return [("level", part) for part in fields]
+        return [("name", fields[0])] if each.tag in (PARAMETER, LEVEL_META) and len(fields) == 1 else None
+    below = EXPRESSIONS_OF.get(each.tag, ())
+    if each.tag > PROJECTION or len(fields) <= max(below, default=0):
+        return None
+    found: list[tuple[str, Value]] = [("expression", fields[index]) for index in below]
+    if each.tag in (FREE, META, CONSTANT, LAMBDA, FORALL, LET, PROJECTION):
+        found.append(("name", fields[0]))
+    if each.tag == SORT:
+        found.append(("level", fields[0]))
+    if each.tag == CONSTANT and len(fields) == 2:
+        found += [("level", level) for level in _listed(fields[1])]
+    return found
+
+
+def _sorts_of_constant(info: Object) -> list[tuple[str, Value]]:
+    """The names, levels and expressions of a constant, as far as it is one."""
+    details = info.fields[0] if info.fields else 0
+    if not isinstance(details, Object) or not details.fields or not isinstance(details.fields[0], Object):
+        return []
+    first, rest = details.fields[0].fields, details.fields[1:]
+    if len(first) != 3:
+        return []
+    found: list[tuple[str, Value]] = [("name", first[0]), ("expression", first[2])]
+    lists = [first[1]]
+    if info.tag in (DEFINITION, THEOREM, OPAQUE) and rest:
+        found.append(("expression", rest[0]))
+        lists.append(rest[-1])
+    elif info.tag == INDUCTIVE and len(rest) == 5:
+        lists += rest[2:4]
+    elif info.tag == CONSTRUCTOR and rest:
+        found.append(("name", rest[0]))
+    elif info.tag == RECURSOR and len(rest) == 6:
+        lists.append(rest[0])
+        for rule in _listed(rest[5]):
+            if isinstance(rule, Object) and len(rule.fields) == 3:
+                found += [("name", rule.fields[0]), ("expression", rule.fields[2])]
+    return found + [("name", each) for items in lists for each in _listed(items)]
+
+
+def _listed(value: Value) -> list[Value]:
+    try:
+        return items_of(value)
+    except Unreadable:
+        return []
+
+
+def fields_of(value: Value, least: int) -> Object:
+    """An object with at least so many fields. Raises Unreadable."""
+    if not isinstance(value, Object) or len(value.fields) < least:
+        raise Unreadable("an object with too few fields")
+    return value
+
+
+def details(info: Object) -> Object:
+    """What a constant has besides its kind: its `DefinitionVal`, `TheoremVal`, ... Raises Unreadable."""
+    return fields_of(fields_of(info, 1).fields[0], 1)
+
+
+def common(info: Object) -> Object:
+    """The `ConstantVal` of a constant: name, universe parameters, type. Raises Unreadable."""
+    return fields_of(details(info).fields[0], 3)
+
+
+def set_flag(info: Object, index: int, value: int) -> None:
+    """One byte of a constant's scalar fields."""
+    each = details(info)
+    each.data = each.data[:index] + bytes([value]) + each.data[index + 1 :]
+
+
+def module(header: bytes, imports: Sequence[str], constants: Sequence[Object], make: Maker) -> Forged:
+    """A module made from nothing, without entries of extensions."""
+    listed = array(Object(0, [make.dotted(name)], bytes([0, 1, 0, 0, 0, 0, 0, 0])) for name in imports)
+    names = array(common(each).fields[0] for each in constants)
+    return Forged(Object(0, [listed, names, array(constants), array([]), array([])], bytes(8)), header)
+
+
+# --- meanings ---------------------------------------------------------------------------------------------------------
+
+
+class Meanings:
+    """Numbers for terms: two terms have the same number exactly when they mean the same, in whichever files.
+
+    Names and kinds of bound variables and notes of the elaborator are left out.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self.shapes: list[tuple[object, ...]] = []
+
+    def number(self, shape: tuple[object, ...]) -> int:
+        if shape not in self._numbers:
+            self._numbers[shape] = len(self.shapes)
+            self.shapes.append(shape)
+        return self._numbers[shape]
+
+
+class Reading:
+    """What one file means."""
+
+    def __init__(self, forged: Forged, meanings: Meanings) -> None:
+        self.forged = forged
+        self.meanings = meanings
+        self.infos = forged.infos()
+        self._of: dict[int, int] = {}
+
+    def statement(self, name: Parts) -> int:
+        """The meaning of a constant's type with its universe parameters. Raises Unreadable."""
+        first = common(self.infos[name])
+        levels = tuple(parts(each) for each in items_of(first.fields[1]))
+        return self.meanings.number(("statement", levels, self.term(first.fields[2])))
+
+    def declared(self, name: Parts) -> int:
+        """The meaning of a constant: kind, type, value, numbers and flags; of a theorem without its proof. Raises
+        Unreadable."""
+        info = self.infos[name]
+        rest = details(info)
+        shape: list[object] = ["declared", info.tag, self.statement(name)]
+        if info.tag in (DEFINITION, OPAQUE):
+            shape.append(self.term(rest.fields[1]))
+        if info.tag != THEOREM:
+            shape.append(rest.data[:3])
+        if info.tag in (INDUCTIVE, CONSTRUCTOR):
+            shape += [number(each) for each in rest.fields[1:] if isinstance(each, int) and each]
+        if info.tag == INDUCTIVE:
+            shape += [tuple(parts(each) for each in items_of(rest.fields[index])) for index in (3, 4)]
+        if info.tag == CONSTRUCTOR:
+            shape.append(parts(rest.fields[1]))
+        if info.tag == RECURSOR:
+            shape += [number(each) for each in rest.fields[2:6]]
+            shape += [
+                (parts(each.fields[0]), number(each.fields[1]), self.term(each.fields[2]))
+                for each in (fields_of(rule, 3) for rule in items_of(rest.fields[6]))
+            ]
+        return self.meanings.number(tuple(shape))
+
+    def whole(self, name: Parts) -> frozenset[tuple[Parts, int]]:
+        """A statement with all the file's own constants that it depends on, by name and meaning. Raises Unreadable."""
+        found: dict[Parts, int] = {(): self.statement(name)}
+        waiting = list(self._named(common(self.infos[name]).fields[2]))
+        while waiting:
+            each = waiting.pop()
+            if each in found or each not in self.infos:
+                continue
+            found[each] = self.declared(each)
+            info = self.infos[each]
+            below = [common(info).fields[2], *(details(info).fields[1:2] if info.tag in (DEFINITION, OPAQUE) else ())]
+            waiting += [name for term in below for name in self._named(term)]
+            if info.tag == INDUCTIVE:
+                waiting += [parts(name) for index in (3, 4) for name in items_of(details(info).fields[index])]
+            elif info.tag == CONSTRUCTOR:
+                waiting.append(parts(details(info).fields[1]))
+            elif info.tag == RECURSOR:
+                waiting += [parts(name) for name in items_of(details(info).fields[1])]
+        return frozenset(found.items())
+
+    def _named(self, term: Value) -> set[Parts]:
+        """The constants in a term."""
+        waiting, seen, names = [self.term(term)], set(), set()
+        while waiting:
+            at = waiting.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            tag, *fields = self.meanings.shapes[at]
+            if tag in (CONSTANT, PROJECTION):
+                names.add(fields[0])
+            waiting += [each for each in fields if isinstance(each, int)] if tag != BOUND else []
+        return names  # type: ignore[return-value]
+
+    def term(self, value: Value) -> int:
+        """The meaning of an expression. Raises Unreadable."""
+        waiting = [value]
+        while waiting:
+            each = waiting[-1]
+            if not isinstance(each, Object) or each.tag > PROJECTION:
+                raise Unreadable("no expression")
+            if id(each) in self._of:
+                waiting.pop()
+                continue
+            below = EXPRESSIONS_OF.get(each.tag, ())
+            if len(each.fields) <= max(below, default=0):
+                raise Unreadable("an expression with too few fields")
+            missing = [each.fields[k] for k in below if id(each.fields[k]) not in self._of]
+            if len(waiting) > 1 << 22:
+                raise Unreadable("terms without an end")
+            if missing:
+                waiting += missing
+                continue
+            self._of[id(each)] = self._meant(each, [self._of[id(each.fields[k])] for k in below])
+            waiting.pop()
+        return self._of[id(value)]
+
+    def _meant(self, each: Object, below: list[int]) -> int:
+        fields = each.fields
+        match each.tag:
+            case 10:
+                return below[0]
+            case 0:
+                return self.meanings.number((BOUND, number(fields[0])))
+            case 1 | 2:
+                return self.meanings.number((each.tag, parts(fields[0])))
+            case 3:
+                return self.meanings.number((SORT, ("level", self.level(fields[0]))))
+            case 4:
+                levels = tuple(self.level(level) for level in items_of(fields[1]))
+                return self.meanings.number((CONSTANT, parts(fields[0]), levels))
+            case 9:
+                value = fields_of(fields[0], 1).fields[0]
+                is_text = isinstance(value, Object) and value.tag == STRING
+                return self.meanings.number((LITERAL, ("value", string(value) if is_text else number(value))))
+            case 11:
+                return self.meanings.number((PROJECTION, parts(fields[0]), ("field", number(fields[1])), *below))
+        return self.meanings.number((each.tag, *below))
+
+    def level(self, value: Value) -> object:
+        """The meaning of a level. Raises Unreadable."""
+        if isinstance(value, int):
+            return 0
+        each = fields_of(value, 1)
+        if each.tag in (PARAMETER, LEVEL_META):
+            return (each.tag, parts(each.fields[0]))
+        depth, inside = 0, each
+        while inside.tag == SUCCESSOR and isinstance(inside.fields[0], Object):
+            depth, inside = depth + 1, inside.fields[0]
+            if depth > 1 << 20:
+                raise Unreadable("a level without an end")
+        if depth:
+            return ("plus", depth, self.level(inside))
+        return (each.tag, *(self.level(part) for part in each.fields))
