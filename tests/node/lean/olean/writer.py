@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from node.lean.olean.terms import mixed_hash, string_hash
 
@@ -47,6 +48,8 @@ class Raw:
     """A field that is written as this word, whatever it means: a pointer of one's own, an even number."""
 
     word: int
+    summary: int = 0
+    """The summary of the expression that it points to."""
 
 
 @dataclass(eq=False, slots=True)
@@ -86,11 +89,13 @@ class Document:
     """
     garbage: bool = False
     """Write objects of the list even if nothing leads to them."""
+    head: bytes = b""
+    """Bytes before the objects."""
     tail: bytes = b""
     """Bytes behind the objects."""
 
     @classmethod
-    def decode(cls, content: bytes) -> Document:
+    def decode(cls, content: bytes) -> Self:
         """Raises Unreadable. It checks no more than it needs."""
         if len(content) < HEADER_BYTES + 16 or len(content) % 8:
             raise Unreadable("too short, or no whole number of words")
@@ -113,7 +118,7 @@ class Document:
         root_first = self.header[6] & ROOT_FIRST
         order = _order(self.objects, self.root, self.garbage)
         # 1. Where each object is. A link to an object that comes later is written like any other: as a link forwards.
-        at = HEADER_BYTES + 8 * root_first
+        at = HEADER_BYTES + 8 * root_first + len(self.head)
         places: dict[int, int] = {}
         for each in order:
             places[id(each)] = base + at
@@ -123,6 +128,7 @@ class Document:
         root = _word(self.root, places).to_bytes(8, "little")
         if root_first:
             parts.append(root)
+        parts.append(self.head)
         parts += [_encoded(each, places) for each in order]
         if not root_first:
             parts.append(root)
@@ -434,10 +440,14 @@ def right_level_summary(each: Object) -> int:
     return hashed & 0xFFFFFFFF | flags | depth << _LEVEL_DEPTH
 
 
+def _summary(value: Value) -> int:
+    return scalar(value) if isinstance(value, Object) else value.summary if isinstance(value, Raw) else 0
+
+
 def right_summary(each: Object) -> int:
     """The hash, depth, flags and range of loose variables that an expression should have."""
     fields = each.fields
-    below = [scalar(part) if isinstance(part := fields[k], Object) else 0 for k in EXPRESSIONS_OF.get(each.tag, ())]
+    below = [_summary(fields[k]) for k in EXPRESSIONS_OF.get(each.tag, ())]
     hashes = [part & 0xFFFFFFFF for part in below]
     loose = [part >> _LOOSE for part in below]
     depth = min(max((part >> _DEPTH & 0xFF for part in below), default=-1) + 1, _MOST_DEPTH)
