@@ -185,7 +185,7 @@ def contained(attack: Attack, judge: Judge = judged, *, twin: bool = False) -> O
     except EOFError:
         problem = "the process ended without an answer"
     finally:
-        _end(process)
+        ended(process)
     return Outcome(reports, problem, time.monotonic() - started, most)
 
 
@@ -203,7 +203,7 @@ async def _run(judge: Judge, rounds: Rounds) -> list[FileReport]:
     return await judge(rounds)
 
 
-def _end(process: BaseProcess) -> None:
+def ended(process: BaseProcess) -> None:
     """Stop a process with all that it started."""
     with contextlib.suppress(psutil.Error):
         for each in psutil.Process(process.pid).children(recursive=True):
@@ -560,7 +560,7 @@ def claims(tag: int, word: int, value: int) -> Change:
             make.reflexive(make.numeral(1 << 200)),
         )
         forged.add(make_large)
-        found = [each for each in writer._reachable([forged.root]) if each.tag == tag]
+        found = [each for each in writer.reachable([forged.root]) if each.tag == tag]
         found[-1].claims[word] = value
 
     return change

@@ -196,7 +196,7 @@ def _decoded(
 
 def _order(objects: Iterable[Object], root: Value, garbage: bool) -> list[Object]:
     """The objects, each behind those that it links to, and otherwise in the given order. Cycles are cut somewhere."""
-    wanted = {id(each) for each in _reachable([root])}
+    wanted = {id(each) for each in reachable([root])}
     order: list[Object] = []
     begun: set[int] = set()
     for first in (*objects, root):
@@ -216,7 +216,7 @@ def _order(objects: Iterable[Object], root: Value, garbage: bool) -> list[Object
     return order
 
 
-def _reachable(roots: Iterable[Value]) -> Iterator[Object]:
+def reachable(roots: Iterable[Value]) -> Iterator[Object]:
     """The objects that these lead to, each once."""
     waiting = [each for each in roots if isinstance(each, Object)]
     seen = {id(each) for each in waiting}
@@ -891,7 +891,7 @@ class Reading:
     def whole(self, name: Parts) -> frozenset[tuple[Parts, int]]:
         """A statement with all the file's own constants that it depends on, by name and meaning. Raises Unreadable."""
         found: dict[Parts, int] = {(): self.statement(name)}
-        waiting = list(self._named(common(self.infos[name]).fields[2]))
+        waiting = list(self.named(common(self.infos[name]).fields[2]))
         while waiting:
             each = waiting.pop()
             if each in found or each not in self.infos:
@@ -899,7 +899,7 @@ class Reading:
             found[each] = self.declared(each)
             info = self.infos[each]
             below = [common(info).fields[2], *(details(info).fields[1:2] if info.tag in (DEFINITION, OPAQUE) else ())]
-            waiting += [name for term in below for name in self._named(term)]
+            waiting += [name for term in below for name in self.named(term)]
             if info.tag == INDUCTIVE:
                 waiting += [parts(name) for index in (3, 4) for name in items_of(details(info).fields[index])]
             elif info.tag == CONSTRUCTOR:
@@ -908,7 +908,7 @@ class Reading:
                 waiting += [parts(name) for name in items_of(details(info).fields[1])]
         return frozenset(found.items())
 
-    def _named(self, term: Value) -> set[Parts]:
+    def named(self, term: Value) -> set[Parts]:
         """The constants in a term."""
         waiting, seen, names = [self.term(term)], set(), set()
         while waiting:

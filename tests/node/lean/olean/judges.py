@@ -1,0 +1,259 @@
+"""Judges of changed compiled files, and a harness that runs one in a process which it stops if it takes too much.
+
+A judge is an async generator function of a module. It gets the honest text and compiled files that claim to be it, and
+yields an answer for each, in order. `by_verifier` asks a whole `FileVerifier`, whatever it is made of. `in_batches`
+does the same with the parts of today's, and has one Lean process check many files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import tempfile
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import psutil
+
+from node.lean.files import verdicts
+from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
+from node.lean.files.compiling import Compiled, Compiler
+from node.lean.files.judging import LocalModule
+from node.lean.files.report import DeclarationVerdict
+from node.lean.files.sources import from_text
+from node.lean.olean.region import BadOlean
+from node.lean.olean.terms import Terms
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
+from tests.node.lean.olean.attacks import MB, ForgingCompiler, ended, forging_verifier
+from tests.node.lean.olean.mutations import Answer, Mutant
+
+Judge = Callable[[str, Sequence[bytes]], AsyncIterator[Answer]]
+
+LIMITS = Limits(seconds=10, memory_mb=1024)
+
+
+def _answer(declarations: Sequence[DeclarationVerdict]) -> Answer:
+    return Answer(
+        tuple(each.name for each in declarations if each.accepted), all(each.accepted for each in declarations)
+    )
+
+
+# --- a whole verifier -------------------------------------------------------------------------------------------------
+
+
+class _CompiledOnce(ForgingCompiler):
+    """Compiles a text once, and then answers with copies of it that have other compiled files."""
+
+    def __init__(self, toolchain: LeanToolchain, folder: Path) -> None:
+        super().__init__(toolchain, LIMITS, {})
+        self._folder = folder
+        self._known: dict[str, Compiled] = {}
+
+    async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
+        if text not in self._known:
+            self._known[text] = await Compiler.compile(self, module, text, self._folder, path, salvage=salvage)
+        compiled = self._known[text]
+        assert compiled.olean is not None
+        olean = folder / "module.olean"
+        olean.write_bytes(self.forges[module](compiled.olean.read_bytes(), olean))
+        return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
+
+
+async def by_verifier(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
+    """What `FileVerifier` says, if the compiler writes these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with forging_verifier(seconds=LIMITS.seconds, memory_mb=LIMITS.memory_mb) as verifier:
+            compiler = _CompiledOnce(LeanToolchain.pocket(), Path(folder) / "once")
+            verifier._compiler = compiler
+            for content in contents:
+                compiler.forges["Main"] = _always(content)
+                async with aclosing(verifier.verify([from_text(text)])) as judged:
+                    report = (await anext(judged)).report
+                yield Answer(problem=report.problem) if report.problem else _answer(report.declarations)
+
+
+def _always(content: bytes) -> Callable[[bytes, Path], bytes]:
+    return lambda _content, _place: content
+
+
+# --- the parts of today's verifier, with one process for many files ---------------------------------------------------
+
+_MANY = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("kernel", sys.argv[1])
+kernel = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(kernel)
+Kernel, import_library, shared = kernel.Kernel, kernel.Kernel.import_library, []
+def made(library):
+    shared.extend([] if shared else [Kernel(library)])
+    return shared[0]
+def imported(self, modules):
+    if not self.environment:
+        import_library(self, modules)
+        self.base = self.environment
+    self.environment = self.base
+kernel.Kernel, Kernel.import_library = made, imported
+for plan in sys.argv[2:]:
+    kernel.main(plan)
+    sys.stdout.flush()
+"""
+"""Runs `kernel.py` for many plans with the same imports: the library is imported once, and each plan begins with it."""
+
+
+async def in_batches(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
+    """What the parts of `FileVerifier` say, if the compiler writes these files."""
+    toolchain = LeanToolchain.pocket()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        # 1. The honest text, compiled once.
+        compiled = await Compiler(toolchain, LIMITS).compile("Main", text, folder / "once", [], salvage=False)
+        commands = [each for each in compiled.commands if each not in compiled.failed]
+        # 2. Each file is read and its plan made. A file that is refused has its answer.
+        answers: dict[int, Answer] = {}
+        modules: dict[int, LocalModule] = {}
+        for index, content in enumerate(contents):
+            olean = folder / f"{index}.olean"
+            olean.write_bytes(content)
+            try:
+                modules[index] = LocalModule.read("Main", olean, compiled.text, commands, Terms())
+            except (BadOlean, OSError) as error:
+                answers[index] = Answer(problem=str(error))
+        # 3. The kernel checks them, and the axioms are looked up.
+        rejected = await _rejected(toolchain, folder, modules)
+        axioms = LibraryAxioms(toolchain, LIMITS, folder)
+        for index, module in modules.items():
+            module.reject(rejected[index])
+            try:
+                module.find_axioms(await axioms.of(module.foreign(), module.imports))
+            except (AxiomsUnknown, OutOfLimits) as error:
+                answers[index] = Answer(problem=str(error))
+                continue
+            answers[index] = _answer(verdicts.judged(module, compiled, False, 0))
+        for index in range(len(contents)):
+            yield answers[index]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _rejected(
+    toolchain: LeanToolchain, folder: Path, modules: Mapping[int, LocalModule]
+) -> dict[int, dict[str, str]]:
+    """What the kernel rejects of each file."""
+    usual = ("Init",)
+    found: dict[int, dict[str, str]] = {}
+    waiting = []
+    for index, module in modules.items():
+        if module.imports == usual:
+            plan = folder / f"{index}.json"
+            plan.write_text(json.dumps({"library": list(module.imports), "steps": module.plan}))
+            waiting.append(index)
+            continue
+        try:
+            found[index] = await Rechecker(toolchain, LIMITS, folder).replay(module.imports, module.plan, [])
+        except OutOfLimits as error:
+            found[index] = {WHOLE_MODULE: str(error)}
+    while waiting:
+        python, *options, program = toolchain.kernel
+        command = [python, *options, "-c", _MANY, program, *(str(folder / f"{index}.json") for index in waiting)]
+        finished = await run_fresh(
+            command, environment=toolchain.environment, folder=folder, limits=Limits(seconds=60), output_bytes=1 << 26
+        )
+        lines = finished.output.splitlines()
+        for index, line in zip(waiting, lines, strict=False):
+            found[index] = json.loads(line)["rejected"]
+        waiting = waiting[len(lines) :]
+        if waiting:
+            # The process ended at this one.
+            found[waiting.pop(0)] = {WHOLE_MODULE: f"the kernel ended with code {finished.code}"}
+    return found
+
+
+# --- the harness ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What became of one file."""
+
+    answer: Answer | None
+    fault: str = ""
+    """A traceback, too long, or too much memory; empty if there is an answer."""
+
+
+def watched(
+    judge: Judge, text: str, mutants: Sequence[Mutant], *, batch: int = 60, seconds: float = 30, memory_mb: int = 1000
+) -> list[Watched]:
+    """The answers of a judge, which runs in a process of its own.
+
+    If the process fails at a batch, its files are judged one by one, so that the guilty one is found.
+    """
+    results: list[Watched] = []
+    single_until = 0
+    while len(results) < len(mutants):
+        at = len(results)
+        size = 1 if at < single_until else batch
+        got, fault = _in_process(judge, text, [each.content for each in mutants[at : at + size]], seconds, memory_mb)
+        results += [Watched(each) for each in got]
+        if fault and size > 1:
+            single_until = at + size
+        elif fault:
+            results.append(Watched(None, fault))
+    return results
+
+
+def _in_process(
+    judge: Judge, text: str, contents: Sequence[bytes], seconds: float, memory_mb: int
+) -> tuple[list[Answer], str]:
+    """The answers, and why there are no more."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_judge, args=(theirs, judge, text, contents))
+    process.start()
+    theirs.close()
+    got: list[Answer] = []
+    last = time.monotonic()
+    try:
+        process_seen = psutil.Process(process.pid)
+        while True:
+            with contextlib.suppress(EOFError):
+                while ours.poll(0.05):
+                    received = ours.recv()
+                    if received is None:
+                        return got, ""
+                    if isinstance(received, str):
+                        return got, received
+                    got.append(received)
+                    last = time.monotonic()
+            with contextlib.suppress(psutil.Error):
+                if process_seen.memory_info().rss / MB > memory_mb:
+                    return got, f"more than {memory_mb} MB of memory"
+            if time.monotonic() - last > seconds:
+                return got, f"no answer after {seconds:g} s"
+            if not process.is_alive() and not ours.poll(0):
+                return got, f"the process ended with code {process.exitcode}"
+    finally:
+        ended(process)
+
+
+def _judge(answer: Connection, judge: Judge, text: str, contents: Sequence[bytes]) -> None:
+    async def run() -> None:
+        async for each in judge(text, contents):
+            answer.send(each)
+
+    try:
+        asyncio.run(run())
+        answer.send(None)
+    except BaseException:
+        answer.send(traceback.format_exc())
+    os._exit(0)  # a thread that does not end would keep the process

@@ -1,0 +1,722 @@
+"""Seeded changes to a genuine compiled file, and an oracle that says what may be accepted of the changed one.
+
+The honest text has theorems that are true, and false statements whose proofs are open, axioms, or not safe. The changes
+are changes to objects: flags, names, levels, kinds, values, links, sharing, order, sizes. After most of them all hashes
+and summaries are computed again, so that they do not betray the change. Some are changes to the bytes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.node.lean.olean import writer
+from tests.node.lean.olean.writer import (
+    AXIOM,
+    CONSTANT,
+    CONSTRUCTOR,
+    DEFINITION,
+    INDUCTIVE,
+    LITERAL,
+    OPAQUE,
+    RECURSOR,
+    SAFE,
+    THEOREM,
+    Forged,
+    Maker,
+    Meanings,
+    Object,
+    Parts,
+    Raw,
+    Reading,
+    Unreadable,
+    Value,
+    common,
+    details,
+    fields_of,
+    natural,
+    parts,
+)
+
+HONEST = """\
+universe u
+inductive Two | a | b
+inductive Even : Nat → Prop | zero : Even 0 | step (n : Nat) (h : Even n) : Even (n + 2)
+structure Both (p q : Prop) : Prop where
+  left : p
+  right : q
+def two : Nat := 2
+def large : Nat := 36893488147419103232
+def label : String := "a label"
+noncomputable def number (t : Two) : Nat := Two.rec 1 2 t
+opaque hidden : Nat
+axiom cheat : 1 = 3
+unsafe def unsound : Nat := unsound + 1
+partial def forever (n : Nat) : Nat := forever (n + 1)
+theorem one : 1 = 1 := rfl
+theorem two_is : two = 2 := rfl
+theorem large_is : large = 36893488147419103232 := rfl
+theorem number_is : number Two.a = 1 := rfl
+theorem even_two : Even 2 := .step 0 .zero
+theorem both : Both (1 = 1) (2 = 2) := ⟨rfl, rfl⟩
+theorem left (h : Both (1 = 1) (1 = 2)) : 1 = 2 := h.left.symm.trans h.right
+theorem same {α : Sort u} (a : α) : a = a := rfl
+theorem half (p q : Prop) (h : p) : q → p := fun _ => h
+private theorem secret : 3 = 3 := id rfl
+theorem bad : 1 = 2 := sorry
+theorem two_bad : two = 3 := sorry
+theorem all_bad (n : Nat) : n = n + 1 := sorry
+theorem anything (p : Prop) : p := sorry
+theorem by_axiom : 1 = 3 := cheat
+"""
+FALSE = frozenset({"bad", "two_bad", "all_bad", "anything", "by_axiom", "cheat"})
+"""Whose acceptance is always wrong."""
+TRUE = frozenset({"one", "two_is", "large_is", "number_is", "even_two", "both", "left", "same", "half", "secret"})
+"""Whose acceptance is right."""
+WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "large", "number", "hidden", "unsound"}
+"""Constants that are changed more often than those that Lean generates."""
+
+
+# --- what may be accepted ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a judge says of a file."""
+
+    accepted: tuple[str, ...] = ()
+    """The accepted declarations, as they are shown: private ones without their mark."""
+    whole: bool = False
+    """Whether the file is accepted as a whole."""
+    problem: str = ""
+    """Why it is not judged."""
+    statements: tuple[tuple[str, str], ...] = ()
+    """The statements that are shown with the accepted declarations, if any are."""
+
+
+class Oracle:
+    """What may be accepted of files that claim to be the honest text, compiled."""
+
+    def __init__(self, honest: bytes, *, compared: bool = True) -> None:
+        """`compared`: it is wrong to accept a theorem with another statement than in the text, even if it is true."""
+        self._meanings = Meanings()
+        self._honest = Reading(Forged.decode(honest), self._meanings)
+        self._compared = compared
+        self._whole = {_shown(name): self._honest.whole(name) for name in self._honest.infos}
+        self._kinds = {_shown(name): info.tag for name, info in self._honest.infos.items()}
+
+    def faults(self, content: bytes, answer: Answer) -> list[str]:
+        """What is wrong with an answer; empty if nothing is."""
+        found = ["the file as a whole is accepted, though it has theorems without proofs"] if answer.whole else []
+        if not answer.accepted:
+            return found
+        try:
+            reading = Reading(Forged.decode(content), self._meanings)
+        except Unreadable as error:
+            return [*found, f"{', '.join(answer.accepted)} accepted, but the file is not readable: {error}"]
+        for name in sorted(set(answer.accepted)):
+            named = [each for each in reading.infos if _shown(each) == name]
+            faults = []
+            for each in named or [(name,)]:
+                try:
+                    faults.append(self._faults_of(reading, each, name))
+                except (Unreadable, KeyError, RecursionError) as error:
+                    faults.append([f"{name} is accepted, but cannot be read: {error!r}"])
+            # Of several constants that are shown by one name, at least so many must be in order as are accepted.
+            faults.sort(key=len)
+            found += [fault for each in faults[: answer.accepted.count(name)] for fault in each]
+        return found
+
+    def _faults_of(self, reading: Reading, name: Parts, shown: str) -> list[str]:
+        found = []
+        if _truth(reading, name) is False:
+            found.append(f"{shown} is accepted, and it is false")
+        found += [f"{shown} is accepted, and it rests on {each}" for each in self._rests_on(reading, name)]
+        if self._compared and shown in FALSE:
+            found.append(f"{shown} is accepted")
+        elif self._compared and self._kinds.get(shown) != THEOREM:
+            found.append(f"{shown} is accepted, which is no theorem of the text")
+        elif self._compared and reading.whole(name) != self._whole[shown]:
+            found.append(f"{shown} is accepted, with another statement than in the text")
+        return found
+
+    def _rests_on(self, reading: Reading, name: Parts) -> list[str]:
+        """What a constant uses that nothing may use which is accepted."""
+        found = []
+        waiting, seen = [name], {name}
+        while waiting:
+            each = waiting.pop()
+            info = reading.infos.get(each)
+            if info is None:
+                if each == ("sorryAx",):
+                    found.append("sorry")
+                continue
+            rest = details(info)
+            if info.tag == AXIOM:
+                found.append(f"the axiom {_shown(each)}")
+            if info.tag == DEFINITION and rest.data[:1] != bytes([SAFE]):
+                found.append(f"{_shown(each)}, which is not safe")
+            if info.tag in (OPAQUE, CONSTRUCTOR) and rest.data[:1] != bytes(1):
+                found.append(f"{_shown(each)}, which is not safe")
+            if info.tag in (RECURSOR, INDUCTIVE) and rest.data[1:2] != bytes(1):
+                found.append(f"{_shown(each)}, which is not safe")
+            if info.tag == RECURSOR and self._other_recursor(reading, each):
+                found.append(f"another recursor {_shown(each)} of the same type")
+            terms = [common(info).fields[2]]
+            terms += rest.fields[1:2] if info.tag in (DEFINITION, THEOREM, OPAQUE) else []
+            below = {name for term in terms for name in reading.named(term)}
+            if info.tag == INDUCTIVE:
+                below |= {parts(part) for part in writer.items_of(rest.fields[4])}
+            waiting += below - seen
+            seen |= below
+        return found
+
+    def _other_recursor(self, reading: Reading, name: Parts) -> bool:
+        """Whether a recursor is another one than in the honest file, though its types are the same."""
+        honest = self._honest
+        together = [parts(each) for each in writer.items_of(details(reading.infos[name]).fields[1])]
+        together += [
+            parts(part)
+            for each in together
+            if each in reading.infos
+            for part in writer.items_of(details(reading.infos[each]).fields[4])
+        ]
+        known = all(each in honest.infos and each in reading.infos for each in (name, *together))
+        same = known and all(honest.declared(each) == reading.declared(each) for each in together)
+        return same and honest.declared(name) != reading.declared(name)
+
+
+def _shown(name: Parts) -> str:
+    """A name without Lean's mark of private names."""
+    if name[:1] == ("_private",):
+        at = next((index for index, part in enumerate(name) if isinstance(part, int)), 0)
+        name = name[at + 1 :]
+    return ".".join(map(str, name))
+
+
+def _truth(reading: Reading, name: Parts) -> bool | None:
+    """Whether a statement about numbers is true; None if this function does not know."""
+    match _applied(reading, reading.term(common(reading.infos[name]).fields[2])):
+        case (("Eq",), _, left, right):
+            values = _value(reading, left), _value(reading, right)
+            return None if None in values else values[0] == values[1]
+    return None
+
+
+def _applied(reading: Reading, term: int) -> tuple[object, ...]:
+    """The constant at the head of a term, and its arguments."""
+    arguments: list[object] = []
+    shape = reading.meanings.shapes[term]
+    while shape[0] == writer.APPLY:
+        arguments.append(shape[2])
+        shape = reading.meanings.shapes[int(str(shape[1]))]
+    return (shape[1] if shape[0] == CONSTANT else shape, *reversed(arguments))
+
+
+def _value(reading: Reading, term: object, depth: int = 0) -> int | None:
+    """The number that a term is; None if this function does not know."""
+    assert isinstance(term, int)
+    match _applied(reading, term):
+        case ((tag, ("value", int(value))),) if tag == LITERAL:
+            return value
+        case (("OfNat", "ofNat"), _, int(literal), int(instance)):
+            plain = _applied(reading, instance) == (("instOfNatNat",), literal)
+            return _value(reading, literal) if plain else None
+        case (tuple(name),) if name in reading.infos and depth < 10:
+            info = reading.infos[name]
+            return _value(reading, reading.term(details(info).fields[1]), depth + 1) if info.tag == DEFINITION else None
+    return None
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mutant:
+    seed: int
+    description: str
+    content: bytes
+
+
+class _Editor:
+    """One compiled file, in the hands of a change."""
+
+    def __init__(self, content: bytes, rng: random.Random) -> None:
+        self.forged = Forged.decode(content)
+        self.rng = rng
+        self.make = Maker()
+        self.infos = self.forged.constants()
+        self.terms = list(self.forged.terms())
+
+    def info(self, *kinds: int) -> Object:
+        found = [each for each in self.infos if not kinds or each.tag in kinds]
+        written = [each for each in found if self.named(each) in WRITTEN]
+        return self.rng.choice(written if written and self.rng.random() < _WRITTEN else found)
+
+    def expression(self, *tags: int) -> Object:
+        return self.rng.choice(
+            [each for sort, each in self.terms if sort == "expression" and (each.tag in tags or not tags)]
+        )
+
+    def any(self, sort: str) -> Object:
+        return self.rng.choice([each for of, each in self.terms if of == sort])
+
+    def named(self, info: Object) -> str:
+        return _shown(parts(common(info).fields[0]))
+
+
+Edit = Callable[[_Editor], str]
+"""Changes a file, and returns a description."""
+
+
+def flag(edit: _Editor) -> str:
+    info = edit.info(AXIOM, DEFINITION, OPAQUE, INDUCTIVE, CONSTRUCTOR, RECURSOR)
+    index, value = edit.rng.randrange(3), edit.rng.choice([0, 1, 2, 3, 4, 128, 255])
+    if details(info).data:
+        writer.set_flag(info, index, value)
+    return f"flag {index} of {edit.named(info)} is {value}"
+
+
+def no_flags(edit: _Editor) -> str:
+    info = edit.info(DEFINITION, OPAQUE, INDUCTIVE, CONSTRUCTOR, RECURSOR)
+    details(info).data = edit.rng.choice([b"", details(info).data + bytes(8)])
+    return f"{edit.named(info)} has {len(details(info).data)} bytes of flags"
+
+
+def kind(edit: _Editor) -> str:
+    info = edit.info()
+    info.tag = edit.rng.randrange(9)
+    return f"{edit.named(info)} is of kind {info.tag}"
+
+
+def whole_kind(edit: _Editor) -> str:
+    """A constant is made anew as one of another kind, with the right number of fields."""
+    info = edit.info(AXIOM, DEFINITION, THEOREM, OPAQUE)
+    name, levels, type_ = common(info).fields
+    value = details(info).fields[1] if info.tag != AXIOM else common(info).fields[2]
+    assert isinstance(type_, Object) and isinstance(value, Object)
+    made = edit.rng.choice(
+        [
+            edit.make.axiom(name, type_, levels=levels),
+            edit.make.theorem(name, type_, value, levels=levels),
+            edit.make.opaque(name, type_, value, levels=levels),
+            edit.make.definition(name, type_, value, levels=levels, safety=edit.rng.randrange(4)),
+            edit.make.quotient(name, type_, edit.rng.randrange(4), levels=levels),
+        ]
+    )
+    info.tag, info.fields = made.tag, made.fields
+    return f"{edit.named(info)} is made anew as kind {made.tag}"
+
+
+def swapped_parts(edit: _Editor) -> str:
+    """Two constants exchange types, values, names or universe parameters."""
+    one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info(DEFINITION, THEOREM, OPAQUE)
+    what = edit.rng.choice(["type", "value", "name", "levels", "all"])
+    told = f"{edit.named(one)} and {edit.named(other)} exchange their {what}"
+    if what == "value":
+        first, second, index = details(one), details(other), 1
+    elif what == "all":
+        first, second, index = one, other, 0
+    else:
+        first, second, index = common(one), common(other), ("name", "levels", "type").index(what)
+    first.fields[index], second.fields[index] = second.fields[index], first.fields[index]
+    return told
+
+
+def same_type(edit: _Editor) -> str:
+    """A theorem with the statement of another constant, or with a false one."""
+    one, other = edit.info(THEOREM), edit.info(THEOREM, AXIOM)
+    common(one).fields[1:] = common(other).fields[1:]
+    return f"{edit.named(one)} states what {edit.named(other)} states"
+
+
+def same_value(edit: _Editor) -> str:
+    one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info(DEFINITION, THEOREM, OPAQUE)
+    details(one).fields[1] = details(other).fields[1]
+    return f"{edit.named(one)} has the value of {edit.named(other)}"
+
+
+def value_is_constant(edit: _Editor) -> str:
+    one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info()
+    levels = writer.items_of(common(one).fields[1])
+    made = [edit.make.level(writer.PARAMETER, each) for each in levels]
+    details(one).fields[1] = edit.make.constant(common(other).fields[0], *made)
+    return f"the value of {edit.named(one)} is {edit.named(other)}"
+
+
+def renamed(edit: _Editor) -> str:
+    """A component of a name, wherever it is used."""
+    names = [each for each in (edit.any("name") for _ in range(20)) if each.tag == 1] or [edit.any("name")]
+    name = names[0]
+    before = name.fields[1]
+    others = [
+        "sorryAx",
+        "one",
+        "bad",
+        "Nat",
+        "Eq",
+        "refl",
+        "rec",
+        "True",
+        "cheat",
+        "",
+        "a.b",
+        "»",
+        "x\n#print",
+        "_private",
+    ]
+    name.fields[1] = writer.text(edit.rng.choice(others))
+    told = before.data.decode() if isinstance(before, Object) else before
+    return f"the component {told!r} of a name is {writer.string(name.fields[1])!r}"
+
+
+def constant_renamed(edit: _Editor) -> str:
+    """A constant gets another name, where it is declared and listed; its uses keep the old one, or do not."""
+    info = edit.info()
+    first = common(info)
+    old = first.fields[0]
+    new = edit.rng.choice(
+        [
+            *(
+                edit.make.dotted(each)
+                for each in ("Nat.add", "sorryAx", "propext", "True.intro", "other", "Lean.trustCompiler")
+            ),
+            common(edit.info()).fields[0],
+            edit.make.name("_private", "Main", 0, "bad"),
+        ]
+    )
+    first.fields[0] = new
+    listed = edit.forged.items(writer.NAMES)
+    listed[:] = [new if each is old else each for each in listed]
+    told = f"{_shown(parts(old))} is declared as {_shown(parts(new))}"
+    if edit.rng.random() < 0.5:
+        for sort, each in edit.terms:
+            if sort == "expression" and each.tag == CONSTANT and each.fields[0] is old:
+                each.fields[0] = new
+        told += ", and used"
+    return told
+
+
+def used_name(edit: _Editor) -> str:
+    """A constant in a term is another one."""
+    term = edit.expression(CONSTANT)
+    other = common(edit.info()).fields[0] if edit.rng.random() < 0.5 else edit.expression(CONSTANT).fields[0]
+    told = f"a use of {_shown(parts(term.fields[0]))} is one of {_shown(parts(other))}"
+    term.fields[0] = other
+    return told
+
+
+def literal(edit: _Editor) -> str:
+    value = edit.rng.choice([0, 1, 2, 3, 7, 1 << 62, 1 << 63, 1 << 64, 1 << 200])
+    inside = fields_of(edit.expression(LITERAL).fields[0], 1)
+    inside.fields[0] = natural(value)
+    inside.tag = 0 if edit.rng.random() < 0.9 else 1
+    return f"a literal is {value}"
+
+
+def expression_tag(edit: _Editor) -> str:
+    term = edit.expression()
+    term.tag = edit.rng.choice([term.tag ^ 1, writer.LAMBDA, writer.FORALL, writer.LET, writer.NOTE, *range(13)])
+    return f"an expression is of kind {term.tag}"
+
+
+def expression_swapped(edit: _Editor) -> str:
+    """An argument is another expression of the file."""
+    term = edit.expression(writer.APPLY, writer.LAMBDA, writer.FORALL, writer.LET, writer.PROJECTION)
+    index = edit.rng.choice(writer.EXPRESSIONS_OF[term.tag])
+    other = edit.expression()
+    term.fields[index] = other
+    return f"part {index} of an expression of kind {term.tag} is another one, of kind {other.tag}"
+
+
+def bound_variable(edit: _Editor) -> str:
+    term = edit.expression(writer.BOUND)
+    term.fields[0] = edit.rng.choice([0, 1, 2, 3, 100, 1 << 20, 1 << 40])
+    return f"a bound variable is {term.fields[0]}"
+
+
+def level(edit: _Editor) -> str:
+    found = [each for sort, each in edit.terms if sort == "level"]
+    one = edit.rng.choice(found)
+    if edit.rng.random() < 0.5:
+        one.tag = edit.rng.randrange(7)
+        return f"a level is of kind {one.tag}"
+    parts_: list[Value] = [0, 1, *found]
+    one.fields[edit.rng.randrange(len(one.fields))] = edit.rng.choice(parts_)
+    return f"a part of a level of kind {one.tag} is another one"
+
+
+def level_parameters(edit: _Editor) -> str:
+    info = edit.info()
+    names = [edit.make.name(each) for each in edit.rng.choice(["", "u", "uu", "uv", "v", "uvw"])]
+    common(info).fields[1] = writer.linked(names)
+    return f"{edit.named(info)} has {len(names)} universe parameters"
+
+
+def numbers(edit: _Editor) -> str:
+    """A number of a type, constructor or recursor."""
+    info = edit.info(INDUCTIVE, CONSTRUCTOR, RECURSOR)
+    fields = details(info).fields
+    places = [index for index in range(1, len(fields)) if isinstance(fields[index], int)]
+    index = edit.rng.choice(places)
+    fields[index] = edit.rng.choice([0, 1, 2, 3, 1 << 33, 1 << 62])
+    return f"number {index} of {edit.named(info)} is {fields[index]}"
+
+
+def lists(edit: _Editor) -> str:
+    """A list of a type, definition or recursor: of what is declared together, of constructors, of rules."""
+    info = edit.info(INDUCTIVE, RECURSOR, DEFINITION, THEOREM, OPAQUE)
+    fields = details(info).fields
+    index = {INDUCTIVE: edit.rng.choice([3, 4]), RECURSOR: edit.rng.choice([1, 6]), DEFINITION: 3}.get(info.tag, 2)
+    items = writer.items_of(fields[index])
+    match edit.rng.randrange(5):
+        case 0:
+            items = items[:-1]
+        case 1:
+            items += items
+        case 2:
+            items.reverse()
+        case 3:
+            items.append(common(edit.info()).fields[0])
+        case _:
+            other = details(edit.info(info.tag)).fields
+            items = writer.items_of(other[index])
+    fields[index] = writer.linked(items)
+    return f"list {index} of {edit.named(info)} has {len(items)} other items"
+
+
+def rules(edit: _Editor) -> str:
+    """A rule of a recursor computes something else; the recursor may be marked as unsafe."""
+    info = edit.info(RECURSOR)
+    found = [fields_of(each, 3) for each in writer.items_of(details(info).fields[6])]
+    told = ""
+    if found:
+        edit.rng.choice(found).fields[2] = edit.rng.choice([edit.rng.choice(found).fields[2], edit.expression()])
+    if edit.rng.random() < 0.5:
+        writer.set_flag(info, 1, 1)
+        told = ", marked as unsafe"
+    return f"a rule of {edit.named(info)} is another one{told}"
+
+
+def removed(edit: _Editor) -> str:
+    info = edit.info()
+    at = next(index for index, each in enumerate(edit.infos) if each is info)
+    del edit.forged.items(writer.CONSTANTS)[at]
+    if edit.rng.random() < 0.8:
+        del edit.forged.items(writer.NAMES)[at]
+    return f"{edit.named(info)} is not there"
+
+
+def doubled(edit: _Editor) -> str:
+    """A constant twice; the second may have another name, or another value."""
+    info = edit.info(AXIOM, DEFINITION, THEOREM, OPAQUE)
+    name, levels, type_ = common(info).fields
+    other = edit.rng.choice([name, name, edit.make.name("extra"), edit.make.name("_private", "Main", 0, "one")])
+    rest = details(info)
+    copied = Object(rest.tag, [Object(0, [other, levels, type_]), *rest.fields[1:]], rest.data)
+    edit.forged.add(Object(info.tag, [copied]))
+    return f"{edit.named(info)} a second time, as {_shown(parts(other))}"
+
+
+def order(edit: _Editor) -> str:
+    names, constants = edit.forged.items(writer.NAMES), edit.forged.items(writer.CONSTANTS)
+    both = list(zip(names, constants, strict=False))
+    edit.rng.shuffle(both)
+    told = "the constants are in another order"
+    if edit.rng.random() < 0.7:
+        names[:] = [each for each, _ in both]
+    else:
+        told += ", but not their names"
+    constants[:] = [each for _, each in both]
+    return told
+
+
+def imports(edit: _Editor) -> str:
+    items = edit.forged.items(writer.IMPORTS)
+    names = [
+        ["Init"],
+        ["Pocket", "Bool"],
+        ["Pocket"],
+        ["Nothing"],
+        ["Main"],
+        ["Pocket/Bool"],
+        ["..", "Init"],
+        ["Init\n"],
+        [],
+    ]
+    name = edit.rng.choice(names)
+    made = Object(0, [edit.make.name(*name)], bytes([0, 1, 0, 0, 0, 0, 0, 0]))
+    if edit.rng.random() < 0.5:
+        items[:] = [made]
+    else:
+        items.append(made)
+    return f"{name} is imported, one of {len(items)}"
+
+
+def position(edit: _Editor) -> str:
+    """Two declarations exchange their places in the text, or one has no place."""
+    for entry in edit.forged.items(writer.ENTRIES):
+        pair = fields_of(entry, 2)
+        if parts(pair.fields[0]) == ("Lean", "declRangeExt"):
+            rows = fields_of(pair.fields[1], 2).fields
+            one, other = (fields_of(each, 2) for each in edit.rng.sample(rows, 2))
+            told = f"{_shown(parts(one.fields[0]))} stands where {_shown(parts(other.fields[0]))} stands"
+            if edit.rng.random() < 0.3:
+                rows[:] = [each for each in rows if each is not one]
+                return f"{_shown(parts(one.fields[0]))} has no place"
+            one.fields[1], other.fields[1] = other.fields[1], one.fields[1]
+            return told
+    return "no places"
+
+
+def link(edit: _Editor) -> str:
+    """Any field of any object leads to any other object, of the same kind in most cases."""
+    found = list(writer.reachable([edit.forged.root]))
+    holder = edit.rng.choice([each for each in found if each.fields])
+    index = edit.rng.randrange(len(holder.fields))
+    old = holder.fields[index]
+    alike = [each for each in found if isinstance(old, Object) and each.tag == old.tag]
+    choices: list[Value] = [edit.rng.choice(found), 0, 1, 5, Raw(0), Raw(8)]
+    if alike:
+        choices += [edit.rng.choice(alike) for _ in range(12)]
+    holder.fields[index] = edit.rng.choice(choices)
+    return f"field {index} of an object with tag {holder.tag} leads elsewhere"
+
+
+def swapped_objects(edit: _Editor) -> str:
+    """Two objects of the same shape exchange what is in them."""
+    found = list(writer.reachable([edit.forged.root]))
+    one = edit.rng.choice(found)
+    shape = (one.tag, len(one.fields), len(one.data) if one.tag != writer.STRING else 0)
+    alike = [
+        each
+        for each in found
+        if (each.tag, len(each.fields), len(each.data) if each.tag != writer.STRING else 0) == shape
+    ]
+    other = edit.rng.choice(alike)
+    one.fields, other.fields = other.fields, one.fields
+    one.data, other.data = other.data, one.data
+    return f"two objects with tag {one.tag} are exchanged"
+
+
+def unshared(edit: _Editor) -> str:
+    """One user of an object gets a copy of its own, which may be changed."""
+    found = [each for each in writer.reachable([edit.forged.root]) if any(isinstance(f, Object) for f in each.fields)]
+    holder = edit.rng.choice(found)
+    index = edit.rng.choice([k for k, each in enumerate(holder.fields) if isinstance(each, Object)])
+    old = holder.fields[index]
+    assert isinstance(old, Object)
+    copied = Object(old.tag, list(old.fields), old.data, old.other, old.size)
+    told = ""
+    if copied.fields and edit.rng.random() < 0.5:
+        copied.fields.reverse()
+        told = ", turned around"
+    holder.fields[index] = copied
+    return f"an object with tag {old.tag} has a copy{told}"
+
+
+def size(edit: _Editor) -> str:
+    """The header of an object says what is not so."""
+    one = edit.rng.choice(list(writer.reachable([edit.forged.root])))
+    match edit.rng.randrange(4):
+        case 0:
+            one.size = edit.rng.choice([0, 8, 16, 24, 4096, 65528, 7])
+        case 1:
+            one.other = edit.rng.choice([0, 1, 2, 3, 100, 255])
+        case 2:
+            one.tag = edit.rng.choice([0, 1, 2, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255])
+        case _:
+            one.claims[edit.rng.choice([0, 1, 1, 2, 2, 3])] = edit.rng.choice(
+                [0, 1, 2, 5, 1 << 32, 1 << 63, writer.WORD]
+            )
+    return f"an object with tag {one.tag} says that it is of another size"
+
+
+def summary(edit: _Editor) -> str:
+    """A bit of a hash or summary."""
+    sort, one = edit.rng.choice(edit.terms)
+    bit = edit.rng.randrange(64)
+    writer.set_scalar(one, writer.scalar(one) ^ 1 << bit)
+    return f"bit {bit} of the summary of a {sort}"
+
+
+def binder_bytes(edit: _Editor) -> str:
+    term = edit.expression(writer.LAMBDA, writer.FORALL, writer.LET)
+    term.data = term.data[:8] + bytes([edit.rng.randrange(256)]) + bytes(7)
+    return f"a byte behind the summary is {term.data[8]}"
+
+
+def header(edit: _Editor) -> str:
+    at = edit.rng.choice([0, 5, 6, 7, 20, 41, 80, 81, 84, 87])
+    changed = bytearray(edit.forged.header)
+    changed[at] ^= 1 << edit.rng.randrange(8)
+    edit.forged.header = bytes(changed)
+    return f"byte {at} of the header"
+
+
+def garbage(edit: _Editor) -> str:
+    extra = [Object(edit.rng.choice([0, 1, 245, 246, 249]), [], bytes(8 * edit.rng.randrange(3))) for _ in range(5)]
+    edit.forged.objects += extra
+    edit.forged.garbage = True
+    return "objects that nothing leads to"
+
+
+EDITS: tuple[tuple[int, Edit], ...] = (
+    *(
+        (3, each)
+        for each in (flag, whole_kind, swapped_parts, same_type, same_value, value_is_constant, used_name, rules)
+    ),
+    *(
+        (2, each)
+        for each in (kind, constant_renamed, literal, expression_swapped, numbers, lists, doubled, position, link)
+    ),
+    *((2, each) for each in (renamed, swapped_objects, level, imports)),
+    *(
+        (1, each)
+        for each in (no_flags, expression_tag, bound_variable, level_parameters, removed, order, unshared, size)
+    ),
+    *((1, each) for each in (summary, binder_bytes, header, garbage)),
+)
+"""The changes, with how often they are chosen."""
+_WEIGHTS, _EDITS = [weight for weight, _ in EDITS], [each for _, each in EDITS]
+_RAW = 0.1
+"""Share of the mutants that are changes to bytes."""
+_WRITTEN = 0.7
+_REPAIRED = 0.85
+"""Share of the others whose hashes and summaries are right again."""
+
+
+def mutate(content: bytes, seed: int) -> Mutant:
+    """A change to a compiled file; the same one for the same seed."""
+    rng = random.Random(seed)
+    if rng.random() < _RAW:
+        return _bytes_changed(content, seed, rng)
+    edit = _Editor(content, rng)
+    told = []
+    for change in rng.choices(_EDITS, _WEIGHTS, k=rng.choice([1, 1, 1, 2, 3])):
+        try:
+            told.append(f"{change.__name__}: {change(edit)}")
+        except (Unreadable, IndexError, StopIteration, AssertionError, KeyError, AttributeError, ValueError) as error:
+            told.append(f"{change.__name__}: impossible behind the others ({type(error).__name__})")
+    if rng.random() < _REPAIRED and not any(each.startswith("summary") for each in told):
+        try:
+            edit.forged.repair()
+        except Unreadable:
+            told.append("not repaired")
+    return Mutant(seed, f"seed {seed}: {'; '.join(told)}", edit.forged.encode())
+
+
+def _bytes_changed(content: bytes, seed: int, rng: random.Random) -> Mutant:
+    changed = bytearray(content)
+    if rng.random() < 0.2:
+        end = rng.randrange(len(content))
+        return Mutant(seed, f"seed {seed}: cut short after {end} bytes", content[: rng.choice([end, end // 8 * 8])])
+    places = [rng.randrange(len(content)) for _ in range(rng.choice([1, 1, 2, 8]))]
+    for at in places:
+        changed[at] = rng.choice([0, 1, 255, changed[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
+    return Mutant(seed, f"seed {seed}: bytes changed at {places}", bytes(changed))
+
+
+def mutants(content: bytes, seeds: Sequence[int]) -> list[Mutant]:
+    return [mutate(content, seed) for seed in seeds]
