@@ -196,19 +196,20 @@ def watched(
 ) -> list[Watched]:
     """The answers of a judge, which runs in a process of its own.
 
-    If the process fails at a batch, its files are judged one by one, so that the guilty one is found.
+    If the process fails at a batch, its files are judged in smaller batches, until the guilty one is found.
     """
     results: list[Watched] = []
-    single_until = 0
-    while len(results) < len(mutants):
-        at = len(results)
-        size = 1 if at < single_until else batch
-        got, fault = _in_process(judge, text, [each.content for each in mutants[at : at + size]], seconds, memory_mb)
+    waiting = [list(mutants[at : at + batch]) for at in range(0, len(mutants), batch)]
+    while waiting:
+        part = waiting.pop(0)
+        got, fault = _in_process(judge, text, [each.content for each in part], seconds, memory_mb)
         results += [Watched(each) for each in got]
-        if fault and size > 1:
-            single_until = at + size
-        elif fault:
+        left = part[len(got) :]
+        if fault and len(left) <= 1:
             results.append(Watched(None, fault))
+        elif fault:
+            step = max(len(left) // 6, 1)
+            waiting[:0] = [left[at : at + step] for at in range(0, len(left), step)]
     return results
 
 

@@ -74,6 +74,9 @@ FALSE = frozenset({"bad", "two_bad", "all_bad", "anything", "by_axiom", "cheat"}
 """Whose acceptance is always wrong."""
 TRUE = frozenset({"one", "two_is", "large_is", "number_is", "even_two", "both", "left", "same", "half", "secret"})
 """Whose acceptance is right."""
+_SAFETY = {DEFINITION: 0, OPAQUE: 0, CONSTRUCTOR: 0, INDUCTIVE: 1, RECURSOR: 1}
+"""Which flag of a constant says whether it is safe, by its kind."""
+
 WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "large", "number", "hidden", "unsound"}
 """Constants that are changed more often than those that Lean generates."""
 
@@ -155,11 +158,9 @@ class Oracle:
             rest = details(info)
             if info.tag == AXIOM:
                 found.append(f"the axiom {_shown(each)}")
-            if info.tag == DEFINITION and rest.data[:1] != bytes([SAFE]):
-                found.append(f"{_shown(each)}, which is not safe")
-            if info.tag in (OPAQUE, CONSTRUCTOR) and rest.data[:1] != bytes(1):
-                found.append(f"{_shown(each)}, which is not safe")
-            if info.tag in (RECURSOR, INDUCTIVE) and rest.data[1:2] != bytes(1):
+            if writer.FLAGS[info.tag] > len(rest.data):
+                found.append(f"{_shown(each)}, which has no flags")
+            elif info.tag in _SAFETY and rest.data[_SAFETY[info.tag]] != (SAFE if info.tag == DEFINITION else 0):
                 found.append(f"{_shown(each)}, which is not safe")
             if info.tag == RECURSOR and self._other_recursor(reading, each):
                 found.append(f"another recursor {_shown(each)} of the same type")

@@ -28,6 +28,8 @@ _BOXED_BITS = 63
 
 AXIOM, DEFINITION, THEOREM, OPAQUE, QUOTIENT, INDUCTIVE, CONSTRUCTOR, RECURSOR = range(8)
 """Constructors of `Lean.ConstantInfo`."""
+FLAGS = {AXIOM: 1, DEFINITION: 1, THEOREM: 0, OPAQUE: 1, QUOTIENT: 1, INDUCTIVE: 3, CONSTRUCTOR: 1, RECURSOR: 2}
+"""How many bytes of flags a constant has, by its kind."""
 UNSAFE, SAFE, PARTIAL = range(3)
 """`Lean.DefinitionSafety`."""
 BOUND, FREE, META, SORT, CONSTANT, APPLY, LAMBDA, FORALL, LET, LITERAL, NOTE, PROJECTION = range(12)
@@ -873,7 +875,7 @@ class Reading:
         if info.tag in (DEFINITION, OPAQUE):
             shape.append(self.term(rest.fields[1]))
         if info.tag != THEOREM:
-            shape.append(rest.data[:3])
+            shape.append(rest.data[: FLAGS[info.tag]])
         if info.tag in (INDUCTIVE, CONSTRUCTOR):
             shape += [number(each) for each in rest.fields[1:] if isinstance(each, int) and each]
         if info.tag == INDUCTIVE:
@@ -967,18 +969,24 @@ class Reading:
                 return self.meanings.number((PROJECTION, parts(fields[0]), ("field", number(fields[1])), *below))
         return self.meanings.number((each.tag, *below))
 
-    def level(self, value: Value) -> object:
+    def level(self, value: Value) -> int:
         """The meaning of a level. Raises Unreadable."""
-        if isinstance(value, int):
-            return 0
-        each = fields_of(value, 1)
-        if each.tag in (PARAMETER, LEVEL_META):
-            return (each.tag, parts(each.fields[0]))
-        depth, inside = 0, each
-        while inside.tag == SUCCESSOR and isinstance(inside.fields[0], Object):
-            depth, inside = depth + 1, inside.fields[0]
-            if depth > 1 << 20:
-                raise Unreadable("a level without an end")
-        if depth:
-            return ("plus", depth, self.level(inside))
-        return (each.tag, *(self.level(part) for part in each.fields))
+        zero = self.meanings.number(("level", ZERO))
+        waiting = [value]
+        while waiting and not isinstance(value, int):
+            each = fields_of(waiting[-1], 1)
+            below = each.fields[: len(LEVELS_OF.get(each.tag, ()))]
+            missing = [part for part in below if not isinstance(part, int) and id(part) not in self._of]
+            if len(waiting) > 1 << 22:
+                raise Unreadable("levels without an end")
+            if missing:
+                waiting += missing
+                continue
+            meant: tuple[object, ...] = ("level", each.tag)
+            if each.tag in (PARAMETER, LEVEL_META):
+                meant += (parts(each.fields[0]),)
+            else:
+                meant += tuple(zero if isinstance(part, int) else self._of[id(part)] for part in below)
+            self._of[id(each)] = self.meanings.number(meant)
+            waiting.pop()
+        return zero if isinstance(value, int) else self._of[id(value)]

@@ -1,0 +1,73 @@
+"""Whole files whose code writes another compiled file: nothing false is accepted, and a verdict comes in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.node.lean.olean.attacks import ATTACKS, Attack, accepted, contained, judged, successes
+
+pytestmark = pytest.mark.lean
+
+JUDGE = judged
+
+SUCCEED = frozenset(
+    {
+        "names as commands",
+        "names as commands, for later files",
+        "an import as commands",
+        "a third safety",
+        "a recursor marked as unsafe",
+        "an unsafe constant with the name of an axiom",
+        "a library next to the file",
+        "another statement",
+        "another constant in its place",
+        "a private constant of its name",
+        "another definition",
+        "two that use each other",
+        "a thousand that use each other",
+        "a name of 100,000 parts",
+        "a name with a number of 5,000 digits",
+    }
+)
+"""The attacks that succeed so far. One that is stopped must be taken out of this list: its test then fails."""
+
+SLOW = frozenset(
+    {
+        "two that use each other",
+        "a thousand that use each other",
+        "a level that is enormous as a tree",
+        "a name of 100,000 parts",
+        "100,000 universe parameters",
+        "a term a million deep",
+        "a type together with itself, 100,000 times",
+        "32 MB of empty objects",
+        "a million imports",
+        "20,000 constants",
+    }
+)
+
+
+def marked(attack: Attack) -> object:
+    marks = [pytest.mark.slow] if attack.name in SLOW else []
+    if attack.name in SUCCEED:
+        marks.append(pytest.mark.xfail(strict=True, reason="this attack succeeds"))
+    return pytest.param(attack, marks=marks, id=attack.name)
+
+
+@pytest.mark.parametrize("attack", map(marked, ATTACKS))
+def test_a_forged_file_is_not_accepted_and_takes_no_more_than_it_may(attack: Attack) -> None:
+    outcome = contained(attack, JUDGE)
+    assert not outcome.problem
+    assert not successes(attack, outcome.reports)
+
+
+TWINS = {tuple((file.module, file.text) for files in each.twin for file in files): each for each in ATTACKS}
+"""Attacks whose twins differ in their texts; the others have the same twin."""
+FORGED_TWINS = [each for each in ATTACKS if any(file.forge for files in each.twin for file in files)]
+
+
+@pytest.mark.parametrize("attack", [*TWINS.values(), *FORGED_TWINS], ids=lambda each: each.name)
+def test_its_honest_twin_is_accepted(attack: Attack) -> None:
+    outcome = contained(attack, JUDGE, twin=True)
+    assert not outcome.problem
+    assert attack.honest <= accepted(outcome.reports), outcome.reports
