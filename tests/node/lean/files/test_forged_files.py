@@ -54,7 +54,7 @@ def marked(attack: Attack) -> object:
     return pytest.param(attack, marks=marks, id=attack.name)
 
 
-@pytest.mark.parametrize("attack", map(marked, ATTACKS))
+@pytest.mark.parametrize("attack", [marked(each) for each in ATTACKS])
 def test_a_forged_file_is_not_accepted_and_takes_no_more_than_it_may(attack: Attack) -> None:
     outcome = contained(attack, JUDGE)
     assert not outcome.problem

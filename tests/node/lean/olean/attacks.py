@@ -334,6 +334,63 @@ def imports_an_unsound_file(forged: Forged, make: Maker) -> None:
     set_value(forged, "bad", make.constant("cheat"))
 
 
+def axiom_with_a_name(*components: str | int) -> Change:
+    """An axiom whose name may pass for one of Lean's own, and `bad` proved by it."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        name = make.name(*components)
+        forged.add(make.axiom(name, one_is_two(make)))
+        set_value(forged, "bad", make.constant(name))
+
+    return change
+
+
+def equal_strings(one: str, other: str) -> Change:
+    """`bad` states that two strings are equal, and its proof is that the second equals itself."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        left, right = make.string(one), make.string(other)
+        type_, level = make.constant("String"), make.number_level(1)
+        set_type(forged, "bad", make.apply(make.constant("Eq", level), type_, left, right))
+        set_value(forged, "bad", make.apply(make.constant("Eq.refl", level), type_, right))
+
+    return change
+
+
+def equal_numbers(one: int, other: int) -> Change:
+    """`bad` states that two numbers are equal, and its proof is that the second equals itself."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        set_type(forged, "bad", make.equal(make.numeral(one), make.numeral(other)))
+        set_value(forged, "bad", make.reflexive(make.numeral(other)))
+
+    return change
+
+
+def field_by_number(index: int) -> Change:
+    """`bad` takes a field of a pair by this number: 1 more than a power of 2 is 1 in too few bits."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        pair = make.bound(0)
+        value = make.expression(writer.PROJECTION, make.name("And"), natural(index), pair)
+        both = make.apply(make.constant("And"), make.constant("False"), make.constant("True"))
+        set_type(forged, "bad", make.forall("h", both, make.constant("True")))
+        set_value(forged, "bad", make.lambda_("h", both, value))
+
+    return change
+
+
+def importing(*names: str) -> Change:
+    """The compiled file imports these modules, too."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        forged.items(writer.IMPORTS).extend(
+            Object(0, [make.dotted(name)], bytes([0, 1, 0, 0, 0, 0, 0, 0])) for name in names
+        )
+
+    return change
+
+
 # --- another compiled file than the text ------------------------------------------------------------------------------
 
 
@@ -656,6 +713,51 @@ ATTACKS: list[Attack] = [
         "an import that the text does not have",
         ((File("Cheat", "axiom cheat : 1 = 2\n"), File("Main", FINE + BAD, changed(imports_an_unsound_file))),),
         ((File("Cheat", "theorem cheat : 1 = 1 := rfl\n"), File("Main", f"import Cheat\n{FINE}")),),
+    ),
+    *(
+        one_file(f"an axiom with the name {components}", changed(axiom_with_a_name(*components)))
+        for components in (
+            ("Classical.choice",),
+            ("Quot.sound",),
+            ("propext\0",),
+            ("propext", ""),
+            ("", "propext"),
+            ("propext", 0),
+            ("«propext»",),
+            ("_private", "Main", 0, "propext"),
+            ("propext\n",),
+            ("Eq", "refl"),
+        )
+    ),
+    one_file(
+        "two strings that differ behind a zero byte",
+        changed(equal_strings("a\0b", "a")),
+        twin='theorem fine : "a\\x00b" = "a\\x00b" := rfl\n',
+    ),
+    one_file(
+        "two strings that differ in the form of a character",
+        changed(equal_strings("\u00e9", "e\u0301")),
+        twin='theorem fine : "\u00e9" = "\u00e9" := rfl\n',
+    ),
+    *(
+        one_file(
+            f"a number that is 0 in {bits} bits",
+            changed(equal_numbers(1 << bits, 0)),
+            twin=f"theorem fine : {1 << bits} = {1 << bits} := rfl\n",
+        )
+        for bits in (31, 32, 62, 63, 64, 128)
+    ),
+    *(
+        one_file(f"a field that is 1 in {bits} bits", changed(field_by_number((1 << bits) + 1)))
+        for bits in (31, 32, 64)
+    ),
+    one_file("a file that imports itself", changed(importing("Main"))),
+    one_file("a file that imports nothing there is", changed(importing("Nothing"))),
+    Attack(
+        "two files that import each other",
+        ((File("A", FINE + BAD, changed(importing("B"))), File("B", "import A\ntheorem b : 1 = 1 := fine\n")),),
+        ((File("A", FINE), File("B", "import A\ntheorem b : 1 = 1 := fine\n")),),
+        honest=frozenset({"fine", "b"}),
     ),
     one_file("another statement", changed(another_statement)),
     one_file("another constant in its place", changed(another_constant_in_its_place)),

@@ -571,6 +571,11 @@ class Maker:
         each = Object(LITERAL, [Object(0, [natural(value)])])
         return self._once(("literal", value), each, right_summary(each))
 
+    def string(self, value: str) -> Object:
+        """A literal."""
+        each = Object(LITERAL, [Object(1, [text(value)])])
+        return self._once(("string", value), each, right_summary(each))
+
     def numeral_of(self, value: int) -> Object:
         """A numeral as Lean's elaborator makes it: `OfNat.ofNat Nat n (instOfNatNat n)`."""
         literal = self.numeral(value)
