@@ -40,6 +40,8 @@ Change = Callable[[Forged, Maker], None]
 """A change to the objects of a compiled file."""
 
 MB = 1 << 20
+PATIENCE = 5
+"""How many times its computing time a process may take on a busy machine."""
 
 BAD = "theorem bad : 1 = 2 := sorry\n"
 FINE = "theorem fine : 1 = 1 := rfl\n"
@@ -69,7 +71,7 @@ class Attack:
     wrong: frozenset[str] = frozenset({"bad"})
     """The declarations that must not be accepted."""
     seconds: float = 30.0
-    """Within which the verdict must be there; a judge gives each of Lean's processes a third of it."""
+    """Most computing time of the verifier's own process. Lean's processes have limits of their own."""
     memory_mb: int = 2000
     """Most that the verifier's own process may take."""
 
@@ -165,15 +167,16 @@ def contained(attack: Attack, judge: Judge = judged, *, twin: bool = False) -> O
     started = time.monotonic()
     process.start()
     theirs.close()
-    most, problem = 0.0, ""
+    most, used, problem = 0.0, 0.0, ""
     reports: tuple[FileReport, ...] = ()
     try:
         watched = psutil.Process(process.pid)
         while not ours.poll(0.05):
             with contextlib.suppress(psutil.Error):
                 most = max(most, watched.memory_info().rss / MB)
-            if time.monotonic() - started > attack.seconds:
-                problem = f"no verdict after {attack.seconds:g} s"
+                used = computing_time(watched)
+            if used > attack.seconds or time.monotonic() - started > PATIENCE * attack.seconds:
+                problem = f"no verdict after {used:.1f} s of computing"
             elif most > attack.memory_mb:
                 problem = f"more than {attack.memory_mb} MB of memory"
             elif not process.is_alive() and not ours.poll(0):
@@ -201,6 +204,12 @@ def _attacked(answer: Connection, judge: Judge, name: str, twin: bool) -> None:
 
 async def _run(judge: Judge, rounds: Rounds) -> list[FileReport]:
     return await judge(rounds)
+
+
+def computing_time(process: psutil.Process) -> float:
+    """The seconds of processor time that a process has taken, without its children."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def ended(process: BaseProcess) -> None:

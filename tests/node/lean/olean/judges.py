@@ -35,7 +35,7 @@ from node.lean.olean.terms import Terms
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
-from tests.node.lean.olean.attacks import MB, ForgingCompiler, ended, forging_verifier
+from tests.node.lean.olean.attacks import MB, PATIENCE, ForgingCompiler, computing_time, ended, forging_verifier
 from tests.node.lean.olean.mutations import Answer, Mutant
 
 Judge = Callable[[str, Sequence[bytes]], AsyncIterator[Answer]]
@@ -223,7 +223,7 @@ def _in_process(
     process.start()
     theirs.close()
     got: list[Answer] = []
-    last = time.monotonic()
+    last, used, used_before = time.monotonic(), 0.0, 0.0
     try:
         process_seen = psutil.Process(process.pid)
         while True:
@@ -235,12 +235,13 @@ def _in_process(
                     if isinstance(received, str):
                         return got, received
                     got.append(received)
-                    last = time.monotonic()
+                    last, used_before = time.monotonic(), used
             with contextlib.suppress(psutil.Error):
+                used = computing_time(process_seen)
                 if process_seen.memory_info().rss / MB > memory_mb:
                     return got, f"more than {memory_mb} MB of memory"
-            if time.monotonic() - last > seconds:
-                return got, f"no answer after {seconds:g} s"
+            if used - used_before > seconds or time.monotonic() - last > PATIENCE * seconds:
+                return got, f"no answer after {seconds:g} s of computing"
             if not process.is_alive() and not ours.poll(0):
                 return got, f"the process ended with code {process.exitcode}"
     finally:

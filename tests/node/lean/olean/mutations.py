@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.writer import (
@@ -94,8 +95,6 @@ class Answer:
     """Whether the file is accepted as a whole."""
     problem: str = ""
     """Why it is not judged."""
-    statements: tuple[tuple[str, str], ...] = ()
-    """The statements that are shown with the accepted declarations, if any are."""
 
 
 class Oracle:
@@ -248,7 +247,10 @@ class _Editor:
         self.rng = rng
         self.make = Maker()
         self.infos = self.forged.constants()
-        self.terms = list(self.forged.terms())
+
+    @cached_property
+    def terms(self) -> list[tuple[str, Object]]:
+        return list(self.forged.terms())
 
     def info(self, *kinds: int) -> Object:
         found = [each for each in self.infos if not kinds or each.tag in kinds]
