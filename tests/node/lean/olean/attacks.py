@@ -161,12 +161,14 @@ Judge = Callable[[Rounds], Awaitable[list[FileReport]]]
 
 def contained(attack: Attack, judge: Judge = judged, *, twin: bool = False) -> Outcome:
     """Run an attack in a process that is stopped when it takes too long or too much memory."""
+    # 1. The process, which sends its reports.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_attacked, args=(theirs, judge, attack.name, twin))
     started = time.monotonic()
     process.start()
     theirs.close()
+    # 2. It is watched until it has sent them.
     most, used, problem = 0.0, 0.0, ""
     reports: tuple[FileReport, ...] = ()
     try:
@@ -189,6 +191,7 @@ def contained(attack: Attack, judge: Judge = judged, *, twin: bool = False) -> O
         problem = "the process ended without an answer"
     finally:
         ended(process)
+    # 3. What became of it.
     return Outcome(reports, problem, time.monotonic() - started, most)
 
 
@@ -564,11 +567,13 @@ def deep_term(depth: int) -> Change:
     """
 
     def change(forged: Forged, make: Maker) -> None:
+        # 1. The two constants, at the beginning of the file.
         successor, zero = make.constant("Nat.succ"), make.constant("Nat.zero")
         start = Forged(writer.array([successor, zero]), forged.header).encode()
         first = len(start) - 16  # the last two words are the array's items
         links, hashed = struct.unpack("<QQ", start[first:]), writer.scalar(zero)
         base = int.from_bytes(forged.header[writer.BASE_AT :], "little")
+        # 2. Behind them the applications, each of the successor to the one before.
         at, inner = base + len(start), links[1]
         block = [start[writer.HEADER_BYTES + 8 :]]
         header = writer.APPLY << 56 | 2 << 48 | 32 << 32
@@ -577,6 +582,7 @@ def deep_term(depth: int) -> Change:
             hashed = mixed & 0xFFFFFFFF | min(count, 255) << 32
             block.append(struct.pack("<QQQQ", header, links[0], inner, hashed))
             at, inner = at + 32, at
+        # 3. The statement and the proof, which lead to the last one.
         forged.head = b"".join(block)
         term = writer.Raw(inner, hashed)
         at_one = make.number_level(1)

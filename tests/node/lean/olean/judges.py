@@ -140,6 +140,7 @@ async def in_batches(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answ
                 answers[index] = Answer(problem=str(error))
                 continue
             answers[index] = _answer(verdicts.judged(module, compiled, False, 0))
+        # 4. The answers in order.
         for index in range(len(contents)):
             yield answers[index]
     finally:
@@ -150,6 +151,7 @@ async def _rejected(
     toolchain: LeanToolchain, folder: Path, modules: Mapping[int, LocalModule]
 ) -> dict[int, dict[str, str]]:
     """What the kernel rejects of each file."""
+    # 1. The files that import something unusual, each in a process of its own.
     usual = ("Init",)
     found: dict[int, dict[str, str]] = {}
     waiting = []
@@ -163,6 +165,7 @@ async def _rejected(
             found[index] = await Rechecker(toolchain, LIMITS, folder).replay(module.imports, module.plan, [])
         except OutOfLimits as error:
             found[index] = {WHOLE_MODULE: str(error)}
+    # 2. The others together. Where the process ends early, another one goes on behind that file.
     while waiting:
         python, *options, program = toolchain.kernel
         command = [python, *options, "-c", _MANY, program, *(str(folder / f"{index}.json") for index in waiting)]
@@ -217,11 +220,13 @@ def _in_process(
     judge: Judge, text: str, contents: Sequence[bytes], seconds: float, memory_mb: int
 ) -> tuple[list[Answer], str]:
     """The answers, and why there are no more."""
+    # 1. The process, which sends its answers.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_judge, args=(theirs, judge, text, contents))
     process.start()
     theirs.close()
+    # 2. They are taken until it has sent all, or fails.
     got: list[Answer] = []
     last, used, used_before = time.monotonic(), 0.0, 0.0
     try:

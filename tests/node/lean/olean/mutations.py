@@ -117,8 +117,9 @@ class Oracle:
             reading = Reading(Forged.decode(content), self._meanings)
         except Unreadable as error:
             return [*found, f"{', '.join(answer.accepted)} accepted, but the file is not readable: {error}"]
-        for name in sorted(set(answer.accepted)):
-            named = [each for each in reading.infos if _shown(each) == name]
+        names = [_bare(name) for name in answer.accepted]
+        for name in sorted(set(names)):
+            named = [each for each in reading.infos if _bare(_shown(each)) == name]
             faults = []
             for each in named or [(name,)]:
                 try:
@@ -127,7 +128,7 @@ class Oracle:
                     faults.append([f"{name} is accepted, but cannot be read: {error!r}"])
             # Of several constants that are shown by one name, at least so many must be in order as are accepted.
             faults.sort(key=len)
-            found += [fault for each in faults[: answer.accepted.count(name)] for fault in each]
+            found += [fault for each in faults[: names.count(name)] for fault in each]
         return found
 
     def _faults_of(self, reading: Reading, name: Parts, shown: str) -> list[str]:
@@ -146,6 +147,7 @@ class Oracle:
     def _rests_on(self, reading: Reading, name: Parts) -> list[str]:
         """What a constant uses that nothing may use which is accepted."""
         found = []
+        # 1. Each constant that it uses, directly or not.
         waiting, seen = [name], {name}
         while waiting:
             each = waiting.pop()
@@ -155,6 +157,7 @@ class Oracle:
                     found.append("sorry")
                 continue
             rest = details(info)
+            # 2. What is wrong with it.
             if info.tag == AXIOM:
                 found.append(f"the axiom {_shown(each)}")
             if writer.FLAGS[info.tag] > len(rest.data):
@@ -163,6 +166,7 @@ class Oracle:
                 found.append(f"{_shown(each)}, which is not safe")
             if info.tag == RECURSOR and self._other_recursor(reading, each):
                 found.append(f"another recursor {_shown(each)} of the same type")
+            # 3. The constants that it uses itself.
             terms = [common(info).fields[2]]
             terms += rest.fields[1:2] if info.tag in (DEFINITION, THEOREM, OPAQUE) else []
             below = {name for term in terms for name in reading.named(term)}
@@ -193,6 +197,11 @@ def _shown(name: Parts) -> str:
         at = next((index for index, part in enumerate(name) if isinstance(part, int)), 0)
         name = name[at + 1 :]
     return ".".join(map(str, name))
+
+
+def _bare(name: str) -> str:
+    """A name without the quotes of its components."""
+    return name.replace("«", "").replace("»", "")
 
 
 def _truth(reading: Reading, name: Parts) -> bool | None:

@@ -147,6 +147,7 @@ def _decoded(
     content: bytes, words: memoryview, at: int, last: int, known: dict[int, Object], base: int
 ) -> tuple[Object, int]:
     """The object at a position, in words, and the position behind it."""
+    # 1. A constructor: its header says all.
     header = words[at]
     tag, other, size = header >> 56, header >> 48 & 0xFF, header >> 32 & 0xFFFF
     if tag <= LARGEST_CONSTRUCTOR:
@@ -155,6 +156,7 @@ def _decoded(
             raise Unreadable("an object of an impossible size")
         links = [_linked(word, known) for word in words[at + 1 : begin]]
         return Object(tag, links, content[8 * begin : 8 * end]), end
+    # 2. Where another object ends.
     if at + 3 > last:
         raise Unreadable("an object beyond the end")
     count, capacity = words[at + 1], words[at + 2]
@@ -173,6 +175,7 @@ def _decoded(
             raise Unreadable(f"tag {tag}")
     if end > last:
         raise Unreadable("an object beyond the end")
+    # 3. What is in it.
     if tag == ARRAY:
         made.fields = [_linked(word, known) for word in words[at + 3 : end]]
     elif tag in (THUNK, TASK):
@@ -184,7 +187,7 @@ def _decoded(
     else:
         made.data = content[8 * at + 24 : 8 * at + 24 + count * other]
     made.other, made.size = other, size
-    # What this class would write otherwise stays as it was.
+    # 4. What of its header this class would write otherwise stays as it was.
     written = _encoded(made, {}, bare=True)
     made.claims = {
         index: words[at + index]
@@ -252,6 +255,7 @@ def _up(size: int) -> int:
 
 def _encoded(each: Object, places: dict[int, int], *, bare: bool = False) -> bytes:
     """The bytes of an object. `bare`: without its fields, of which there are no places yet."""
+    # 1. The object as it should be.
     tag, data = each.tag, each.data
     padded = data + bytes(-len(data) % 8)
     links = b"" if bare else b"".join(_word(link, places).to_bytes(8, "little") for link in each.fields)
@@ -278,6 +282,7 @@ def _encoded(each: Object, places: dict[int, int], *, bare: bool = False) -> byt
         else:
             elements = len(data) // (other or 1)
             written += struct.pack("<QQ", elements, elements) + padded
+    # 2. What it claims instead.
     if each.claims:
         changed = bytearray(written)
         for index, word in each.claims.items():
@@ -448,6 +453,7 @@ def _summary(value: Value) -> int:
 
 def right_summary(each: Object) -> int:
     """The hash, depth, flags and range of loose variables that an expression should have."""
+    # 1. What the expressions inside say.
     fields = each.fields
     below = [_summary(fields[k]) for k in EXPRESSIONS_OF.get(each.tag, ())]
     hashes = [part & 0xFFFFFFFF for part in below]
@@ -456,6 +462,7 @@ def right_summary(each: Object) -> int:
     flags = 0
     for part in below:
         flags |= part & _FLAGS
+    # 2. What the constructor adds to that. The numbers are Lean's own.
     match each.tag:
         case 0:
             index = number(fields[0])
@@ -491,6 +498,7 @@ def right_summary(each: Object) -> int:
             hashed = mixed_hash(depth, mixed_hash(name_hash(fields[0]), mixed_hash(_number_hash(fields[1]), hashes[0])))
         case _:
             raise Unreadable("no expression")
+    # 3. All in one word.
     ranged = min(max(loose, default=0), _MOST_LOOSE)
     return hashed & 0xFFFFFFFF | depth << _DEPTH | flags | ranged << _LOOSE
 
