@@ -159,49 +159,68 @@ Judge = Callable[[Rounds], Awaitable[list[FileReport]]]
 """What is attacked. A function of a module, for the process in which it runs imports it."""
 
 
-def contained(attack: Attack, judge: Judge = judged, *, twin: bool = False) -> Outcome:
-    """Run an attack in a process that is stopped when it takes too long or too much memory."""
+def contained(attacks: Sequence[Attack], judge: Judge = judged, *, twin: bool = False) -> dict[str, Outcome]:
+    """Run attacks one by one in a process, which is stopped when one takes too long or too much memory.
+
+    Returns the outcomes by name. A new process goes on behind an attack that failed.
+    """
+    outcomes: dict[str, Outcome] = {}
+    while left := [each for each in attacks if each.name not in outcomes]:
+        outcomes |= _in_process(left, judge, twin)
+    return outcomes
+
+
+def _in_process(attacks: Sequence[Attack], judge: Judge, twin: bool) -> dict[str, Outcome]:
+    """The outcomes of attacks, up to the first that fails."""
     # 1. The process, which sends its reports.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_attacked, args=(theirs, judge, attack.name, twin))
-    started = time.monotonic()
+    process = context.Process(target=_attacked, args=(theirs, judge, [each.name for each in attacks], twin))
     process.start()
     theirs.close()
-    # 2. It is watched until it has sent them.
-    most, used, problem = 0.0, 0.0, ""
-    reports: tuple[FileReport, ...] = ()
+    outcomes: dict[str, Outcome] = {}
     try:
         watched = psutil.Process(process.pid)
-        while not ours.poll(0.05):
-            with contextlib.suppress(psutil.Error):
-                most = max(most, watched.memory_info().rss / MB)
-                used = computing_time(watched)
-            if used > attack.seconds or time.monotonic() - started > PATIENCE * attack.seconds:
-                problem = f"no verdict after {used:.1f} s of computing"
-            elif most > attack.memory_mb:
-                problem = f"more than {attack.memory_mb} MB of memory"
-            elif not process.is_alive() and not ours.poll(0):
-                problem = f"the process ended with code {process.exitcode}"
-            if problem:
+        for attack in attacks:
+            # 2. It is watched until it has sent those of one attack.
+            outcome = outcomes[attack.name] = _watched(attack, ours, watched)
+            if outcome.problem:
                 break
-        else:
-            reports, problem = ours.recv()
-    except EOFError:
-        problem = "the process ended without an answer"
     finally:
         ended(process)
-    # 3. What became of it.
+    return outcomes
+
+
+def _watched(attack: Attack, ours: Connection, process: psutil.Process) -> Outcome:
+    """The outcome of the attack that the process runs now."""
+    started, most = time.monotonic(), 0.0
+    before = used = computing_time(process)
+    while not ours.poll(0.05):
+        with contextlib.suppress(psutil.Error):
+            most = max(most, process.memory_info().rss / MB)
+            used = computing_time(process) - before
+        seconds = time.monotonic() - started
+        if used > attack.seconds or seconds > PATIENCE * attack.seconds:
+            return Outcome((), f"no verdict after {used:.1f} s of computing", seconds, most)
+        if most > attack.memory_mb:
+            return Outcome((), f"more than {attack.memory_mb} MB of memory", seconds, most)
+    try:
+        reports, problem = ours.recv()
+    except EOFError:
+        reports, problem = (), "the process ended without an answer"
     return Outcome(reports, problem, time.monotonic() - started, most)
 
 
-def _attacked(answer: Connection, judge: Judge, name: str, twin: bool) -> None:
-    attack = next(each for each in ATTACKS if each.name == name)
-    try:
-        reports = asyncio.run(_run(judge, attack.twin if twin else attack.rounds))
-        answer.send((tuple(reports), ""))
-    except BaseException:
-        answer.send(((), traceback.format_exc()))
+def _attacked(answer: Connection, judge: Judge, names: Sequence[str], twin: bool) -> None:
+    """The process: sends reports or a traceback for each attack."""
+    by_name = {each.name: each for each in ATTACKS}
+    for name in names:
+        attack = by_name[name]
+        try:
+            reports = asyncio.run(_run(judge, attack.twin if twin else attack.rounds))
+            answer.send((tuple(reports), ""))
+        except BaseException:
+            answer.send(((), traceback.format_exc()))
     answer.close()
 
 
