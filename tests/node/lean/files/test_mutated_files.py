@@ -15,6 +15,8 @@ pytestmark = pytest.mark.lean
 JUDGE: Judge = in_batches
 COMPARED = True
 """Whether it counts as wrong to accept a true theorem with another statement than the text's."""
+RECURSORS = True
+"""Whether it counts as wrong to accept what uses a recursor that the compiled file has otherwise than the kernel."""
 
 SECONDS, MEMORY_MB = 10.0, 1000
 """For one batch; a batch that takes longer is judged in parts until one file is found that takes so long alone."""
@@ -30,7 +32,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def faults(judge: Judge, honest: bytes, seeds: range) -> list[str]:
     """What is wrong with the judge's answers on changed files, each with the change."""
     changed = mutants(honest, seeds)
-    oracle = Oracle(honest, compared=COMPARED)
+    oracle = Oracle(honest, compared=COMPARED, recursors=RECURSORS)
     results = watched(judge, HONEST, changed, seconds=SECONDS, memory_mb=MEMORY_MB)
     found = []
     for mutant, result in zip(changed, results, strict=True):

@@ -100,12 +100,16 @@ class Answer:
 class Oracle:
     """What may be accepted of files that claim to be the honest text, compiled."""
 
-    def __init__(self, honest: bytes, *, compared: bool = True) -> None:
-        """`compared`: it is wrong to accept a theorem with another statement than in the text, even if it is true."""
+    def __init__(self, honest: bytes, *, compared: bool = True, recursors: bool = True) -> None:
+        """`compared`: it is wrong to accept a theorem with another statement than in the text, even if it is true;
+        `recursors`: it is wrong to accept what uses a recursor that the file has otherwise than the kernel makes it. It
+        is right if no other file ever gets the one of the file.
+        """
         self._meanings = Meanings()
         self._honest = Reading(Forged.decode(honest), self._meanings)
         self._compared = compared
-        self._whole = {_shown(name): self._honest.whole(name) for name in self._honest.infos}
+        self._recursors = recursors
+        self._whole = {_shown(name): self._whole_of(self._honest, name) for name in self._honest.infos}
         self._kinds = {_shown(name): info.tag for name, info in self._honest.infos.items()}
 
     def faults(self, content: bytes, answer: Answer) -> list[str]:
@@ -140,7 +144,7 @@ class Oracle:
             found.append(f"{shown} is accepted")
         elif self._compared and self._kinds.get(shown) != THEOREM:
             found.append(f"{shown} is accepted, which is no theorem of the text")
-        elif self._compared and reading.whole(name) != self._whole[shown]:
+        elif self._compared and self._whole_of(reading, name) != self._whole[shown]:
             found.append(f"{shown} is accepted, with another statement than in the text")
         return found
 
@@ -158,6 +162,8 @@ class Oracle:
                 continue
             rest = details(info)
             # 2. What is wrong with it.
+            if info.tag == RECURSOR and not self._recursors:
+                continue
             if info.tag == AXIOM:
                 found.append(f"the axiom {_shown(each)}")
             if writer.FLAGS[info.tag] > len(rest.data):
@@ -175,6 +181,13 @@ class Oracle:
             waiting += below - seen
             seen |= below
         return found
+
+    def _whole_of(self, reading: Reading, name: Parts) -> frozenset[tuple[Parts, int]]:
+        """A statement with all that it depends on; without recursors, if they do not matter."""
+        whole = reading.whole(name)
+        if self._recursors:
+            return whole
+        return frozenset(each for each in whole if not each[0] or reading.infos[each[0]].tag != RECURSOR)
 
     def _other_recursor(self, reading: Reading, name: Parts) -> bool:
         """Whether a recursor is another one than in the honest file, though its types are the same."""
