@@ -475,32 +475,13 @@ class FileVerifier:
     ) -> None:
         """Compare the statements of a compiled file with those of its clean text, and correct the verdicts.
 
-        `keys`: of the clean texts, the file's own first; `any_code`: code of these files could run; `scoped`: commands
-        of the file that can add hypotheses to statements below.
+        `keys`: of the clean texts, the file's own first; `any_code`, `scoped`: see `corrected`.
         """
         stated = StatedReply()
         if keys[0]:
             request = StatedRequest(key, [each for each in keys if each])
             stated = await run.session.ask(request, [*request.clean, key], StatedReply)
-        corrected = []
-        for verdict in report.declarations:
-            mark = stated_key(verdict.name, verdict.line)
-            if verdict.accepted and mark in stated.differing:
-                reason = f"it was compiled as another statement than the text has: {stated.differing[mark]}"
-                verdict = replace(verdict, reason=reason)
-            elif mark in stated.same:
-                verdict = replace(verdict, depends=(*verdict.depends, *stated.hidden.get(mark, ())))
-            else:  # the clean text has no such statement: what it takes from above is not known
-                above = [item for item in scoped if not verdict.line or item.line <= verdict.line]
-                own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
-                verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
-            corrected.append(verdict)
-        # Lean rejected most theorems that the compiled file lacks, and they have a verdict. Examples have no names.
-        reported = {verdict.name for verdict in corrected}
-        rejected = sum(verdict.name == "example" and not verdict.accepted for verdict in corrected)
-        examples = [each for each in stated.missing if each.name == "example"][rejected:]
-        named = [each for each in stated.missing if each.name != "example" and each.name not in reported]
-        report.declarations = [*corrected, *named, *examples]
+        report.declarations = corrected(report.declarations, stated, any_code, scoped)
 
     async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""
@@ -541,6 +522,36 @@ class FileVerifier:
         """Keys of the clean texts of the user's files that a file imports, directly or not."""
         known = {each.module: each for each in below}
         return {f"{run.prefix}clean/{each.module}" for each in _below(source, known)}
+
+
+def corrected(
+    declarations: Sequence[DeclarationVerdict], stated: StatedReply, any_code: bool, scoped: Sequence[LocalItem]
+) -> list[DeclarationVerdict]:
+    """Verdicts on a file after the comparison with its text.
+
+    `any_code`: code of the file, or of one that it imports, could run; `scoped`: commands of the file that can add
+    hypotheses to statements below.
+    """
+    # 1. The statements of the compiled file.
+    verdicts = []
+    for verdict in declarations:
+        mark = stated_key(verdict.name, verdict.line)
+        if verdict.accepted and mark in stated.differing:
+            reason = f"it was compiled as another statement than the text has: {stated.differing[mark]}"
+            verdict = replace(verdict, reason=reason)
+        elif mark in stated.same:
+            verdict = replace(verdict, depends=(*verdict.depends, *stated.hidden.get(mark, ())))
+        else:  # the clean text has no such statement: what it takes from above is not known
+            above = [item for item in scoped if not verdict.line or item.line <= verdict.line]
+            own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
+            verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
+        verdicts.append(verdict)
+    # 2. Those that it lacks. Lean rejected most of them, and they have a verdict. Examples have no names.
+    reported = {verdict.name for verdict in verdicts}
+    rejected = sum(verdict.name == "example" and not verdict.accepted for verdict in verdicts)
+    examples = [each for each in stated.missing if each.name == "example"][rejected:]
+    named = [each for each in stated.missing if each.name != "example" and each.name not in reported]
+    return [*verdicts, *named, *examples]
 
 
 def _passed_on(olean: Path, module: str, folder: Path) -> Path:

@@ -385,6 +385,26 @@ class Document:
         for _ in range(self.head(b"expressions")):
             append(kept(self._expression()))
 
+    def imports(self) -> list[int]:
+        """The names of the library's modules to import."""
+        return [self.names[int(self.line()[0])] for _ in range(self.head(b"imports"))]
+
+    def answer(self) -> bytes:
+        """Do all steps, and answer the queries."""
+        reasons = [self.step() for _ in range(self.head(b"steps"))]
+        queries = [self.names[int(self.line()[0])] for _ in range(self.head(b"queries"))]
+        if self.line() != [b"end"]:
+            raise ValueError("the end is expected")
+        lines = [b"proofmesh-verdicts 1", b"steps %d" % len(reasons)]
+        lines += [b"n " + measured(reason) if reason else b"y" for reason in reasons]
+        lines.append(b"queries %d" % len(queries))
+        for axioms in axioms_of(self._kernel, queries):
+            if axioms is None:
+                lines.append(b"u")
+                continue
+            lines.append(b" ".join([b"k %d" % len(axioms), *(_name_out(each) for each in sorted(axioms, key=repr))]))
+        return b"\n".join([*lines, b"end\n"])
+
     def _name(self) -> int:
         if self._raw.startswith(b"s ", self._at):
             (_, parent), text = self.with_text()
@@ -567,20 +587,8 @@ def main(path: str) -> int:
     kernel = Kernel(ctypes.CDLL(os.environ[LIBRARY_VARIABLE], mode=ctypes.RTLD_GLOBAL))
     document = Document(raw, kernel)
     document.read_tables()
-    kernel.import_library([document.names[int(document.line()[0])] for _ in range(document.head(b"imports"))])
-    reasons = [document.step() for _ in range(document.head(b"steps"))]
-    queries = [document.names[int(document.line()[0])] for _ in range(document.head(b"queries"))]
-    if document.line() != [b"end"]:
-        raise ValueError("the end is expected")
-    answer = [b"proofmesh-verdicts 1", b"steps %d" % len(reasons)]
-    answer += [b"n " + measured(reason) if reason else b"y" for reason in reasons]
-    answer.append(b"queries %d" % len(queries))
-    for axioms in axioms_of(kernel, queries):
-        if axioms is None:
-            answer.append(b"u")
-            continue
-        answer.append(b" ".join([b"k %d" % len(axioms), *(_name_out(each) for each in sorted(axioms, key=repr))]))
-    sys.stdout.buffer.write(b"\n".join([*answer, b"end\n"]))
+    kernel.import_library(document.imports())
+    sys.stdout.buffer.write(document.answer())
     sys.stdout.buffer.flush()
     return 0
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import os
 import shutil
 import tempfile
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -24,17 +23,15 @@ from pathlib import Path
 
 import psutil
 
-from node.lean.files import verdicts
-from node.lean.files.axioms import AxiomsUnknown, LibraryAxioms
+from node.lean.files.clean import cleaned, touches_statements
 from node.lean.files.compiling import Compiled, Compiler
-from node.lean.files.judging import LocalModule
+from node.lean.files.judge import AnswerReply, AnswerRequest, ReadReply, ReadRequest, StatedReply, StatedRequest
+from node.lean.files.judge import Judge as FileJudge
 from node.lean.files.report import DeclarationVerdict
 from node.lean.files.sources import from_text
-from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import Terms
+from node.lean.files.verifier import corrected
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.recheck import WHOLE_MODULE, Rechecker
 from tests.node.lean.olean.attacks import MB, PATIENCE, ForgingCompiler, computing_time, ended, forging_verifier
 from tests.node.lean.olean.mutations import Answer, Mutant
 
@@ -87,28 +84,29 @@ def _always(content: bytes) -> Callable[[bytes, Path], bytes]:
     return lambda _content, _place: content
 
 
-# --- the parts of today's verifier, with one process for many files ---------------------------------------------------
+# --- its parts, with one process for many files -----------------------------------------------------------------------
 
 _MANY = """
-import importlib.util, sys
+import importlib.util, os, sys
 spec = importlib.util.spec_from_file_location("kernel", sys.argv[1])
-kernel = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(kernel)
-Kernel, import_library, shared = kernel.Kernel, kernel.Kernel.import_library, []
-def made(library):
-    shared.extend([] if shared else [Kernel(library)])
-    return shared[0]
-def imported(self, modules):
-    if not self.environment:
-        import_library(self, modules)
-        self.base = self.environment
-    self.environment = self.base
-kernel.Kernel, Kernel.import_library = made, imported
-for plan in sys.argv[2:]:
-    kernel.main(plan)
-    sys.stdout.flush()
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+sys.set_int_max_str_digits(0)
+kernel = module.Kernel(module.ctypes.CDLL(os.environ[module.LIBRARY_VARIABLE], mode=module.ctypes.RTLD_GLOBAL))
+kernel.import_library([kernel.name(("Init",))])
+for path in sys.argv[2:]:
+    if not os.fork():
+        document = module.Document(open(path, "rb").read(), kernel)
+        document.read_tables()
+        if [kernel.parts(name) for name in document.imports()] != [("Init",)]:
+            os._exit(1)
+        answer = document.answer()
+        with open(path + ".answer", "wb") as file:
+            file.write(answer)
+        os._exit(0)
+    os.wait()
 """
-"""Runs `kernel.py` for many plans with the same imports: the library is imported once, and each plan begins with it."""
+"""The kernel's process, copied for each file when it has imported the library."""
 
 
 async def in_batches(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
@@ -116,70 +114,59 @@ async def in_batches(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answ
     toolchain = LeanToolchain.pocket()
     folder = Path(tempfile.mkdtemp())
     try:
-        # 1. The honest text, compiled once.
-        compiled = await Compiler(toolchain, LIMITS).compile("Main", text, folder / "once", [], salvage=False)
+        # 1. The honest text and its clean text, compiled once.
+        compiled, clean = [
+            await Compiler(toolchain, LIMITS).compile("Main", each, folder / name, [], salvage=name == "clean")
+            for name, each in (("once", text), ("clean", cleaned(text)))
+        ]
+        assert compiled.olean is not None and clean.olean is not None
         commands = [each for each in compiled.commands if each not in compiled.failed]
-        # 2. Each file is read and its plan made. A file that is refused has its answer.
+        clean_commands = [each for each in clean.commands if each not in clean.failed]
+        stated = ReadRequest("clean", "Main", str(clean.olean), cleaned(text), "", clean_commands, [])
+        # 2. Each file is read, and its declarations are written. A file that is refused has its answer.
         answers: dict[int, Answer] = {}
-        modules: dict[int, LocalModule] = {}
+        judges: dict[int, FileJudge] = {}
         for index, content in enumerate(contents):
-            olean = folder / f"{index}.olean"
+            olean, declarations = folder / f"{index}.olean", folder / f"{index}"
             olean.write_bytes(content)
-            try:
-                modules[index] = LocalModule.read("Main", olean, compiled.text, commands, Terms())
-            except (BadOlean, OSError) as error:
-                answers[index] = Answer(problem=str(error))
-        # 3. The kernel checks them, and the axioms are looked up.
-        rejected = await _rejected(toolchain, folder, modules)
-        axioms = LibraryAxioms(toolchain, LIMITS, folder)
-        for index, module in modules.items():
-            module.reject(rejected[index])
-            try:
-                module.find_axioms(await axioms.of(module.foreign(), module.imports))
-            except (AxiomsUnknown, OutOfLimits) as error:
-                answers[index] = Answer(problem=str(error))
-                continue
-            answers[index] = _answer(verdicts.judged(module, compiled, False, 0))
+            request = ReadRequest(
+                "file", "Main", str(olean), text, "", commands, [], [], touches_statements(text), str(declarations)
+            )
+            judges[index] = FileJudge()
+            reply = judges[index].handle(request)
+            assert isinstance(reply, ReadReply)
+            if reply.problem:
+                answers[index] = Answer(problem=reply.problem)
+        # 3. The kernel checks them.
+        await _asked(toolchain, folder, [index for index in judges if index not in answers])
         # 4. The answers in order.
         for index in range(len(contents)):
-            yield answers[index]
+            yield answers[index] if index in answers else _judged(judges[index], folder / f"{index}.answer", stated)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _rejected(
-    toolchain: LeanToolchain, folder: Path, modules: Mapping[int, LocalModule]
-) -> dict[int, dict[str, str]]:
-    """What the kernel rejects of each file."""
-    # 1. The files that import something unusual, each in a process of its own.
-    usual = ("Init",)
-    found: dict[int, dict[str, str]] = {}
-    waiting = []
-    for index, module in modules.items():
-        if module.imports == usual:
-            plan = folder / f"{index}.json"
-            plan.write_text(json.dumps({"library": list(module.imports), "steps": module.plan}))
-            waiting.append(index)
-            continue
-        try:
-            found[index] = await Rechecker(toolchain, LIMITS, folder).replay(module.imports, module.plan, [])
-        except OutOfLimits as error:
-            found[index] = {WHOLE_MODULE: str(error)}
-    # 2. The others together. Where the process ends early, another one goes on behind that file.
-    while waiting:
-        python, *options, program = toolchain.kernel
-        command = [python, *options, "-c", _MANY, program, *(str(folder / f"{index}.json") for index in waiting)]
-        finished = await run_fresh(
-            command, environment=toolchain.environment, folder=folder, limits=Limits(seconds=60), output_bytes=1 << 26
-        )
-        lines = finished.output.splitlines()
-        for index, line in zip(waiting, lines, strict=False):
-            found[index] = json.loads(line)["rejected"]
-        waiting = waiting[len(lines) :]
-        if waiting:
-            # The process ended at this one.
-            found[waiting.pop(0)] = {WHOLE_MODULE: f"the kernel ended with code {finished.code}"}
-    return found
+def _judged(judge: FileJudge, answer: Path, stated: ReadRequest) -> Answer:
+    """The verdicts by the kernel's answer, after the comparison with the text."""
+    if not answer.exists():
+        return Answer(problem="the kernel's process ended")
+    judged = judge.handle(AnswerRequest("file", answer.read_text(errors="replace")))
+    assert isinstance(judged, AnswerReply)
+    if judged.problem:
+        return Answer(problem=judged.problem)
+    assert judge.handle(stated) == ReadReply()
+    compared = judge.handle(StatedRequest("file", ["clean"]))
+    assert isinstance(compared, StatedReply)
+    return _answer(corrected(judged.verdicts, compared, False, []))
+
+
+async def _asked(toolchain: LeanToolchain, folder: Path, files: Sequence[int]) -> None:
+    """Have the kernel answer. A file without an answer was too much for it."""
+    python, *options, program = toolchain.kernel
+    command = [python, *options, "-c", _MANY, program, *(str(folder / f"{index}") for index in files)]
+    with contextlib.suppress(OutOfLimits):
+        limits = Limits(seconds=60)
+        await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits, output_bytes=1 << 26)
 
 
 # --- the harness ------------------------------------------------------------------------------------------------------
