@@ -1,0 +1,1 @@
+"""A second type checker for Lean 4, in Python, that shares no code with Lean's kernel."""
