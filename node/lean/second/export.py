@@ -24,6 +24,7 @@ _BINDER = "x"
 _LITERAL_USES = {int: ("Nat",), str: ("String", "String.ofList", "Char.ofNat", "List")}
 """What a literal stands for: `"ab"` is `String.ofList [Char.ofNat 97, Char.ofNat 98]`."""
 
+_LEVEL_KEYS = {LevelTag.SUCCESSOR: "succ", LevelTag.MAX: "max", LevelTag.IMAX: "imax"}
 _QUOTIENT = ("Quot", "Quot.mk", "Quot.lift", "Quot.ind")
 
 
@@ -144,7 +145,8 @@ class Exporter:
         self._names: dict[str, int] = {ANONYMOUS: 0}
         self._levels: dict[int, int] = {}
         self._expressions: dict[int, int] = {}
-        self._quotient_done = False
+        self._parameters: dict[str, int] = {}
+        self._level_count = 0  # number 0 is the level zero, which has no line
 
     def meta(self) -> None:
         """Write the first line."""
@@ -191,25 +193,29 @@ class Exporter:
                 self._levels[top] = 0
                 continue
             if tag == LevelTag.PARAMETER:
-                content: object = self.name(str(below[0]))
-                key = "param"
-            else:
-                inner = [child for child in below if isinstance(child, int)]
-                missing = [child for child in inner if child not in self._levels]
-                if missing:
-                    waiting += missing
-                    continue
-                written = [self._levels[child] for child in inner]
-                key = {LevelTag.SUCCESSOR: "succ", LevelTag.MAX: "max", LevelTag.IMAX: "imax"}[LevelTag(int(str(tag)))]
-                content = written[0] if tag == LevelTag.SUCCESSOR else written
-            # Number 0 is the level zero, which has no line.
-            number = self._levels[top] = self._next_level()
-            self._line({key: content, "il": number})
+                self._levels[top] = self._parameter(str(below[0]))
+                continue
+            inner = [child for child in below if isinstance(child, int)]
+            missing = [child for child in inner if child not in self._levels]
+            if missing:
+                waiting += missing
+                continue
+            written = [self._levels[child] for child in inner]
+            self._level_count += 1
+            self._levels[top] = self._level_count
+            content = written[0] if tag == LevelTag.SUCCESSOR else written
+            self._line({_LEVEL_KEYS[LevelTag(int(str(tag)))]: content, "il": self._level_count})
         return self._levels[level]
 
-    def _next_level(self) -> int:
-        self._level_count = getattr(self, "_level_count", 0) + 1
-        return self._level_count
+    def _parameter(self, name: str) -> int:
+        """The number of a universe parameter. nanoda wants each parameter of a declaration to have one."""
+        number = self._parameters.get(name)
+        if number is None:
+            content = self.name(name)
+            self._level_count += 1
+            number = self._parameters[name] = self._level_count
+            self._line({"param": content, "il": number})
+        return number
 
     def expression(self, term: int) -> int:
         """The number of an expression, written with all that is in it."""
@@ -278,6 +284,8 @@ class Exporter:
             self._line({key: self._fields(each)})
 
     def _fields(self, constant: Constant) -> dict[str, object]:
+        for each in constant.level_parameters:
+            self._parameter(each)
         fields: dict[str, object] = {
             "name": self.name(constant.name),
             "levelParams": [self.name(each) for each in constant.level_parameters],
@@ -429,9 +437,7 @@ def _in_order(source: _Source, terms: Terms, roots: Iterable[str]) -> list[list[
     return sorted(order, key=lambda group: not source.trusted(group[0].name))
 
 
-def export(
-    paths: Sequence[Path], out: IO[str], *, libraries: int = 0, names: Iterable[str] | None = None
-) -> Exported:
+def export(paths: Sequence[Path], out: IO[str], *, libraries: int = 0, names: Iterable[str] | None = None) -> Exported:
     """Write constants and all that they use. Raises BadOlean and OSError.
 
     `paths`: compiled modules, of which the first `libraries` are the library. `names`: the constants; None means all
