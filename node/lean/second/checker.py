@@ -7,7 +7,7 @@ Recursion is Python's own; `limits.py` gives it a large stack, and counts the st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from node.lean.second.declarations import (
     Constant,
@@ -21,6 +21,7 @@ from node.lean.second.declarations import (
 )
 from node.lean.second.terms import (
     APP,
+    BINDERS,
     CONST,
     FVAR,
     LAM,
@@ -38,6 +39,15 @@ from node.lean.second.terms import (
     head,
     spine,
 )
+
+_VALUES = frozenset({SORT, PI, LAM, NAT, STR, FVAR})
+"""Terms that do not reduce."""
+
+_REDUCIBLE = frozenset({LET, PROJ})
+"""Functions that may reduce without unfolding."""
+
+_DATA = frozenset({SORT, PI, NAT, STR})
+"""Terms that are no proofs."""
 
 NAT_NAME, NAT_ZERO, NAT_SUCC = "Nat", "Nat.zero", "Nat.succ"
 
@@ -101,7 +111,7 @@ class Checker:
     def whnf(self, expr: Expr) -> Expr:
         """Reduce until the head is known: no definition left to unfold there."""
         tag = expr.tag
-        if tag == SORT or tag == PI or tag == LAM or tag == NAT or tag == STR or tag == FVAR:
+        if tag in _VALUES:
             return expr
         result = self._whnf.get(expr)
         if result is not None:
@@ -151,7 +161,7 @@ class Checker:
                 return None
             if head_tag == LAM:
                 return self.beta(function, arguments)
-            if head_tag == LET or head_tag == PROJ:
+            if head_tag in _REDUCIBLE:
                 reduced = self.core(function)
                 return None if reduced is function else self.store.apps(reduced, arguments)
             return None
@@ -513,7 +523,7 @@ class Checker:
             return None
         if tag == SORT:
             return self.store.same_level(one.a, other.a)
-        if tag == LAM or tag == PI:
+        if tag in BINDERS:
             return self._same_binders(tag, one, other)
         if tag == NAT:
             return bool(one.a == other.a)
@@ -572,7 +582,7 @@ class Checker:
     def _proposition_of(self, expr: Expr) -> Expr | None:
         """The proposition that a term proves; None for data and types."""
         tag = expr.tag
-        if tag == SORT or tag == PI or tag == NAT or tag == STR:
+        if tag in _DATA:
             return None
         if tag == LAM:
             type_ = self.infer(expr)
@@ -628,15 +638,25 @@ class Checker:
             return False
         one, ones = spine(left)
         other, others = spine(right)
-        if len(ones) == len(others) and self._same_levels(one.b, other.b):
-            if all(self.equal(a, b) for a, b in zip(ones, others, strict=True)):
-                return True
+        if self._same_levels(one.b, other.b) and self._all_equal(ones, others):
+            return True
         self._different.add(pair)
         return False
 
     def _same_levels(self, ones: Levels, others: Levels) -> bool:
         same = self.store.same_level
-        return len(ones) == len(others) and all(same(a, b) for a, b in zip(ones, others, strict=True))
+        if len(ones) != len(others):
+            return False
+        return all(same(a, b) for a, b in zip(ones, others, strict=True))
+
+    def _all_equal(self, ones: Sequence[Expr], others: Sequence[Expr]) -> bool:
+        # Not `all(...)`: a generator inside a C function would take the C stack, which is smaller than Python's.
+        if len(ones) != len(others):
+            return False
+        at = 0
+        while at < len(ones) and self.equal(ones[at], others[at]):
+            at += 1
+        return at == len(ones)
 
     def _before(self, expr: Expr) -> Expr | None:
         """The n of `succ n` and of the numeral n + 1."""
@@ -653,7 +673,7 @@ class Checker:
             return None
         while True:
             zero = [
-                each.tag == CONST and each.a == NAT_ZERO or each.tag == NAT and not each.a for each in (left, right)
+                (each.tag == CONST and each.a == NAT_ZERO) or (each.tag == NAT and not each.a) for each in (left, right)
             ]
             if all(zero):
                 return True
@@ -681,7 +701,7 @@ class Checker:
         other, others = spine(right)
         if len(ones) != len(others) or not self.equal(one, other):
             return False
-        return all(self.equal(a, b) for a, b in zip(ones, others, strict=True))
+        return self._all_equal(ones, others)
 
     def _same_by_eta(self, left: Expr, right: Expr) -> bool:
         # 1. A function f is `fun x => f x`.
@@ -715,11 +735,8 @@ class Checker:
             return False
         if not self.equal(self.infer(expr), self.infer(made)):
             return False
-        project = self.store.proj
-        return all(
-            self.equal(project(inductive.name, at, expr), arguments[constructor.arguments + at])
-            for at in range(constructor.fields)
-        )
+        fields = [self.store.proj(inductive.name, at, expr) for at in range(constructor.fields)]
+        return self._all_equal(fields, arguments[constructor.arguments :])
 
     def _same_units(self, left: Expr, right: Expr) -> bool:
         type_ = self.whnf(self.infer(left))

@@ -13,7 +13,23 @@ from dataclasses import dataclass, field
 from node.lean.second.checker import Checker
 from node.lean.second.declarations import Constant, Constructor, Inductive, Recursor, Refused, Rule
 from node.lean.second.parse import ParsedGroup, ParsedRecursor
-from node.lean.second.terms import APP, CONST, LAM, PI, Expr, Exprs, Level, Levels, mentions, spine
+from node.lean.second.terms import (
+    APP,
+    BINDERS,
+    CONST,
+    LAM,
+    LET,
+    PI,
+    PROJ,
+    SORT,
+    ZERO,
+    Expr,
+    Exprs,
+    Level,
+    Levels,
+    mentions,
+    spine,
+)
 
 MOST_NESTED = 200
 
@@ -149,13 +165,15 @@ class Group:
                 type_ = self._applied(each.name, type_)
             indices, sort = self._opened(type_)
             sort = checker.whnf(sort)
-            if sort.tag != 2:
+            if sort.tag != SORT:
                 raise Refused(f"{each.name} is not a type")
             if not at:
                 self._level: Level = sort.a
             elif not store.same_level(self._level, sort.a):
                 raise Refused("mutual types in different universes")
-            types.append(_Type(each.name, each.type, [(name, makers[name]) for name in each.constructors], None, indices))
+            types.append(
+                _Type(each.name, each.type, [(name, makers[name]) for name in each.constructors], None, indices)
+            )
         return types
 
     def _applied(self, name: str, type_: Expr) -> Expr:
@@ -213,13 +231,11 @@ class Group:
                 result = occurrence
             else:
                 result = store.app(self._unnested(expr.a, types, seen), self._unnested(expr.b, types, seen))
-        elif expr.tag in (LAM, PI):
-            result = store.binder(
-                expr.tag, self._unnested(expr.a, types, seen), self._unnested(expr.b, types, seen)
-            )
-        elif expr.tag == 7:
+        elif expr.tag in BINDERS:
+            result = store.binder(expr.tag, self._unnested(expr.a, types, seen), self._unnested(expr.b, types, seen))
+        elif expr.tag == LET:
             result = store.let(*(self._unnested(part, types, seen) for part in (expr.a, expr.b, expr.c)))
-        elif expr.tag == 8:
+        elif expr.tag == PROJ:
             result = store.proj(expr.a, expr.b, self._unnested(expr.c, types, seen))
         seen[expr] = result
         return result
@@ -268,7 +284,7 @@ class Group:
         type_ = self._for_parameters(inductive, levels, inner)
         indices, sort = self._opened(type_)
         sort = checker.whnf(sort)
-        if sort.tag != 2 or not store.same_level(sort.a, self._level):
+        if sort.tag != SORT or not store.same_level(sort.a, self._level):
             raise Refused(f"a nested occurrence in {name}, which is in another universe")
         closed = store.closed_over(PI, self._arguments, type_)
         types.append(_Type(new, closed, makers, for_parameters, indices))
@@ -295,7 +311,7 @@ class Group:
             domain = store.instantiate(type_.a, fields)
             if not self._trusted:
                 level = checker.sort_of(domain, True)
-                if self._level.tag != 0 and not store.leq(level, self._level):
+                if self._level.tag != ZERO and not store.leq(level, self._level):
                     raise Refused(f"a field of {name} is in a larger universe than the type")
             variable = self._variable(domain)
             fields = (*fields, variable)
@@ -383,9 +399,7 @@ class Group:
         for each, parsed in zip(types[:own], self._parsed.types, strict=True):
             names = parsed.constructors
             indices = len(each.indices)
-            constants.append(
-                Inductive(each.name, self._parameters, each.type, count, indices, names, recursive, group)
-            )
+            constants.append(Inductive(each.name, self._parameters, each.type, count, indices, names, recursive, group))
         makers = {each.name: each for each in self._parsed.constructors}
         for each in types[:own]:
             for place, made in enumerate(each.made):
@@ -426,7 +440,7 @@ class Group:
         levels = tuple(store.param(each) for each in parameters)
         shared = (*self._arguments, *motives, *minors)
         heads = [store.apps(store.const(name, levels), shared) for name in names]
-        k = len(types) == 1 and self._level.tag == 0 and len(types[0].made) == 1 and not types[0].made[0].fields
+        k = len(types) == 1 and self._level.tag == ZERO and len(types[0].made) == 1 and not types[0].made[0].fields
         constants: list[Constant] = []
         at = 0
         for place, (name, each) in enumerate(zip(names, types, strict=True)):
@@ -441,10 +455,10 @@ class Group:
                 at += 1
             counts = (len(self._arguments), len(motives), len(minors), len(each.indices))
             inductive = each.name if each.stands_for is None else _name(each.stands_for)
-            made_bodies = {rule.constructor: (rule.fields, _body(rule.right, len(shared) + rule.fields)) for rule in rules}
-            constants.append(
-                Recursor(name, parameters, type_, *counts, tuple(rules), k, inductive, made_bodies)
-            )
+            made_bodies = {
+                rule.constructor: (rule.fields, _body(rule.right, len(shared) + rule.fields)) for rule in rules
+            }
+            constants.append(Recursor(name, parameters, type_, *counts, tuple(rules), k, inductive, made_bodies))
         return constants
 
     def _type_applied(self, type_: _Type, indices: Exprs) -> Expr:
@@ -531,7 +545,6 @@ class Group:
                 raise Refused(f"{wrong}: the rule for {rule.constructor} differs")
         if not self._trusted:
             checker.sort_of(own.type, True)
-
 
     def _same(self, own: Recursor, exported: ParsedRecursor, said: Expr, generated: Expr) -> bool:
         """Compare a term of the file with ours. Names of universe parameters do not matter."""

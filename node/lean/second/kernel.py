@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from node.lean.second.checker import Checker
+from node.lean.second.checker import NAT_NAME, Checker
 from node.lean.second.declarations import (
     Axiom,
     Constant,
@@ -18,9 +17,10 @@ from node.lean.second.declarations import (
     Theorem,
 )
 from node.lean.second.inductive import Group
-from node.lean.second.naturals import recognise
+from node.lean.second.logic import Logic
+from node.lean.second.naturals import TEXTS, recognise
 from node.lean.second.parse import Declaration, ParsedAxiom, ParsedGroup, ParsedQuotient, ParsedValue
-from node.lean.second.terms import CONST, FVAR, PROJ, SORT, STR, Expr, Store, level_parameters, subterms
+from node.lean.second.terms import CONST, FVAR, NAT, PROJ, SORT, STR, Expr, Store, level_parameters, subterms
 
 MOST_TERMS = 6_000_000
 """Cached terms and answers; the caches are emptied beyond it. A term takes about 200 bytes."""
@@ -73,12 +73,13 @@ class Kernel:
         self._limit = limit
         self.checker = Checker(store, limit.tick)
         self.outcome = Outcome()
-        self._uses: dict[str, tuple[str, ...]] = {}
-        """The constants that a constant uses directly, by name."""
+        self._logic = Logic(self.checker)
+        self._axioms: dict[str, frozenset[str]] = {}
+        """For each constant of the environment: the axioms that it uses, directly or not."""
 
     def add(self, declaration: Declaration, trusted: bool = False) -> None:
         """Check a declaration. `trusted`: believe that it is well typed; what it means is still worked out here."""
-        names = _names(declaration)
+        names = names_of(declaration)
         try:
             self._limit.begin()
             self._limit.tick()
@@ -98,7 +99,7 @@ class Kernel:
                 self.outcome.trusted += len(made)
             else:
                 self.outcome.checked += [constant.name for constant in made]
-            self._note_uses(declaration, names)
+            self._note_axioms(declaration, names)
             recognise(self.checker, names)
         if self._store.size() + self.checker.size() > MOST_TERMS:
             self.checker.forget()
@@ -107,7 +108,7 @@ class Kernel:
     def _reject(self, names: list[str], into: dict[str, str], reason: str) -> None:
         for name in names:
             # A second declaration of a name leaves the first one as it is.
-            if name not in self._uses:
+            if name not in self._axioms:
                 self.checker.constants.pop(name, None)
                 self.checker.unchecked.add(name)
             into[name] = reason
@@ -120,7 +121,7 @@ class Kernel:
         for name in names:
             if not name:
                 raise Refused("a constant without a name")
-            if name in self._uses or name in self.checker.unchecked or names.count(name) > 1:
+            if name in self._axioms or name in self.checker.unchecked or names.count(name) > 1:
                 raise Refused(f"{name} is declared twice")
         # 2. Every term is closed, and mentions only its own universe parameters.
         for parameters, term in _terms(declaration):
@@ -132,12 +133,14 @@ class Kernel:
             case ParsedGroup():
                 return self._inductive(declaration, trusted)
             case ParsedQuotient():
-                return [self._quotient(declaration)]
+                self._logic.check_quotient(declaration.kind, declaration.name, declaration.parameters, declaration.type)
+                return [Quotient(declaration.name, declaration.parameters, declaration.type, declaration.kind)]
             case ParsedAxiom():
                 if declaration.unsafe:
                     raise NotChecked("unsafe constants are not checked")
                 if not trusted:
                     self.checker.sort_of(declaration.type, True)
+                self._logic.check_axiom(declaration.name, declaration.parameters, declaration.type)
                 return [Axiom(declaration.name, declaration.parameters, declaration.type)]
             case ParsedValue():
                 return [self._value(declaration, trusted)]
@@ -159,7 +162,8 @@ class Kernel:
         return (Theorem if parsed.kind == "thm" else Definition)(*common, parsed.height)
 
     def _inductive(self, parsed: ParsedGroup, trusted: bool) -> list[Constant]:
-        if any(each.unsafe for each in (*parsed.types, *parsed.constructors, *parsed.recursors)):
+        parts = (parsed.types, parsed.constructors, parsed.recursors)
+        if any(each.unsafe for part in parts for each in part):
             raise NotChecked("unsafe constants are not checked")
         before = set(self.checker.constants)
         try:
@@ -169,102 +173,20 @@ class Kernel:
             for name in set(self.checker.constants) - before:
                 del self.checker.constants[name]
 
-    # --- quotients --------------------------------------------------------------------------------------------------
-
-    def _quotient(self, parsed: ParsedQuotient) -> Constant:
-        """One of the four constants, with exactly the name and type that it must have. Raises Refused."""
-        wanted = self._quotient_types().get(parsed.kind)
-        if wanted is None or parsed.name != wanted[0]:
-            raise Refused("not a constant of quotients")
-        _, count, type_ = wanted
-        if len(parsed.parameters) != count:
-            raise Refused(f"{parsed.name} with {len(parsed.parameters)} universe parameters instead of {count}")
-        levels = tuple(self._store.param(each) for each in parsed.parameters)
-        expected = self._store.with_levels(type_, ("u", "v")[:count], levels)
-        self.checker.check(expected)  # also sees that `Eq` and the constants before are there
-        if parsed.type is not expected:
-            raise Refused(f"{parsed.name} has another type than the constant of quotients")
-        return Quotient(parsed.name, parsed.parameters, parsed.type, parsed.kind)
-
-    def _quotient_types(self) -> dict[str, tuple[str, int, Expr]]:
-        """By kind: the name, the number of universe parameters, and the type for the parameters u and v."""
-        store = self._store
-        u, v = store.param("u"), store.param("v")
-        prop, bvar, apps = store.prop, store.bvar, store.apps
-        kind = store.sort(u)
-        # 1. {α : Sort u} → (α → α → Prop) → ...
-        relation = store.pi(bvar(0), store.pi(bvar(1), prop))
-
-        def over(body: Expr) -> Expr:
-            return store.pi(kind, store.pi(relation, body))
-
-        def quot(alpha: int, relation: int) -> Expr:
-            return apps(store.const("Quot", (u,)), (bvar(alpha), bvar(relation)))
-
-        def mk(alpha: int, relation: int, element: int) -> Expr:
-            return apps(store.const("Quot.mk", (u,)), (bvar(alpha), bvar(relation), bvar(element)))
-
-        # 2. lift: {β : Sort v} (f : α → β) → (∀ a b, r a b → f a = f b) → Quot r → β
-        equal = apps(
-            store.const("Eq", (v,)), (bvar(4), store.app(bvar(3), bvar(2)), store.app(bvar(3), bvar(1)))
-        )
-        related = apps(bvar(4), (bvar(1), bvar(0)))
-        respects = store.pi(bvar(3), store.pi(bvar(4), store.pi(related, equal)))
-        lift = store.pi(
-            store.sort(v),
-            store.pi(store.pi(bvar(2), bvar(1)), store.pi(respects, store.pi(quot(4, 3), bvar(3)))),
-        )
-        # 3. ind: {β : Quot r → Prop} → (∀ a, β (mk a)) → ∀ q, β q
-        ind = store.pi(
-            store.pi(quot(1, 0), prop),
-            store.pi(
-                store.pi(bvar(2), store.app(bvar(1), mk(3, 2, 0))), store.pi(quot(3, 2), store.app(bvar(2), bvar(0)))
-            ),
-        )
-        return {
-            "type": ("Quot", 1, over(kind)),
-            "ctor": ("Quot.mk", 1, over(store.pi(bvar(1), quot(2, 1)))),
-            "lift": ("Quot.lift", 2, over(lift)),
-            "ind": ("Quot.ind", 1, over(ind)),
-        }
-
     # --- axioms -----------------------------------------------------------------------------------------------------
 
-    def _note_uses(self, declaration: Declaration, names: list[str]) -> None:
-        used: dict[str, None] = {}
-        for _, term in _terms(declaration):
-            for each in subterms(term):
-                if each.tag in (CONST, PROJ):
-                    used[each.a] = None
-                elif each.tag == STR:
-                    used.update(dict.fromkeys(("String.ofList", "Char.ofNat")))
+    def _note_axioms(self, declaration: Declaration, names: list[str]) -> None:
+        below = frozenset[str]().union(*(self._axioms.get(each, frozenset()) for each in used_by(declaration)))
         for name in names:
-            self._uses[name] = tuple(used)
+            self._axioms[name] = below | {name} if isinstance(declaration, ParsedAxiom) else below
 
-    def axioms(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """The axioms that each constant uses, directly or not."""
-        found = {}
-        for root in names:
-            seen, waiting, axioms = {root}, [root], []
-            while waiting:
-                name = waiting.pop()
-                if type(self.checker.constants.get(name)) is Axiom:
-                    axioms.append(name)
-                for each in self._uses.get(name, ()):
-                    if each not in seen:
-                        seen.add(each)
-                        waiting.append(each)
-            found[root] = sorted(axioms)
-        return found
-
-    def own_axioms(self) -> set[str]:
-        """Those of Lean's three axioms that are declared with exactly their types, over the usual `Eq` and so on."""
-        from node.lean.second.axioms import lean_axioms
-
-        return lean_axioms(self.checker)
+    def axioms(self, name: str) -> list[str]:
+        """The axioms that a constant uses, directly or not."""
+        return sorted(self._axioms.get(name, ()))
 
 
-def _names(declaration: Declaration) -> list[str]:
+def names_of(declaration: Declaration) -> list[str]:
+    """The constants that a declaration declares."""
     if not isinstance(declaration, ParsedGroup):
         return [declaration.name]
     return [each.name for each in (*declaration.types, *declaration.constructors, *declaration.recursors)]
@@ -281,6 +203,20 @@ def _terms(declaration: Declaration) -> list[tuple[tuple[str, ...], Expr]]:
     if isinstance(declaration, ParsedValue):
         terms.append((declaration.parameters, declaration.value))
     return terms
+
+
+def used_by(declaration: Declaration) -> set[str]:
+    """The constants that a declaration mentions, and those that its literals stand for."""
+    used = set()
+    for _, term in _terms(declaration):
+        for each in subterms(term):
+            if each.tag in (CONST, PROJ):
+                used.add(each.a)
+            elif each.tag == STR:
+                used.update(TEXTS)
+            elif each.tag == NAT:
+                used.add(NAT_NAME)
+    return used
 
 
 def _closed(parameters: tuple[str, ...], term: Expr) -> None:

@@ -18,7 +18,7 @@ from node.lean.second.terms import LAM, Expr
 LARGEST_EXPONENT = 1 << 24
 """Powers and shifts are not computed beyond it, as in Lean's kernel."""
 
-LARGEST_BITS = 1 << 28
+LARGEST_BITS = 1 << 23
 """No numeral gets more bits than that."""
 
 EQUATIONS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -67,7 +67,7 @@ EQUATIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Nat.shiftLeft": (("Nat.shiftLeft x 0", "x"), ("Nat.shiftLeft x (S y)", "Nat.shiftLeft (Nat.mul 2 x) y")),
     "Nat.shiftRight": (("Nat.shiftRight x 0", "x"), ("Nat.shiftRight x (S y)", "Nat.div (Nat.shiftRight x y) 2")),
 }
-"""Equations may use the functions before them, which must be known already. They determine the function on all numbers."""
+"""Each function's equations may use those before it, if these are known. They determine it on all numbers."""
 
 _DIGITS = {
     "Nat.land": "Nat.mul a b",
@@ -118,7 +118,7 @@ _COMPUTE: dict[str, Callable[[int, int], int | bool | None]] = {
     "Nat.shiftRight": lambda x, y: x >> y,
 }
 
-_TEXTS = ("String", "Char", "Char.ofNat", "List", "List.nil", "List.cons", "String.ofList")
+TEXTS = ("String", "Char", "Char.ofNat", "List", "List.nil", "List.cons", "String.ofList")
 """The constants that a string literal stands for."""
 
 
@@ -127,7 +127,7 @@ def recognise(checker: Checker, names: list[str]) -> None:
     if NAT_NAME in names and not checker.literals:
         checker.literals = _is_nat(checker)
         checker.forget_differences()
-    if not checker.texts and any(name in _TEXTS for name in names):
+    if not checker.texts and any(name in TEXTS for name in names):
         checker.texts = _are_texts(checker)
     if not checker.literals or not any(name in EQUATIONS or name in ("Bool", NAT_NAME) for name in names):
         return
@@ -166,13 +166,17 @@ def _is_bool(checker: Checker) -> bool:
 def _are_texts(checker: Checker) -> bool:
     """All constants are there that a string literal stands for, with the types that make it a `String`."""
     store, constants = checker.store, checker.constants
-    if not checker.literals or any(name not in constants for name in _TEXTS):
+    if not checker.literals or any(name not in constants for name in TEXTS):
         return False
     for name in ("List.nil", "List.cons"):
         constant = constants[name]
         if type(constant) is not Constructor or len(constant.parameters) != 1:
             return False
-    char, nil, cons = store.const("Char"), store.const("List.nil", (store.zero,)), store.const("List.cons", (store.zero,))
+    char, nil, cons = (
+        store.const("Char"),
+        store.const("List.nil", (store.zero,)),
+        store.const("List.cons", (store.zero,)),
+    )
     chars = store.app(store.const("List", (store.zero,)), char)
     wanted = {
         store.const("String"): store.sort(store.one),
@@ -191,7 +195,9 @@ def _are_texts(checker: Checker) -> bool:
 
 def _holds(checker: Checker, name: str) -> bool:
     """The equations of a function hold by definitional equality, and the functions in them are the true ones."""
-    words = {word for sides in EQUATIONS[name] for side in sides for word in side.replace("(", " ").replace(")", " ").split()}
+    words = {
+        word for sides in EQUATIONS[name] for side in sides for word in side.replace("(", " ").replace(")", " ").split()
+    }
     if any(word in EQUATIONS and word not in checker.known_functions for word in words - {name}):
         return False
     if words & {"Bool.true", "Bool.false", "if"} and not _is_bool(checker):

@@ -249,7 +249,7 @@ class Reader:
         fields = _Fields(inner, self)
         before = fields.name("pre")
         if key == "str":
-            part = _shown(fields.get("str", str))
+            part = _shown(_text(fields.get("str", str)))
         elif key == "num":
             value = fields.get("i", int)
             if not 0 <= value < 1 << 64:
@@ -293,23 +293,28 @@ class Reader:
                 return store.let(fields.expression("type"), fields.expression("value"), fields.expression("body"))
             case "proj":
                 fields = _Fields(inner, self)
-                return store.proj(fields.name("typeName"), _index(inner.get("idx")), fields.expression("struct"))
+                return store.proj(fields.name("typeName"), _index(fields.get("idx", int)), fields.expression("struct"))
             case "natVal":
                 if type(inner) is not str or not (inner.isascii() and inner.isdigit()) or len(inner) > NUMERAL_DIGITS:
                     raise BadExport("a numeral is expected")
                 return store.nat(_numeral(inner))
             case "strVal":
-                if type(inner) is not str or any("\ud800" <= each <= "\udfff" for each in inner):
-                    raise BadExport("a text of Unicode scalar values is expected")
-                return store.string(inner)
+                return store.string(_text(inner))
             case "mdata":
                 return _Fields(inner, self).expression("expr")  # a note of the elaborator, without meaning
         raise BadExport(f"an unknown expression {key[:20]!r}")
 
 
 def _index(value: object) -> int:
-    if type(value) is not int or not 0 <= value < LARGEST_INDEX:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < LARGEST_INDEX:
         raise BadExport("an index that is out of range")
+    return value
+
+
+def _text(value: object) -> str:
+    """JSON can hold halves of surrogate pairs, which no text of Lean has."""
+    if not isinstance(value, str) or any("\ud800" <= each <= "\udfff" for each in value):
+        raise BadExport("a text of Unicode scalar values is expected")
     return value
 
 
@@ -318,7 +323,8 @@ def _numeral(digits: str) -> int:
     if len(digits) <= 4000:
         return int(digits)
     middle = len(digits) // 2
-    return _numeral(digits[:-middle]) * 10**middle + _numeral(digits[-middle:])
+    power: int = 10**middle
+    return _numeral(digits[:-middle]) * power + _numeral(digits[-middle:])
 
 
 def _height(hints: object) -> int:

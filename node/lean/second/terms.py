@@ -17,6 +17,9 @@ ZERO, SUCC, MAX, IMAX, PARAM = range(5)
 BVAR, FVAR, SORT, CONST, APP, LAM, PI, LET, PROJ, NAT, STR = range(11)
 
 
+BINDERS = frozenset({LAM, PI})
+
+
 class Level:
     """A universe level. `a`, `b`: the levels below, or the name of a parameter."""
 
@@ -262,7 +265,7 @@ class Store:
         if tag == APP:
             function = self._instantiated(expr.a, depth, values, count, seen)
             result = self.app(function, self._instantiated(expr.b, depth, values, count, seen))
-        elif tag == LAM or tag == PI:
+        elif tag in BINDERS:
             type_ = self._instantiated(expr.a, depth, values, count, seen)
             result = self.binder(tag, type_, self._instantiated(expr.b, depth + 1, values, count, seen))
         elif tag == LET:
@@ -300,7 +303,7 @@ class Store:
         if tag == APP:
             function = self._abstracted(expr.a, depth, places, lowest, seen)
             result = self.app(function, self._abstracted(expr.b, depth, places, lowest, seen))
-        elif tag == LAM or tag == PI:
+        elif tag in BINDERS:
             type_ = self._abstracted(expr.a, depth, places, lowest, seen)
             result = self.binder(tag, type_, self._abstracted(expr.b, depth + 1, places, lowest, seen))
         elif tag == LET:
@@ -345,7 +348,7 @@ class Store:
             result = self.const(expr.a, tuple(self.level_instance(level, values) for level in expr.b))
         elif tag == SORT:
             result = self.sort(self.level_instance(expr.a, values))
-        elif tag == LAM or tag == PI:
+        elif tag in BINDERS:
             result = self.binder(tag, self._leveled(expr.a, values, seen), self._leveled(expr.b, values, seen))
         elif tag == LET:
             parts = [self._leveled(part, values, seen) for part in (expr.a, expr.b, expr.c)]
@@ -365,7 +368,7 @@ class Store:
         tag = expr.tag
         if tag == APP:
             result = self.app(self.replaced(expr.a, places, seen), self.replaced(expr.b, places, seen))
-        elif tag == LAM or tag == PI:
+        elif tag in BINDERS:
             result = self.binder(tag, self.replaced(expr.a, places, seen), self.replaced(expr.b, places, seen))
         elif tag == LET:
             parts = [self.replaced(part, places, seen) for part in (expr.a, expr.b, expr.c)]
