@@ -143,8 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(result: dict[str, object]) -> None:
     axioms: dict[str, list[str]] = result["axioms"]  # type: ignore[assignment]
     for name in result["checked"]:  # type: ignore[attr-defined]
-        others = [each for each in axioms.get(name, ()) if each not in LEAN_AXIOMS]
-        print(f"checked {name}{f' (from the axioms {', '.join(others)})' if others else ''}")
+        others = ", ".join(each for each in axioms.get(name, ()) if each not in LEAN_AXIOMS)
+        print(f"checked {name} (from the axioms {others})" if others else f"checked {name}")
     for kind in ("refused", "not_checked"):
         for name, reason in result[kind].items():  # type: ignore[attr-defined]
             print(f"{kind.replace('_', ' ')} {name}: {reason}")

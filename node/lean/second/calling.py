@@ -1,4 +1,4 @@
-"""Has the second kernel check theorems of compiled modules, in a process with limits. For callers outside this folder."""
+"""Has the second kernel check theorems of compiled modules, in a process with limits. For other folders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def check_with_second_kernel(
             limits = Limits(seconds=seconds + _SPARE_SECONDS, memory_mb=memory_mb)
             options = ["--json", "--seconds", str(seconds), "--trust-library", str(count)]
             finished = await run_fresh(
-                [sys.executable, "-s", "-m", "node.lean.second", str(file), *options],
+                [sys.executable, "-s", "-P", "-m", "node.lean.second", str(file), *options],
                 environment={"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1"},
                 folder=Path(folder),
                 limits=limits,
