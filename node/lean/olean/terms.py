@@ -68,6 +68,11 @@ class Terms:
         self._parametric: list[bool] = []
         """By term number: whether a universe parameter occurs in the term."""
 
+    @property
+    def count(self) -> int:
+        """The number of terms."""
+        return len(self._shapes)
+
     def shape(self, term: int) -> Shape:
         """The tag and fields of a term."""
         return self._shapes[term]

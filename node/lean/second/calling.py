@@ -6,13 +6,14 @@ import asyncio
 import json
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from node.lean.olean.region import BadOlean
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.second.export import export
+from node.lean.second.export import Library
 from node.lean.second.logic import LEAN_AXIOMS
 
 MEMORY_MB = 4096
@@ -80,8 +81,26 @@ async def check_with_second_kernel(
 
 def _write(modules: Sequence[Path], file: Path, trusted: int, names: Sequence[str]) -> int:
     """Write the export; the number of trusted declarations. Raises BadOlean and OSError."""
+    library = _library(tuple((path, path.stat().st_mtime_ns) for path in modules[:trusted]))
     with file.open("w", encoding="utf-8", newline="\n") as out:
-        return export(modules, out, libraries=trusted, names=names).trusted
+        return library.export(modules[trusted:], out, names).trusted
+
+
+_libraries: dict[tuple[tuple[Path, int], ...], Library] = {}
+"""The library that was used last. Reading one takes seconds."""
+
+_libraries_lock = threading.Lock()
+
+
+def _library(key: tuple[tuple[Path, int], ...]) -> Library:
+    """The library of some files with their times of change. Raises BadOlean and OSError."""
+    with _libraries_lock:
+        library = _libraries.get(key)
+        if library is None or library.large:
+            # Somebody may still use the other one: it is closed when nobody refers to it any more.
+            _libraries.clear()
+            library = _libraries[key] = Library([path for path, _ in key])
+        return library
 
 
 def _opinion(output: str, names: Sequence[str]) -> SecondOpinion:

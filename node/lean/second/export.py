@@ -8,6 +8,7 @@ every binder is written as `x`, `default`.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import ANONYMOUS, LevelTag, Tag, Terms
 
 FORMAT = "3.1.0"
+
+MOST_KEPT_TERMS = 5_000_000
+"""Of a library and the files that were read after it."""
 
 _BINDER = "x"
 _LITERAL_USES = {int: ("Nat",), str: ("String", "String.ofList", "Char.ofNat", "List")}
@@ -59,13 +63,16 @@ class _Details:
 class _Source:
     """All constants of some modules, by name."""
 
-    def __init__(self, modules: Sequence[Module], libraries: int) -> None:
-        self.constants: dict[str, Constant] = {}
-        self.owner: dict[str, int] = {}
-        self.recursors: dict[str, list[Constant]] = {}
-        self.modules = modules
-        self.libraries = libraries
-        for at, module in enumerate(modules):
+    def __init__(self, modules: Sequence[Module], before: _Source | None = None) -> None:
+        """`before`: the library."""
+        self.modules: list[Module] = [*(before.modules if before else ()), *modules]
+        self.libraries = len(before.modules) if before else 0
+        self.constants: dict[str, Constant] = dict(before.constants) if before else {}
+        self.owner: dict[str, int] = dict(before.owner) if before else {}
+        self.recursors: dict[str, list[Constant]] = (
+            {name: list(each) for name, each in before.recursors.items()} if before else {}
+        )
+        for at, module in enumerate(modules, self.libraries):
             for name, constant in module.constants.items():
                 if (other := self.constants.get(name)) is not None:
                     # Lean lets two modules make the same lemma about a definition. One of the proofs is checked.
@@ -437,30 +444,49 @@ def _in_order(source: _Source, terms: Terms, roots: Iterable[str]) -> list[list[
     return sorted(order, key=lambda group: not source.trusted(group[0].name))
 
 
-def export(paths: Sequence[Path], out: IO[str], *, libraries: int = 0, names: Iterable[str] | None = None) -> Exported:
-    """Write constants and all that they use. Raises BadOlean and OSError.
+class Library:
+    """Compiled modules that are read once, for exports of many files that import them. Call `close` at the end."""
 
-    `paths`: compiled modules, of which the first `libraries` are the library. `names`: the constants; None means all
-    that are safe.
-    """
-    terms = Terms()
-    with ExitStack() as stack:
-        modules = []
-        for path in paths:
-            module = Module(path, terms)
-            stack.callback(module.close)
-            modules.append(module)
-        if not modules:
-            raise BadOlean("no module to export")
-        source = _Source(modules, libraries)
-        if names is None:
-            names = [name for name, constant in source.constants.items() if constant.safe]
-        names = tuple(names)
-        order = _in_order(source, terms, names)
-        exporter = Exporter(source, terms, out)
-        exporter.meta()
-        for group in order:
-            exporter.declare(group)
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Raises BadOlean and OSError."""
+        self._terms = Terms()
+        self._lock = threading.Lock()
+        with ExitStack() as stack:
+            self._source = _Source([_opened(path, self._terms, stack) for path in paths])
+            self._stack = stack.pop_all()
+
+    def close(self) -> None:
+        """Unmap the files."""
+        self._stack.close()
+
+    @property
+    def large(self) -> bool:
+        """True when terms of files have piled up, so that the library should be read anew."""
+        return self._terms.count > MOST_KEPT_TERMS
+
+    def export(self, paths: Sequence[Path], out: IO[str], names: Iterable[str] | None = None) -> Exported:
+        """Write constants and all that they use. Raises BadOlean and OSError.
+
+        `paths`: more modules, in the order of imports. `names`: the constants; None means all that are safe.
+        """
+        with self._lock, ExitStack() as stack:
+            source = _Source([_opened(path, self._terms, stack) for path in paths], self._source)
+            if not source.modules:
+                raise BadOlean("no module to export")
+            if names is None:
+                names = [name for name, constant in source.constants.items() if constant.safe]
+            names = tuple(names)
+            order = _in_order(source, self._terms, names)
+            exporter = Exporter(source, self._terms, out)
+            exporter.meta()
+            for group in order:
+                exporter.declare(group)
         lines = [len(group) if group[0].kind is Kind.QUOTIENT else 1 for group in order]
         trusted = [count for group, count in zip(order, lines, strict=True) if source.trusted(group[0].name)]
         return Exported(sum(trusted), sum(lines), names)
+
+
+def _opened(path: Path, terms: Terms, stack: ExitStack) -> Module:
+    module = Module(path, terms)
+    stack.callback(module.close)
+    return module

@@ -71,6 +71,7 @@ class Kernel:
     def __init__(self, store: Store, limit: Limit) -> None:
         self._store = store
         self._limit = limit
+        store.tick = limit.tick
         self.checker = Checker(store, limit.tick)
         self.outcome = Outcome()
         self._logic = Logic(self.checker)
@@ -92,6 +93,9 @@ class Kernel:
             self._reject(names, self.outcome.not_checked, str(error))
         except RecursionError:
             self._reject(names, self.outcome.not_checked, "the terms are too deep")
+        except Exception as error:
+            # A mistake in this program, or terms that Python cannot hold. It must never become a yes.
+            self._reject(names, self.outcome.not_checked, f"the second kernel failed: {type(error).__name__}")
         else:
             for constant in made:
                 self.checker.constants[constant.name] = constant

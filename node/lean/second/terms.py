@@ -7,7 +7,7 @@ term therefore depends on the term alone, not on a context, and every cache is v
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # Kinds of levels.
@@ -60,6 +60,8 @@ class Store:
     """Makes levels and expressions, each once."""
 
     def __init__(self) -> None:
+        self.tick: Callable[[], None] = lambda: None
+        """Called for each comparison of levels that is made; raises when there are too many."""
         self._levels: dict[tuple[Any, ...], Level] = {}
         self.zero = Level(ZERO, None, None, False, False)
         self.one = self.succ(self.zero)
@@ -140,6 +142,7 @@ class Store:
         return a is b or (self.leq(a, b) and self.leq(b, a))
 
     def _leq_split(self, a: Level, b: Level) -> bool:
+        self.tick()
         # `imax x p` is 0 for p = 0 and `max x p` for p ≥ 1. Both cases are tried, until no `imax` is left.
         name = _deciding(a) or _deciding(b)
         if name is not None:

@@ -1,0 +1,427 @@
+"""Wrong declarations are refused, each beside a right one that differs in one thing and is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.node.lean.second.writing import QUOTIENT, Export, with_bool, with_eq, with_nat, with_quotient
+
+Make = Callable[[Export], Export]
+
+
+def one_field(field: str, recursor_field: str, hypothesis: str, call: str) -> Make:
+    """An inductive type T with one constructor `mk : field → T`, and its recursor."""
+    head = "m : (∀ t : T, Sort u), {0} k : (∀ f : " + recursor_field + ", " + hypothesis + "m (T.mk f))"
+
+    def make(export: Export) -> Export:
+        return with_nat(export).inductive(
+            "T",
+            "Type",
+            [("T.mk", f"∀ f : {field}, T")],
+            (
+                "u",
+                f"∀ {head.format('∀')}, ∀ t : T, m t",
+                [(1, f"λ {head.format('λ')}, λ f : {recursor_field}, k f {call}")],
+            ),
+            recursive=True,
+        )
+
+    return make
+
+
+def proposition(type_: str, field: str, motive: str, level: str, **more: object) -> Make:
+    """A type P with one constructor `mk : field → P`; its motives are in `Sort level`."""
+    binders = f"m : (∀ t : P, Sort {level}), {{0}} k : (∀ f : {field}, m (P.mk f))"
+
+    def make(export: Export) -> Export:
+        return with_nat(export).inductive(
+            "P",
+            type_,
+            [("P.mk", f"∀ f : {field}, P")],
+            (
+                motive,
+                f"∀ {binders.format('∀')}, ∀ t : P, m t",
+                [(1, f"λ {binders.format('λ')}, λ f : {field}, k f")],
+            ),
+            **more,  # type: ignore[arg-type]
+        )
+
+    return make
+
+
+def unit(type_: str, k: bool, universes: str = "u", sort: str = "u", rule: str = "c") -> Make:
+    """A type U with one constructor without fields."""
+    head = f"m : (∀ t : U, Sort {sort}), {{0}} c : m U.mk"
+
+    def make(export: Export) -> Export:
+        recursor = (universes, f"∀ {head.format('∀')}, ∀ t : U, m t", [(0, f"λ {head.format('λ')}, {rule}")])
+        return export.inductive("U", type_, [("U.mk", "U")], recursor, k=k)
+
+    return make
+
+
+def plain(*steps: tuple[str, ...]) -> Make:
+    def make(export: Export) -> Export:
+        with_eq(with_nat(export))
+        for kind, *fields in steps:
+            export.axiom(*fields) if kind == "axiom" else export.value(kind, *fields)
+        return export
+
+    return make
+
+
+REFL = "Eq.refl.{1} Nat Nat.zero"
+ADD = "Nat.rec.{1} (λ n : Nat, Nat) x (λ n : Nat, λ h : Nat, Nat.succ h) y"
+NO_ADD = "Nat.rec.{1} (λ n : Nat, Nat) x (λ n : Nat, λ h : Nat, Nat.succ (Nat.succ h)) y"
+PAIR = "∀ a : Nat, ∀ b : Nat, "
+
+CASES: dict[str, tuple[str, Make, Make]] = {
+    # name: the constant in question, the right export, the wrong export
+    "a theorem with a value of another type": (
+        "t",
+        plain(("thm", "t", "Eq.{1} Nat Nat.zero 0", REFL)),
+        plain(("thm", "t", "Eq.{1} Nat Nat.zero 1", REFL)),
+    ),
+    "a theorem that is data": ("t", plain(("def", "t", "Nat", "Nat.zero")), plain(("thm", "t", "Nat", "Nat.zero"))),
+    "a type that is no type": ("t", plain(("axiom", "t", "Nat")), plain(("axiom", "t", "Nat.zero"))),
+    "an undeclared constant": (
+        "t",
+        plain(("def", "t", "Nat", "Nat.zero")),
+        plain(("def", "t", "Nat", "Nat.one")),
+    ),
+    "itself in its value": (
+        "t",
+        plain(("def", "t", "Nat", "Nat.zero")),
+        plain(("def", "t", "Nat", "t")),
+    ),
+    "a wrong number of universe levels": (
+        "t",
+        plain(("thm", "t", "Eq.{1} Nat 0 0", "Eq.refl.{1} Nat 0")),
+        plain(("thm", "t", "Eq.{1} Nat 0 0", "Eq.refl.{1, 1} Nat 0")),
+    ),
+    "a universe that is too small": (
+        "t",
+        plain(("def", "t", "Sort 2", "Type")),
+        plain(("def", "t", "Type", "Type")),
+    ),
+    "an undeclared universe parameter": (
+        "t",
+        plain(("def", "t", "Sort (w + 1)", "Sort w", "w")),
+        plain(("def", "t", "Sort (w + 1)", "Sort w", "v")),
+    ),
+    "a universe parameter twice": (
+        "t",
+        plain(("def", "t", "Sort (w + 1)", "Sort w", "w v")),
+        plain(("def", "t", "Sort (w + 1)", "Sort w", "w w")),
+    ),
+    "imax taken for max": (
+        "t",
+        plain(
+            ("def", "t", "∀ α : Sort v, ∀ β : Sort w, Sort (imax v w)", "λ α : Sort v, λ β : Sort w, ∀ a : α, β", "v w")
+        ),
+        plain(
+            ("def", "t", "∀ α : Sort v, ∀ β : Sort w, Sort (max v w)", "λ α : Sort v, λ β : Sort w, ∀ a : α, β", "v w")
+        ),
+    ),
+    "imax with itself": (
+        "t",
+        plain(("def", "t", "Sort (w + 1)", "Sort (imax w w)", "w")),
+        plain(("def", "t", "Sort (v + 1)", "Sort (imax w v)", "v w")),
+    ),
+    "imax of a successor": (
+        "t",
+        plain(("def", "t", "Sort (max v (w + 1) + 1)", "Sort (imax v (w + 1))", "v w")),
+        plain(("def", "t", "Sort (max v w + 1)", "Sort (imax v (w + 1))", "v w")),
+    ),
+    "imax under a case split": (
+        "t",
+        plain(("def", "t", "Sort (max (imax v w) w + 1)", "Sort (imax v w)", "v w")),
+        plain(("def", "t", "Sort (max (imax w v) v + 1)", "Sort (imax v w)", "v w")),
+    ),
+    "a loose bound variable": (
+        "t",
+        plain(("def", "t", "∀ a : Nat, Nat", "λ a : Nat, #0")),
+        plain(("def", "t", "∀ a : Nat, Nat", "λ a : Nat, #1")),
+    ),
+    "a name twice": (
+        "t",
+        plain(("def", "t", "Nat", "0"), ("def", "s", "Nat", "1")),
+        plain(("def", "t", "Nat", "0"), ("def", "t", "Nat", "1")),
+    ),
+    "an argument of another type": (
+        "t",
+        plain(("def", "t", "Nat", "Nat.succ Nat.zero")),
+        plain(("def", "t", "Nat", "Nat.succ Nat.succ")),
+    ),
+    "an argument for a number": (
+        "t",
+        plain(("def", "t", "Nat", "(λ f : (∀ a : Nat, Nat), f 0) Nat.succ")),
+        plain(("def", "t", "Nat", "(λ f : Nat, f 0) 0")),
+    ),
+    "a let with a value of another type": (
+        "t",
+        plain(("thm", "t", "Eq.{1} Nat 1 1", "let x : Nat := 1, Eq.refl.{1} Nat x")),
+        plain(("thm", "t", "Eq.{1} Nat 1 1", "let x : Nat := Nat, Eq.refl.{1} Nat 1")),
+    ),
+    "a binder that is no type": (
+        "t",
+        plain(("def", "t", "∀ a : Nat, Nat", "λ a : Nat, 0")),
+        plain(("def", "t", "∀ a : Nat, Nat", "λ a : 0, 0")),
+    ),
+    "a projection of a number": (
+        "t",
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 0 p"
+        ),
+        plain(("def", "t", "∀ p : Nat, Nat", "λ p : Nat, proj Nat 0 p")),
+    ),
+    "a projection from another type": (
+        "t",
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 0 p"
+        ),
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : Nat, Nat", "λ p : Nat, proj P 0 p"
+        ),
+    ),
+    "a projection to a field that is not there": (
+        "t",
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 0 p"
+        ),
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 1 p"
+        ),
+    ),
+    "data from a proof": (
+        "t",
+        lambda export: proposition("Type", "Nat", "u", "u")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 0 p"
+        ),
+        lambda export: proposition("Prop", "Nat", "", "0")(export).definition(
+            "t", "∀ p : P, Nat", "λ p : P, proj P 0 p"
+        ),
+    ),
+    "a negative occurrence": (
+        "T",
+        one_field(
+            "(∀ n : Nat, T)", "(∀ n : Nat, T)", "∀ h : (∀ n : Nat, m (f n)), ", "(λ n : Nat, T.rec.{u} m k (f n))"
+        ),
+        one_field("(∀ n : T, Nat)", "(∀ n : T, Nat)", "", ""),
+    ),
+    "a wrong rule": ("Bool", with_bool, lambda export: _swapped(with_bool(export))),
+    "elimination of a proposition into data": (
+        "P",
+        proposition("Prop", "Nat", "", "0"),
+        proposition("Prop", "Nat", "u", "u"),
+    ),
+    "elimination into propositions only": (
+        "P",
+        proposition("Type", "Nat", "u", "u"),
+        proposition("Type", "Nat", "", "0"),
+    ),
+    "a field in a larger universe": (
+        "P",
+        proposition("Sort 2", "Type", "u", "u"),
+        proposition("Type", "Type", "u", "u"),
+    ),
+    "K for data": ("U", unit("Type", False), unit("Type", True)),
+    "no K for a proposition": ("U", unit("Prop", True), unit("Prop", False)),
+    "a rule with another body": (
+        "U",
+        unit("Type", False),
+        unit("Type", False, rule="m U.mk"),
+    ),
+    "a recursor in another universe": ("U", unit("Type", False), unit("Type", False, sort="1", universes="")),
+    "a type that is a number of its universe": ("U", unit("Type", False), unit("∀ n : Type, Type", False)),
+    "a quotient's constructor": (
+        "Quot.mk",
+        lambda export: with_quotient(with_eq(export)),
+        lambda export: with_quotient(with_eq(export), ctor=QUOTIENT["Quot"][1]),
+    ),
+    "a quotient's lift without respect": (
+        "Quot.lift",
+        lambda export: with_quotient(with_eq(export)),
+        lambda export: with_quotient(
+            with_eq(export),
+            lift=QUOTIENT["Quot.lift"][1].replace("Eq.{v} β (f a) (f b)", "Eq.{v} β (f a) (f a)"),
+        ),
+    ),
+    "a quotient over another equality": (
+        "Quot.lift",
+        lambda export: with_quotient(with_eq(export)),
+        lambda export: with_quotient(
+            export.axiom("Eq", "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop", "u_1"),
+        ),
+    ),
+    "an axiom with the name of Lean's": (
+        "Quot.sound",
+        lambda export: with_quotient(with_eq(export)).axiom(
+            "Quot.sound",
+            "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, ∀ b : α, ∀ h : r a b, "
+            "Eq.{u} (Quot.{u} α r) (Quot.mk.{u} α r a) (Quot.mk.{u} α r b)",
+            "u",
+        ),
+        lambda export: with_quotient(with_eq(export)).axiom(
+            "Quot.sound",
+            "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, ∀ b : α, "
+            "Eq.{u} (Quot.{u} α r) (Quot.mk.{u} α r a) (Quot.mk.{u} α r b)",
+            "u",
+        ),
+    ),
+    "equality of functions that differ": (
+        "t",
+        plain(
+            (
+                "thm",
+                "t",
+                "Eq.{1} (∀ a : Nat, Nat) Nat.succ (λ a : Nat, Nat.succ a)",
+                "Eq.refl.{1} (∀ a : Nat, Nat) Nat.succ",
+            )
+        ),
+        plain(("thm", "t", "Eq.{1} (∀ a : Nat, Nat) Nat.succ (λ a : Nat, a)", "Eq.refl.{1} (∀ a : Nat, Nat) Nat.succ")),
+    ),
+    "two proofs, two numbers": (
+        "t",
+        plain(
+            ("thm", "t", "∀ p : Prop, ∀ a : p, ∀ b : p, Eq.{0} p a b", "λ p : Prop, λ a : p, λ b : p, Eq.refl.{0} p a")
+        ),
+        plain(
+            ("thm", "t", "∀ p : Type, ∀ a : p, ∀ b : p, Eq.{1} p a b", "λ p : Type, λ a : p, λ b : p, Eq.refl.{1} p a")
+        ),
+    ),
+    "two terms of a type without fields, of a type with one": (
+        "t",
+        lambda export: with_eq(unit("Type", False)(export)).theorem(
+            "t", "∀ a : U, ∀ b : U, Eq.{1} U a b", "λ a : U, λ b : U, Eq.refl.{1} U a"
+        ),
+        lambda export: with_eq(proposition("Type", "Nat", "u", "u")(export)).theorem(
+            "t", "∀ a : P, ∀ b : P, Eq.{1} P a b", "λ a : P, λ b : P, Eq.refl.{1} P a"
+        ),
+    ),
+    "eta for structures": (
+        "t",
+        lambda export: with_eq(proposition("Type", "Nat", "u", "u")(export)).theorem(
+            "t", "∀ a : P, Eq.{1} P a (P.mk (proj P 0 a))", "λ a : P, Eq.refl.{1} P a"
+        ),
+        lambda export: with_eq(proposition("Type", "Nat", "u", "u")(export)).theorem(
+            "t", "∀ a : P, Eq.{1} P a (P.mk 0)", "λ a : P, Eq.refl.{1} P a"
+        ),
+    ),
+    "a numeral before the numbers": (
+        "t",
+        lambda export: with_nat(export).definition("t", "Nat", "5"),
+        lambda export: export.axiom("Nat", "Type").definition("t", "Nat", "5"),
+    ),
+    "a text before the texts": (
+        "t",
+        lambda export: with_nat(export).definition("t", "Nat", "5"),
+        lambda export: export.axiom("String", "Type").definition("t", "String", '"five"'),
+    ),
+}
+
+
+def _swapped(export: Export) -> Export:
+    """The last declaration's recursor with its two rules the wrong way round."""
+    first, second = export.lines[-1]["inductive"]["recs"][0]["rules"]
+    first["rhs"], second["rhs"] = second["rhs"], first["rhs"]
+    return export
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_right_one_is_checked_and_the_wrong_one_refused(case: str, tmp_path: Path) -> None:
+    name, right, wrong = CASES[case]
+    honest = right(Export()).check(tmp_path)
+    assert (honest["refused"], honest["not_checked"]) == ({}, {}) and name in honest["checked"]
+    forged = wrong(Export()).check(tmp_path)
+    assert name in forged["refused"] and name not in forged["checked"], forged
+
+
+def test_what_uses_a_refused_constant_is_not_checked(tmp_path):
+    export = plain(("thm", "t", "Nat", "0"), ("thm", "s", "Eq.{1} Nat t t", "Eq.refl.{1} Nat t"))(Export())
+    result = export.check(tmp_path)
+    assert list(result["refused"]) == ["t"] and "t, which is not checked" in result["not_checked"]["s"]
+
+
+def test_a_forged_function_is_unfolded_and_not_computed(tmp_path):
+    export = with_eq(with_bool(with_nat(Export())))
+    export.definition("Nat.add", "∀ x : Nat, ∀ y : Nat, Nat", f"λ x : Nat, λ y : Nat, {NO_ADD}")
+    # Multiplication is right over the forged addition, and must not be computed either.
+    export.definition(
+        "Nat.mul",
+        "∀ x : Nat, ∀ y : Nat, Nat",
+        "λ x : Nat, λ y : Nat, Nat.rec.{1} (λ n : Nat, Nat) 0 (λ n : Nat, λ h : Nat, Nat.add h x) y",
+    )
+    export.theorem("doubled", "Eq.{1} Nat (Nat.add 3 4) 11", "Eq.refl.{1} Nat 11")
+    export.theorem("sum", "Eq.{1} Nat (Nat.add 3 4) 7", "Eq.refl.{1} Nat 7")
+    export.theorem("product", "Eq.{1} Nat (Nat.mul 3 4) 12", "Eq.refl.{1} Nat 12")
+    result = export.check(tmp_path)
+    assert "doubled" in result["checked"] and {"sum", "product"} <= set(result["refused"])
+
+
+def test_a_large_sum_is_computed_only_by_the_true_addition(tmp_path):
+    def make(add: str) -> Export:
+        export = with_eq(with_nat(Export()))
+        export.definition("Nat.add", "∀ x : Nat, ∀ y : Nat, Nat", f"λ x : Nat, λ y : Nat, {add}")
+        return export.theorem("t", "Eq.{1} Nat (Nat.add 3000000 4000000) 7000000", "Eq.refl.{1} Nat 7000000")
+
+    assert "t" in make(ADD).check(tmp_path)["checked"]
+    assert "t" not in make(NO_ADD).check(tmp_path, seconds=0.5)["checked"]
+
+
+def test_numbers_whose_constructors_are_swapped_have_no_numerals(tmp_path):
+    export = Export().axiom("Nat", "Type").axiom("Nat.zero", "Nat").axiom("Nat.succ", "∀ n : Nat, Nat")
+    result = export.definition("t", "Nat", "0").check(tmp_path)
+    assert "numeral" in result["refused"]["t"]
+
+
+def test_booleans_the_wrong_way_round_compute_nothing(tmp_path):
+    def make(first: str, second: str) -> Export:
+        export = with_eq(with_bool(with_nat(Export()), first, second))
+        inner = "Nat.rec.{1} (λ n : Nat, Bool) Bool.false (λ n : Nat, λ h : Bool, r n) y"
+        outer = "Nat.rec.{1} (λ n : Nat, Bool) Bool.true (λ n : Nat, λ h : Bool, Bool.false) y"
+        functions = "(λ n : Nat, ∀ y : Nat, Bool)"
+        step = f"λ n : Nat, λ r : (∀ y : Nat, Bool), λ y : Nat, {inner}"
+        body = f"λ x : Nat, Nat.rec.{{1}} {functions} (λ y : Nat, {outer}) ({step}) x"
+        export.definition("Nat.beq", "∀ x : Nat, ∀ y : Nat, Bool", body)
+        return export.theorem("t", "Eq.{1} Bool (Nat.beq 5000000 5000000) Bool.true", "Eq.refl.{1} Bool Bool.true")
+
+    assert "t" in make("Bool.false", "Bool.true").check(tmp_path)["checked"]
+    swapped = make("Bool.true", "Bool.false").check(tmp_path, seconds=1)
+    assert "t" not in swapped["checked"] and "t" in swapped["not_checked"]
+
+
+def test_the_time_limit_and_deep_terms_are_reported(tmp_path):
+    export = with_eq(with_nat(Export()))
+    add = "λ x : Nat, λ y : Nat, " + ADD
+    export.definition("sum", "∀ x : Nat, ∀ y : Nat, Nat", add)
+    export.theorem("slow", "Eq.{1} Nat (sum 0 10000000) 10000000", "Eq.refl.{1} Nat 10000000")
+    assert export.check(tmp_path, seconds=1.0)["not_checked"]["slow"] in ("out of time", "the terms are too deep")
+    # A number of 3000 successors is far deeper than Python's usual recursion limit.
+    deep = with_nat(Export())
+    term = deep.read("Nat.zero")
+    successor = deep.read("Nat.succ")
+    for _ in range(3000):
+        term = deep.term({"app": {"fn": successor, "arg": term}})
+    deep.definition("deep", "Nat", "0")
+    deep.lines[-1]["def"]["value"] = term
+    assert "deep" in deep.check(tmp_path)["checked"]
+
+
+def test_axioms_are_listed_and_trusted_declarations_are_taken_as_given(tmp_path):
+    export = plain(
+        ("axiom", "wrong", "Eq.{1} Nat 0 1"),
+        ("thm", "lemma", "Eq.{1} Nat 0 1", "wrong"),
+        ("thm", "t", "Eq.{1} Nat 0 1", "lemma"),
+        ("thm", "s", "Eq.{1} Nat 0 0", "Eq.refl.{1} Nat 0"),
+    )(Export())
+    result = export.check(tmp_path)
+    assert result["axioms"] == {"lemma": ["wrong"], "t": ["wrong"], "s": []}
+    # The file says: Nat, Eq, wrong, lemma. A trusted lemma is not checked, and its axioms are still known.
+    trusting = export.check(tmp_path, trusted=4)
+    assert trusting["checked"] == ["t", "s"] and trusting["axioms"] == {"t": ["wrong"], "s": []}
+    only = export.check(tmp_path, only=("s", "missing"))
+    assert "wrong" not in only["checked"] and "s" in only["checked"] and "missing" in only["not_checked"]
