@@ -16,7 +16,7 @@ from pathlib import Path
 
 from node.lean.second.kernel import Kernel, Limit, names_of, used_by
 from node.lean.second.logic import LEAN_AXIOMS
-from node.lean.second.parse import BadExport, Declaration, ParsedValue, Reader
+from node.lean.second.parse import BadExport, Declaration, Reader
 from node.lean.second.terms import Store
 
 STACK_BYTES = 1 << 30
@@ -51,23 +51,19 @@ def check_file(task: Task) -> dict[str, object]:
         if task.only:
             chosen = _needed(list(declarations), task.only)
         # 2. Check. A file that is malformed at the end is refused as a whole.
-        theorems = []
         for place, declaration in chosen:
             kernel.add(declaration, place < task.trusted)
-            if isinstance(declaration, ParsedValue) and declaration.kind == "thm" and place >= task.trusted:
-                theorems.append(declaration.name)
     # 3. The summary. A name that was also refused, as a second declaration, does not count as checked.
     outcome = kernel.outcome
     failed = {*outcome.refused, *outcome.not_checked}
     checked = [name for name in outcome.checked if name not in failed]
     present = {*checked, *failed, *kernel.checker.constants}
     missing = {name: "the file does not declare it" for name in task.only if name not in present}
-    asked = task.only or tuple(theorems)
     return {
         "checked": checked,
         "refused": outcome.refused,
         "not_checked": outcome.not_checked | missing,
-        "axioms": {name: kernel.axioms(name) for name in asked if name not in failed and name not in missing},
+        "axioms": {name: kernel.axioms(name) for name in task.only or checked if name in kernel.checker.constants},
         "trusted": outcome.trusted,
         "seconds": round(time.monotonic() - start, 3),
     }

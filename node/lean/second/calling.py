@@ -33,7 +33,7 @@ class SecondOpinion:
     not_checked: Mapping[str, str] = field(default_factory=dict)
     """The reason by name: these may be right or wrong."""
     axioms: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The axioms that each asked constant uses, directly or not."""
+    """The axioms that each checked constant uses, directly or not."""
     seconds: float = 0.0
 
     def proves(self, name: str) -> bool:
@@ -81,7 +81,7 @@ async def check_with_second_kernel(
 
 def _write(modules: Sequence[Path], file: Path, trusted: int, names: Sequence[str]) -> int:
     """Write the export; the number of trusted declarations. Raises BadOlean and OSError."""
-    library = _library(tuple((path, path.stat().st_mtime_ns) for path in modules[:trusted]))
+    library = reading(modules[:trusted])
     with file.open("w", encoding="utf-8", newline="\n") as out:
         return library.export(modules[trusted:], out, names).trusted
 
@@ -92,14 +92,15 @@ _libraries: dict[tuple[tuple[Path, int], ...], Library] = {}
 _libraries_lock = threading.Lock()
 
 
-def _library(key: tuple[tuple[Path, int], ...]) -> Library:
-    """The library of some files with their times of change. Raises BadOlean and OSError."""
+def reading(paths: Sequence[Path]) -> Library:
+    """A library, read when it is new or its files have changed. Raises BadOlean and OSError."""
+    key = tuple((path, path.stat().st_mtime_ns) for path in paths)
     with _libraries_lock:
         library = _libraries.get(key)
         if library is None or library.large:
             # Somebody may still use the other one: it is closed when nobody refers to it any more.
             _libraries.clear()
-            library = _libraries[key] = Library([path for path, _ in key])
+            library = _libraries[key] = Library(paths)
         return library
 
 

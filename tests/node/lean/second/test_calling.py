@@ -1,0 +1,139 @@
+"""Compiled modules that pocket Lean has accepted are exported and checked once more, in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from node.lean.second import calling
+from node.lean.second.__main__ import Task, main, with_large_stack
+from node.lean.second.calling import check_with_second_kernel
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.forging import SOURCE, Forgery, compile_text
+
+pytestmark = pytest.mark.lean
+
+MORE = """
+inductive Rose | node (label : Nat) (children : List (Option Rose))
+def Rose.label : Rose → Nat | .node n _ => n
+mutual
+inductive Left : Nat → Type | done : Left 0 | go {n : Nat} (h : Nat → Right n) : Left (n + 1)
+inductive Right : Nat → Type | go {n : Nat} (h : Left n) : Right (n + 1)
+end
+inductive Accessible {α : Type} (r : α → α → Prop) : α → Prop
+  | intro (x : α) (h : ∀ y, r y x → Accessible r y) : Accessible r x
+theorem numbers : 2 ^ 64 % 1000 = 616 ∧ Nat.gcd 360 84 = 12 ∧ 5 <<< 3 ^^^ 7 = 47 := by decide
+theorem letters : "ab" ++ "c" = "abc" := by decide
+theorem sums (a b c : Nat) (h : a < b) : 2 * a + c < 2 * b + c := by omega
+theorem choice {α : Type} (h : ∃ x : α, x = x) : Nonempty α := ⟨Classical.choose h⟩
+theorem cases (xs : List Nat) : (xs ++ []).length = xs.length := by simp
+theorem eta (p : Nat × Nat) : (p.1, p.2) = p := rfl
+"""
+
+LIBRARY = sorted(Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean"))
+
+
+@pytest.fixture(scope="module")
+def olean(tmp_path_factory):
+    return asyncio.run(compile_text(SOURCE + MORE, tmp_path_factory.mktemp("module")))
+
+
+@pytest.fixture(scope="module")
+def library():
+    return calling.reading(LIBRARY)
+
+
+def opinion(olean: Path, *names: str, **options):
+    return asyncio.run(check_with_second_kernel([*LIBRARY, olean], len(LIBRARY), names, **options))
+
+
+def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, library, tmp_path):
+    file = tmp_path / "export.ndjson"
+    names = ["Tree", "Even", "Pair", "Rose.label", "Left", "Accessible", "hidden", "label", "parity", "swap", "size"]
+    names += [
+        "numbers",
+        "letters",
+        "sums",
+        "choice",
+        "cases",
+        "eta",
+        "large_eq",
+        "two_is_even",
+        "_private.Main.0.secret",
+    ]
+    with file.open("w", encoding="utf-8") as out:
+        exported = library.export([olean], out, names)
+    assert exported.trusted < exported.declarations
+    result = with_large_stack(Task(file))
+    assert (result["refused"], result["not_checked"]) == ({}, {})
+    assert {*names, "Tree.rec_1", "Rose.rec_2", "Left.rec", "Quot.lift", "Nat.rec"} <= set(result["checked"])
+    axioms = result["axioms"]
+    assert axioms["choice"] == ["Classical.choice"] and axioms["parity"] == ["Quot.sound"] and axioms["eta"] == []
+
+
+def test_theorems_are_checked_over_a_trusted_library(olean):
+    result = opinion(olean, "sums", "numbers", "swap", "wrong")
+    assert result.refused == {} and result.not_checked == {}
+    assert all(result.proves(name) for name in ("sums", "numbers", "swap"))
+    assert not result.proves("wrong") and result.axioms["wrong"] == ["wrong"]
+    assert "Nat.add_comm" not in result.checked
+
+
+def test_a_changed_proof_is_refused(olean, tmp_path):
+    """`one : 1 = 1` gets the statement of another theorem, and keeps its proof."""
+    forgery = Forgery(olean)
+    own = forgery.constant("one")[2]
+    others = [forgery.word(forgery.constant(name)[2], 3) for name in ("large_eq", "parity", "two_is_even", "wrong")]
+    # An object comes after those that it points to.
+    forgery.set_word(own, 3, next(type_ for type_ in others if type_ < own))
+    result = opinion(forgery.write(tmp_path / "forged.olean"), "one")
+    assert "another type" in result.refused["one"] and not result.proves("one")
+
+
+def test_what_cannot_be_looked_at_is_not_checked(olean, tmp_path):
+    assert "no module declares it" in opinion(olean, "missing").not_checked["missing"]
+    broken = tmp_path / "broken.olean"
+    broken.write_bytes(b"olean")
+    assert "swap" in opinion(broken, "swap").not_checked
+    late = opinion(olean, "sums", seconds=0.0)
+    assert "sums" in late.not_checked and not late.proves("sums")
+
+
+def test_the_program_prints_what_it_found(olean, library, tmp_path, capsys):
+    file = tmp_path / "export.ndjson"
+    with file.open("w", encoding="utf-8") as out:
+        library.export([olean], out, ["swap", "wrong"])
+    assert main([str(file), "--only", "swap", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["axioms"] == {"swap": []}
+    assert main([str(file)]) == 0
+    assert "checked swap\n" in capsys.readouterr().out
+    file.write_text("{}\n")
+    assert main([str(file)]) == 2 and "line 1" in capsys.readouterr().out
+
+
+def test_a_sample_of_the_library_is_checked(library, tmp_path):
+    names = ["Nat.add_comm", "List.append_assoc", "funext", "Classical.em", "Nat.gcd_comm", "Int.mul_comm"]
+    file = tmp_path / "library.ndjson"
+    with file.open("w", encoding="utf-8") as out:
+        library.export([], out, names)
+    result = with_large_stack(Task(file))
+    assert result["refused"] == {} and result["not_checked"] == {} and set(names) <= set(result["checked"])
+
+
+@pytest.mark.slow
+def test_the_whole_library_is_checked(library, tmp_path):
+    file = tmp_path / "library.ndjson"
+    with file.open("w", encoding="utf-8") as out:
+        library.export([], out)
+    result = with_large_stack(Task(file))
+    assert result["refused"] == {} and result["not_checked"] == {}
+    assert len(result["checked"]) > 8000
+    # `sorryAx` is in the library for unfinished proofs, and no theorem of it uses it.
+    assert {axiom for axioms in result["axioms"].values() for axiom in axioms} <= {
+        "propext",
+        "Quot.sound",
+        "Classical.choice",
+    }
