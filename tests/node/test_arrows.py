@@ -80,6 +80,7 @@ LEAN_MAY_IMPORT = {
     "toolchain": {"text", "process"},
     "worker": {"text", "process", "toolchain", "backend", "cache", "settings"},
     "olean": set(),
+    "second": {"process", "olean"},
     "verify": {"text", "process", "toolchain", "olean"},
     "files": {"text", "process", "toolchain", "olean", "settings", "verify"},
     "trace": {"text", "process", "toolchain"},
