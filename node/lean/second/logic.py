@@ -7,7 +7,7 @@ A name proves nothing: each constant must have exactly the type that it must hav
 from __future__ import annotations
 
 from node.lean.second.checker import Checker
-from node.lean.second.declarations import Inductive, Refused
+from node.lean.second.declarations import Inductive, Quotient, Refused
 from node.lean.second.terms import Expr
 
 LEAN_AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
@@ -51,7 +51,7 @@ class Logic:
                 equal = store.apps(store.const("Eq", (u,)), (self._apply("Quot", 1, 4, 3), *made))
                 related = store.apps(b(2), (b(1), b(0)))
                 wanted = self._arrow(self._kind, self._relation, b(1), b(2), related, equal)
-                right = self._eq()
+                right = self._eq() and self._quotient("Quot", "Quot.mk")
             case "Classical.choice":
                 wanted = self._arrow(self._kind, self._apply("Nonempty", 1, 0), b(1))
                 right = self._nonempty()
@@ -64,11 +64,14 @@ class Logic:
         """Raises Refused for a constant of quotients that is another one."""
         store = self._store
         b = store.bvar
+        before: tuple[str, ...] = ("Quot", "Quot.mk")
         match kind:
             case "type":
                 own, count, rest = "Quot", 1, self._kind
+                before = ()
             case "ctor":
                 own, count, rest = "Quot.mk", 1, self._arrow(b(1), self._apply("Quot", 1, 2, 1))
+                before = ("Quot",)
             case "lift":
                 # {β : Sort v} (f : α → β) → (∀ a b, r a b → f a = f b) → Quot r → β
                 images = (store.app(b(3), b(2)), store.app(b(3), b(1)))
@@ -90,7 +93,9 @@ class Logic:
         wanted = self._arrow(self._kind, self._relation, rest)
         if name != own or not self._is(parameters, type_, wanted, count):
             raise Refused(f"{name} is not the constant of quotients that it says it is")
-        self._checker.check(type_)  # the constants before it are there
+        if not self._quotient(*before):
+            raise Refused(f"{name} needs the constants of quotients that come before it")
+        self._checker.check(type_)
 
     def _is(self, parameters: tuple[str, ...], type_: Expr, wanted: Expr, count: int) -> bool:
         """The same type, up to the names of its universe parameters."""
@@ -110,6 +115,10 @@ class Logic:
         return self._is(inductive.parameters, inductive.type, type_, count) and self._is(
             own.parameters, own.type, made, count
         )
+
+    def _quotient(self, *names: str) -> bool:
+        """These are constants of quotients, and not something else of the same name and type."""
+        return all(type(self._checker.constants.get(name)) is Quotient for name in names)
 
     def _eq(self) -> bool:
         b = self._store.bvar

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from pathlib import Path
 
@@ -72,6 +73,39 @@ def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, libra
     assert {*names, "Tree.rec_1", "Rose.rec_2", "Left.rec", "Quot.lift", "Nat.rec"} <= set(result["checked"])
     axioms = result["axioms"]
     assert axioms["choice"] == ["Classical.choice"] and axioms["parity"] == ["Quot.sound"] and axioms["eta"] == []
+
+
+def test_no_recursor_of_the_file_is_believed(olean, library, tmp_path):
+    """Each recursor with one field changed: its type, a rule, a number, K. The whole group is refused."""
+    out = io.StringIO()
+    library.export([olean], out, ["Tree", "Even", "Left", "Accessible", "Pair"])
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    file = tmp_path / "export.ndjson"
+
+    def refused() -> set[str]:
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return set(with_large_stack(Task(file))["refused"])
+
+    assert refused() == set()
+    recursors = [each for line in lines for each in line.get("inductive", {}).get("recs", ())]
+    assert len(recursors) >= 8
+    for at, recursor in enumerate(recursors):
+        other = recursors[max(at - 1, 0)]
+        own = recursor["name"]
+        names = [line["str"]["str"] for line in lines if "str" in line and line["in"] == own]
+        more = recursor["numMinors"] + 1
+        changes = [
+            ("type", other["type"] if at else 0),
+            ("k", not recursor["k"]),
+            ("numMinors", recursor["numMinors"] + 1),
+        ]
+        if recursor["rules"]:
+            wrong = [{**rule, "rhs": recursor["type"]} for rule in recursor["rules"]]
+            changes += [("rules", wrong), ("rules", recursor["rules"][1:])]
+        for key, value in changes:
+            before, recursor[key] = recursor[key], value
+            assert any(name.endswith(f".{names[0]}") for name in refused()), (names, key)
+            recursor[key] = before
 
 
 def test_theorems_are_checked_over_a_trusted_library(olean):

@@ -340,6 +340,52 @@ def test_the_right_one_is_checked_and_the_wrong_one_refused(case: str, tmp_path:
     assert name in forged["refused"] and name not in forged["checked"], forged
 
 
+def test_quotients_and_their_axiom_need_the_true_quotients(tmp_path):
+    """With `Quot α r := α`, the axiom would make all related elements equal, and computing `Quot.lift` would too."""
+
+    def export(honest: bool) -> Export:
+        export = with_eq(with_nat(Export()))
+        for name, (kind, type_, levels) in QUOTIENT.items():
+            if honest or name not in ("Quot", "Quot.mk"):
+                export.quotient(kind, name, type_, levels)
+            elif name == "Quot":
+                export.definition(name, type_, "λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), α", levels)
+            else:
+                export.definition(name, type_, "λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), λ a : α, a", levels)
+        binders = "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, ∀ b : α, ∀ h : r a b, "
+        return export.axiom(
+            "Quot.sound",
+            binders + "Eq.{u} (Quot.{u} α r) (Quot.mk.{u} α r a) (Quot.mk.{u} α r b)",
+            "u",
+        )
+
+    honest, forged = (export(each).check(tmp_path) for each in (True, False))
+    assert honest["refused"] == {} and "Quot.sound" in honest["checked"]
+    assert {"Quot.lift", "Quot.ind", "Quot.sound"} <= set(forged["refused"]) and "Quot.mk" in forged["checked"]
+
+
+def test_a_negative_occurrence_inside_another_type_is_refused(tmp_path):
+    def export(field: str) -> Export:
+        head = f"α : Type, {{0}} m : (∀ t : F α, Sort u), {{0}} k : (∀ f : {field}, m (F.mk α f))"
+        outer = with_nat(Export()).inductive(
+            "F",
+            "∀ α : Type, Type",
+            [("F.mk", f"∀ α : Type, ∀ f : {field}, F α")],
+            (
+                "u",
+                f"∀ {head.format('∀')}, ∀ t : F α, m t",
+                [(1, f"λ {head.format('λ')}, λ f : {field}, k f")],
+            ),
+            parameters=1,
+        )
+        # The recursor is missing, which is only looked at when all else is right.
+        return outer.inductive("T", "Type", [("T.mk", "∀ f : F T, T")], ("", "Type", [(1, "Type")]), recursive=True)
+
+    positive, negative = (export(each).check(tmp_path) for each in ("(∀ n : Nat, α)", "(∀ a : α, Nat)"))
+    assert "F" in positive["checked"] and "F" in negative["checked"]
+    assert "negative occurrence" in negative["refused"]["T"] and "negative" not in positive["refused"]["T"]
+
+
 def test_what_uses_a_refused_constant_is_not_checked(tmp_path):
     export = plain(("thm", "t", "Nat", "0"), ("thm", "s", "Eq.{1} Nat t t", "Eq.refl.{1} Nat t"))(Export())
     result = export.check(tmp_path)

@@ -64,7 +64,7 @@ WRONG = [
 
 @pytest.mark.parametrize("line", WRONG)
 def test_a_malformed_line_is_refused(line):
-    with pytest.raises(BadExport, match="line 2|line 1: an object"):
+    with pytest.raises(BadExport, match=r"line [12]"):
         declarations(HEAD + (line or " ") + "\n")
 
 
@@ -146,8 +146,6 @@ def test_names_that_would_read_alike_stay_apart():
         '{"in":7,"str":{"pre":0,"str":""}}',
         '{"ie":0,"sort":0}',
     ]
-    axioms = [
-        json.dumps({"axiom": {"name": at, "levelParams": [], "type": 0, "isUnsafe": False}}) for at in range(8)
-    ]
+    axioms = [json.dumps({"axiom": {"name": at, "levelParams": [], "type": 0, "isUnsafe": False}}) for at in range(8)]
     names = [each.name for each in declarations(HEAD + "\n".join(lines + axioms))]
     assert len(set(names)) == len(names) == 8
