@@ -473,5 +473,6 @@ def _summands(level: Level) -> set[tuple[str | None, int]]:
         elif top.tag == MAX:
             waiting += [(top.a, plus), (top.b, plus)]
         else:
+            assert top.tag in (ZERO, PARAM), "an `imax` that no parameter decides"
             found.add((top.a if top.tag == PARAM else None, plus))
     return found
