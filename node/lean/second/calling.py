@@ -56,9 +56,11 @@ async def check_with_second_kernel(
     `keeper`: command line that confines the process, from `Protections.keeper`. Never raises for what a module holds:
     a constant that could not be looked at is in `not_checked`.
     """
+    # 1. Nothing to do without names.
     names = list(dict.fromkeys(names))
     if not names:
         return SecondOpinion()
+    # 2. Export, and check in a process of its own.
     with tempfile.TemporaryDirectory(prefix="proofmesh-second-") as folder:
         file = Path(folder) / "export.ndjson"
         try:
@@ -74,6 +76,7 @@ async def check_with_second_kernel(
             )
         except (BadOlean, OSError, OutOfLimits) as error:
             return _nothing(names, str(error))
+    # 3. The answer.
     if finished.code not in (0, 1):
         return _nothing(names, f"the second kernel ended with code {finished.code}: {_end(finished.errors)}")
     return _opinion(finished.output, names)

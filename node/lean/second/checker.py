@@ -364,6 +364,7 @@ class Checker:
         return sort.tag == SORT and self.store.same_level(sort.a, self.store.zero)
 
     def _type_of(self, expr: Expr, check: bool) -> Expr:
+        # 1. What is known already.
         tag = expr.tag
         if tag == FVAR:
             type_: Expr = expr.b
@@ -375,6 +376,7 @@ class Checker:
             return result
         self.tick()
         store = self.store
+        # 2. By kind of term.
         if tag == SORT:
             result = store.sort(store.succ(expr.a))
         elif tag == CONST:

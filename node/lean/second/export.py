@@ -95,6 +95,7 @@ class _Source:
 
     def details(self, constant: Constant) -> _Details:
         """Reads them from the file. Raises BadOlean."""
+        # 1. The object and its scalar fields.
         module = self.modules[self.owner[constant.name]]
         region, reader = module.region, module.reader
         at = region.words[region.node(constant.pointer).at]
@@ -104,6 +105,7 @@ class _Source:
         numbers: tuple[int, ...] = ()
         hints: object = "opaque"
         rules: list[_Rule] = []
+        # 2. By kind.
         match constant.kind:
             case Kind.DEFINITION:
                 hints = _hints(module, fields[2], at)
@@ -293,6 +295,7 @@ class Exporter:
     def _fields(self, constant: Constant) -> dict[str, object]:
         for each in constant.level_parameters:
             self._parameter(each)
+        # 1. What all constants have.
         fields: dict[str, object] = {
             "name": self.name(constant.name),
             "levelParams": [self.name(each) for each in constant.level_parameters],
@@ -304,6 +307,7 @@ class Exporter:
             fields["value"] = self.expression(constant.value)
         if constant.kind in (Kind.DEFINITION, Kind.THEOREM, Kind.OPAQUE):
             fields["all"] = self._named(constant.mutual)
+        # 2. By kind.
         match constant.kind:
             case Kind.AXIOM | Kind.OPAQUE:
                 fields["isUnsafe"] = not constant.safe
@@ -416,6 +420,7 @@ def _in_order(source: _Source, terms: Terms, roots: Iterable[str]) -> list[list[
     for root in roots:
         waiting: list[tuple[str, list[Constant]]] = [(root, [])]
         while waiting:
+            # 1. A group whose uses are all placed.
             name, ready = waiting.pop()
             if ready:
                 placed.update(each.name for each in ready)
@@ -424,6 +429,7 @@ def _in_order(source: _Source, terms: Terms, roots: Iterable[str]) -> list[list[
                 continue
             if name in placed:
                 continue
+            # 2. The group of a new constant.
             constant = source.constant(name)
             if constant.kind in (Kind.CONSTRUCTOR, Kind.RECURSOR):
                 constant = source.constant(constant.inductive)
@@ -435,6 +441,7 @@ def _in_order(source: _Source, terms: Terms, roots: Iterable[str]) -> list[list[
                 raise BadOlean(f"{name} does not belong to {constant.name}")
             if name in open_:
                 raise BadOlean(f"{name} uses itself")
+            # 3. First what it uses, then the group itself.
             open_ |= members
             waiting.append((name, group))
             below = [each for each in _uses(source, terms, group) if each not in members and each not in placed]

@@ -144,6 +144,7 @@ class Group:
         """The types as declared. Raises Refused."""
         store, checker, parsed = self._store, self._checker, self._parsed
         makers = {each.name: each.type for each in parsed.constructors}
+        # 1. The parameters, as free variables that all types and constructors share.
         types = []
         self._arguments: Exprs = ()
         """The parameters as free variables, the same in all types and constructors."""
@@ -163,6 +164,7 @@ class Group:
                 type_ = store.instantiate(type_, self._arguments)
             else:
                 type_ = self._applied(each.name, type_)
+            # 2. The indices and the universe.
             indices, sort = self._opened(type_)
             sort = checker.whnf(sort)
             if sort.tag != SORT:

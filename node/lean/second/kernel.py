@@ -80,6 +80,7 @@ class Kernel:
 
     def add(self, declaration: Declaration, trusted: bool = False) -> None:
         """Check a declaration. `trusted`: believe that it is well typed; what it means is still worked out here."""
+        # 1. Check. Whatever goes wrong, the answer is not yes.
         names = names_of(declaration)
         try:
             self._limit.begin()
@@ -96,6 +97,7 @@ class Kernel:
         except Exception as error:
             # A mistake in this program, or terms that Python cannot hold. It must never become a yes.
             self._reject(names, self.outcome.not_checked, f"the second kernel failed: {type(error).__name__}")
+        # 2. Add it to the environment.
         else:
             for constant in made:
                 self.checker.constants[constant.name] = constant
@@ -105,6 +107,7 @@ class Kernel:
                 self.outcome.checked += [constant.name for constant in made]
             self._note_axioms(declaration, names)
             recognise(self.checker, names)
+        # 3. Bound the memory.
         if self._store.size() + self.checker.size() > MOST_TERMS:
             self.checker.forget()
             self._store.forget()

@@ -62,6 +62,7 @@ class Logic:
 
     def check_quotient(self, kind: str, name: str, parameters: tuple[str, ...], type_: Expr) -> None:
         """Raises Refused for a constant of quotients that is another one."""
+        # 1. What it must be, behind `{α : Sort u} {r : α → α → Prop}`.
         store = self._store
         b = store.bvar
         before: tuple[str, ...] = ("Quot", "Quot.mk")
@@ -90,6 +91,7 @@ class Logic:
                 rest = self._arrow(motive, minor, self._apply("Quot", 1, 3, 2), store.app(b(2), b(0)))
             case _:
                 raise Refused("not a constant of quotients")
+        # 2. Compare.
         wanted = self._arrow(self._kind, self._relation, rest)
         if name != own or not self._is(parameters, type_, wanted, count):
             raise Refused(f"{name} is not the constant of quotients that it says it is")

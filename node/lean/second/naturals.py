@@ -165,6 +165,7 @@ def _is_bool(checker: Checker) -> bool:
 
 def _are_texts(checker: Checker) -> bool:
     """All constants are there that a string literal stands for, with the types that make it a `String`."""
+    # 1. They are there, and the list's constructors are constructors.
     store, constants = checker.store, checker.constants
     if not checker.literals or any(name not in constants for name in TEXTS):
         return False
@@ -172,6 +173,7 @@ def _are_texts(checker: Checker) -> bool:
         constant = constants[name]
         if type(constant) is not Constructor or len(constant.parameters) != 1:
             return False
+    # 2. Their types.
     char, nil, cons = (
         store.const("Char"),
         store.const("List.nil", (store.zero,)),

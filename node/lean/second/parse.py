@@ -271,8 +271,10 @@ class Reader:
         return make(self._level(inner[0]), self._level(inner[1]))
 
     def _made_expression(self, content: dict[str, Any]) -> Expr:
+        # 1. The kind.
         ((key, inner),) = content.items()
         store = self._store
+        # 2. Its fields, which must be terms that were read before.
         match key:
             case "app":
                 fields = _Fields(inner, self)

@@ -255,12 +255,14 @@ class Store:
     def _instantiated(
         self, expr: Expr, depth: int, values: Exprs, count: int, seen: dict[tuple[Expr, int], Expr]
     ) -> Expr:
+        # 1. Terms without the variables, and the variables.
         if expr.loose <= depth:
             return expr
         tag = expr.tag
         if tag == BVAR:
             at = expr.a - depth
             return values[count - 1 - at] if at < count else self.bvar(expr.a - count)
+        # 2. All others, each once per depth.
         key = (expr, depth)
         result = seen.get(key)
         if result is not None:
@@ -293,12 +295,14 @@ class Store:
     def _abstracted(
         self, expr: Expr, depth: int, places: dict[Expr, int], lowest: int, seen: dict[tuple[Expr, int], Expr]
     ) -> Expr:
+        # 1. Terms without the variables, and the variables.
         if expr.fv <= lowest:
             return expr
         tag = expr.tag
         if tag == FVAR:
             place = places.get(expr)
             return expr if place is None else self.bvar(depth + place)
+        # 2. All others, each once per depth.
         key = (expr, depth)
         result = seen.get(key)
         if result is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,10 @@ theorem cases (xs : List Nat) : (xs ++ []).length = xs.length := by simp
 theorem eta (p : Nat × Nat) : (p.1, p.2) = p := rfl
 """
 
-LIBRARY = sorted(Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean"))
+
+@cache
+def library_paths() -> list[Path]:
+    return sorted(Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean"))
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +49,11 @@ def olean(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def library():
-    return calling.reading(LIBRARY)
+    return calling.reading(library_paths())
 
 
 def opinion(olean: Path, *names: str, **options):
-    return asyncio.run(check_with_second_kernel([*LIBRARY, olean], len(LIBRARY), names, **options))
+    return asyncio.run(check_with_second_kernel([*library_paths(), olean], len(library_paths()), names, **options))
 
 
 def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, library, tmp_path):
@@ -78,6 +82,7 @@ def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, libra
 
 def test_no_recursor_of_the_file_is_believed(olean, library, tmp_path):
     """Each recursor with one field changed: its type, a rule, a number, K. The whole group is refused."""
+    # 1. An export with many recursors, of which nothing is refused.
     out = io.StringIO()
     library.export([olean], out, ["Tree", "Even", "Left", "Accessible", "Pair"])
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
@@ -88,6 +93,7 @@ def test_no_recursor_of_the_file_is_believed(olean, library, tmp_path):
         return set(with_large_stack(Task(file))["refused"])
 
     assert refused() == set()
+    # 2. Every change on its own.
     recursors = [each for line in lines for each in line.get("inductive", {}).get("recs", ())]
     assert len(recursors) >= 8
     for at, recursor in enumerate(recursors):

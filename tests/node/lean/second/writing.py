@@ -108,6 +108,7 @@ class Export:
         recursors: Iterable[Any] = (),
     ) -> Export:
         """`recursor`: its universe parameters, type, and for each constructor the number of fields and the rule."""
+        # 1. The constructors.
         made = [
             {
                 **self._common(each, levels, text),
@@ -119,6 +120,7 @@ class Export:
             }
             for at, (each, text) in enumerate(constructors)
         ]
+        # 2. The recursor.
         rules = [
             {"ctor": self.name(each), "nfields": count, "rhs": self.read(rule)}
             for (each, _), (count, rule) in zip(constructors, recursor[2], strict=True)
@@ -134,6 +136,7 @@ class Export:
             "k": k,
             "isUnsafe": False,
         }
+        # 3. The type.
         own = {
             **self._common(name, levels, type_),
             "numParams": parameters,
@@ -197,6 +200,7 @@ class _Parser:
         return result
 
     def _atom(self) -> int:
+        # 1. Terms that begin with a sign or a word of the notation.
         term, word = self._export.term, self._words.pop(0)
         if word == "(":
             inner = self._term()
@@ -214,6 +218,7 @@ class _Parser:
             return term({"bvar": int(word[1:])})
         if word.isdigit():
             return term({"natVal": word})
+        # 2. A bound variable, or a constant.
         if word in self._bound:
             return term({"bvar": self._bound[::-1].index(word)})
         levels = []
