@@ -244,8 +244,12 @@ class Judge:
                 name = "example" if keyword == "example" else shown_name(constant.name)
                 line = max(clean[0].line_of(constant.name) - module.shift, 0)
                 reply.missing.append(DeclarationVerdict(name, keyword, line, LACKED))
+        shown_names = {shown_name(name) for name in clean[0].constants}
         for constant, _ in module.stated():
             if constant.name not in clean[0].constants:
+                if shown_name(constant.name) in shown_names:
+                    key = stated_key(shown_name(constant.name), module.line_of(constant.name) - module.shift)
+                    reply.differing[key] = "the text has this name for another constant"
                 continue
             shown = "example" if verdicts.is_example(module, constant) else shown_name(constant.name)
             key = stated_key(shown, module.line_of(constant.name) - module.shift)

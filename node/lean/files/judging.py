@@ -283,8 +283,16 @@ def name_in(text: Text, command: Command) -> str:
     """The name that a command's text declares; empty if there is none."""
     if command.keyword == "example":
         return command.keyword
-    match = re.search(rf"\b{re.escape(command.keyword)}\s+([^\s:({{\[⦃]+)", text.code[command.start : command.end])
-    return match.group(1) if match and command.keyword in PROOFS | DATA else ""
+    name = rf"\b{re.escape(command.keyword)}\s+((?:«[^»]*»|[^\s:({{\[⦃«])+)"
+    match = re.search(name, text.code[command.start : command.end])
+    return match.group(1).rstrip(".") if match and command.keyword in PROOFS | DATA else ""
+
+
+def is_named(text: Text, command: Command, name: str) -> bool:
+    """True if a theorem of this name, or a part of it, is what a command's text declares."""
+    declared = name_in(text, command).removeprefix("_root_.")
+    bare, shown = (each.replace("«", "").replace("»", "") for each in (declared, shown_name(name)))
+    return f".{bare}." in f".{shown}."
 
 
 def first_line(text: Text, command: Command) -> str:

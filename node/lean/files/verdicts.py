@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from node.lean.files.commands import DATA, PROOFS, UNCLOSED, UNREAD, Command
-from node.lean.files.judging import LocalModule, first_line, name_in, shown_name
+from node.lean.files.judging import LocalModule, first_line, is_named, name_in, shown_name
 from node.lean.files.looked import LookedAt
 from node.lean.files.report import DeclarationVerdict
 from node.lean.olean.module import Constant, Kind
@@ -63,13 +63,21 @@ def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
     proved: set[Command] = set()
     listed: set[str] = set()
     for constant, command in module.written():
+        # The compiled file may have a definition in the place of a theorem.
+        if command.keyword in _THEOREMS and constant.kind is not Kind.THEOREM and not everything:
+            continue
         proved.add(command)
+        if command.keyword == "#guard_msgs" and _FAILS.search(module.text.original, command.start, command.end):
+            continue  # an `example` that has to fail
         # An `example` behind `#guard_msgs in` is a definition of a command with another keyword.
         proof = command.keyword in PROOFS or constant.kind is Kind.THEOREM or is_example(module, constant)
         if proof or everything:
             listed.add(constant.name)
             line = module.line_of(constant.name) - shift
-            verdicts.append(_verdict(module, constant, command.keyword, line, command.seconds))
+            verdict = _verdict(module, constant, command.keyword, line, command.seconds)
+            if command.keyword in _THEOREMS and not is_named(module.text, command, constant.name):
+                verdict = replace(verdict, reason=verdict.reason or "the text has no theorem of this name")
+            verdicts.append(verdict)
     # Also judge theorems that belong to no reported command or have no position: none may be skipped silently. If Lean
     # generated such a theorem for a definition, the verdict names that definition, once.
     for constant in module.constants.values():
@@ -117,6 +125,10 @@ def unfinished(compiled: Compiled, declared: Sequence[DeclarationVerdict], shift
 
 
 _SORRY = re.compile(r"declaration uses [`']sorry[`']")
+_FAILS = re.compile(r"/--\s*error\b[^/]*-/\s*(?:set_option[^\n]* in\s+)?#guard_msgs(?:\s*\([^)]*\))?\s+in\s")
+"""An error that a `#guard_msgs` expects."""
+
+_THEOREMS = ("theorem", "lemma")
 _DECLARES = PROOFS | DATA | {"mutual"}
 
 

@@ -20,7 +20,7 @@ def test_a_command_is_named_as_the_file_names_it() -> None:
     for written, name in (
         ("@[simp] theorem a.b (n : Nat) : n = n := rfl\n", "a.b"),
         ("example : 1 = 2 := rfl\n", "example"),
-        ("def «x y» : Nat := 1\n", "«x"),
+        ("def «x y» : Nat := 1\n", "«x y»"),
         ("#eval 1\n", ""),
     ):
         text = Text(written)

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -700,9 +700,13 @@ def cyclic_list(forged: Forged, make: Maker) -> None:
 TWO = "inductive Two | a | b\n"
 
 
-def bounded(name: str, change: Callable[[int], Change], size: int, small: int) -> Attack:
-    """An attack on time and memory. Its twin is made in the same way, only small."""
-    return one_file(name, changed(change(size)), twin=File("Main", FINE, changed(change(small))))
+def bounded(name: str, change: Callable[[int], Change], size: int, small: int, *, stated: bool = True) -> Attack:
+    """An attack on time and memory. Its twin is made in the same way, only small.
+
+    `stated`: the twin's statement is that of its text, so it must be accepted.
+    """
+    attack = one_file(name, changed(change(size)), twin=File("Main", FINE, changed(change(small))))
+    return attack if stated else replace(attack, honest=frozenset())
 
 
 ATTACKS: list[Attack] = [
@@ -809,14 +813,14 @@ ATTACKS: list[Attack] = [
     one_file("declarations in a line with an enormous number", changed(with_positions(10**30))),
     one_file("declarations in line 0", changed(with_positions(0))),
     one_file("32 MB of empty objects", empty_objects(32 * MB)),
-    bounded("a statement that is enormous as a tree", doubled_statement, 60, 3),
+    bounded("a statement that is enormous as a tree", doubled_statement, 60, 3, stated=False),
     bounded("a level that is enormous as a tree", doubled_level, 60, 3),
     bounded("a name of 1 MB", one_long_name, MB, 100),
     bounded("a name of 100,000 parts", name_of_many_parts, 100_000, 10),
     bounded("a name with a number of 5,000 digits", name_with_a_number, 5_000, 10),
     bounded("100,000 universe parameters", universe_parameters, 100_000, 3),
-    bounded("a literal of 10 million digits", long_literal, 10_000_000, 100),
-    bounded("a term a million deep", deep_term, 1_000_000, 20),
+    bounded("a literal of 10 million digits", long_literal, 10_000_000, 100, stated=False),
+    bounded("a term a million deep", deep_term, 1_000_000, 20, stated=False),
     bounded("a million imports", many_imports, 1_000_000, 0),
     bounded("20,000 constants", many_constants, 20_000, 10),
     one_file(

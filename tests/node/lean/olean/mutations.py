@@ -102,11 +102,11 @@ class Oracle:
 
     def __init__(self, honest: bytes, *, compared: bool = True, recursors: bool = True) -> None:
         """`compared`: it is wrong to accept a theorem with another statement than in the text, even if it is true;
-        `recursors`: it is wrong to accept what uses a recursor that the file has otherwise than the kernel makes it. It
-        is right if no other file ever gets the one of the file.
+        `recursors`: it is wrong to accept what uses a recursor, or numbers of a type or constructor, that the file has
+        otherwise than the kernel makes them. It is right if no other file ever gets those of the file.
         """
         self._meanings = Meanings()
-        self._honest = Reading(Forged.decode(honest), self._meanings)
+        self._honest = Reading(Forged.decode(honest), self._meanings, generated=recursors)
         self._compared = compared
         self._recursors = recursors
         self._whole = {_shown(name): self._whole_of(self._honest, name) for name in self._honest.infos}
@@ -118,7 +118,7 @@ class Oracle:
         if not answer.accepted:
             return found
         try:
-            reading = Reading(Forged.decode(content), self._meanings)
+            reading = Reading(Forged.decode(content), self._meanings, generated=self._recursors)
         except Unreadable as error:
             return [*found, f"{', '.join(answer.accepted)} accepted, but the file is not readable: {error}"]
         names = [_bare(name) for name in answer.accepted]

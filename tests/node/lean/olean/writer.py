@@ -867,8 +867,10 @@ class Meanings:
 class Reading:
     """What one file means."""
 
-    def __init__(self, forged: Forged, meanings: Meanings) -> None:
+    def __init__(self, forged: Forged, meanings: Meanings, *, generated: bool = True) -> None:
+        """`generated`: what the kernel makes by itself belongs to the meaning of types and constructors."""
         self.forged = forged
+        self._generated = generated
         self.meanings = meanings
         self.infos = forged.infos()
         self._of: dict[int, int] = {}
@@ -887,9 +889,13 @@ class Reading:
         shape: list[object] = ["declared", info.tag, self.statement(name)]
         if info.tag in (DEFINITION, OPAQUE):
             shape.append(self.term(rest.fields[1]))
-        if info.tag != THEOREM:
+        if info.tag == INDUCTIVE and not self._generated:
+            shape.append(rest.data[1:2])  # whether it is unsafe
+        elif info.tag != THEOREM:
             shape.append(rest.data[: FLAGS[info.tag]])
-        if info.tag in (INDUCTIVE, CONSTRUCTOR):
+        if info.tag in (INDUCTIVE, CONSTRUCTOR) and not self._generated:
+            shape.append(number(rest.fields[1 if info.tag == INDUCTIVE else 3]))  # the number of parameters
+        elif info.tag in (INDUCTIVE, CONSTRUCTOR):
             shape += [number(each) for each in rest.fields[1:] if isinstance(each, int) and each]
         if info.tag == INDUCTIVE:
             shape += [tuple(parts(each) for each in items_of(rest.fields[index])) for index in (3, 4)]
