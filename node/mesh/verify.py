@@ -42,6 +42,10 @@ class VerifySettings:
     strict: bool = False
     """Reject a theorem whose statement depends on definitions, instances, notation or macros of the file itself."""
 
+    second_kernel: bool = False
+    """Also check each proof with a second, independent kernel, written in Python. It needs some seconds to read the
+    library once. What it cannot check is not accepted."""
+
     json: bool = False
     """Print one JSON document instead of lines."""
 
@@ -84,6 +88,7 @@ def main(argv: Sequence[str]) -> int:
 async def _verify(settings: VerifySettings) -> int:
     from node.lean.files.sources import collect
     from node.lean.files.verifier import FileVerifier
+    from node.lean.second.calling import SecondKernel
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.verify_report import UNREADABLE, Report
     from node.mesh.verify_run import BadReference, reference_of, toolchain_of, verify_all
@@ -101,7 +106,10 @@ async def _verify(settings: VerifySettings) -> int:
         if gaps := toolchain.protections.gaps():
             say(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
     at_once = settings.jobs or len(os.sched_getaffinity(0))
-    verifier = FileVerifier(toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb)
+    second = SecondKernel(toolchain.protections) if settings.second_kernel else None
+    verifier = FileVerifier(
+        toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb, second=second
+    )
     table = settings.table or (sys.stdout.isatty() and not settings.json)
     report = Report(form="json" if settings.json else "table" if table else "lines", strict=settings.strict)
     project = Path(toolchain.project) if toolchain.project else None
@@ -111,6 +119,8 @@ async def _verify(settings: VerifySettings) -> int:
         return report.finish()
     finally:
         verifier.close()
+        if second is not None:
+            await second.close()
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ LEAN_MAY_IMPORT = {
     "olean": set(),
     "second": {"process", "olean"},
     "verify": {"text", "process", "toolchain", "olean"},
-    "files": {"text", "process", "toolchain", "olean", "settings", "verify"},
+    "files": {"text", "process", "toolchain", "olean", "settings", "verify", "second"},
     "trace": {"text", "process", "toolchain"},
     "contexts": {"text", "process", "toolchain", "files", "settings"},
     "holes": {"text", "process", "toolchain", "worker", "files", "contexts"},

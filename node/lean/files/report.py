@@ -47,6 +47,8 @@ class DeclarationVerdict:
     """Declarations of the file itself that its statement depends on."""
     seconds: float = 0.0
     """Time of its elaboration, without Lean's other threads."""
+    constant: str = ""
+    """Its full name in the compiled file; empty if it has none."""
 
     @property
     def accepted(self) -> bool:
@@ -69,7 +71,7 @@ class FileReport:
     """Commands that run code while Lean elaborates the file, or change what other code does."""
     lean_version: str = ""
     rechecked: str = ""
-    """The program that checked the compiled file again: `kernel`, `leanchecker`; empty if none did."""
+    """What checked the compiled file again: `kernel`, or `kernel and a second kernel`; empty if nothing did."""
     seconds: float = 0.0
 
     @property

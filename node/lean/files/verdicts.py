@@ -145,6 +145,7 @@ def _verdict(module: LocalModule, constant: Constant, kind: str, line: int, seco
         tuple(map(written, axioms)),
         tuple(replace(item, name=written(item.name)) for item in module.depends(constant)),
         seconds,
+        constant.name,
     )
 
 

@@ -12,6 +12,7 @@ docs/trust.md says which attacks each step stops.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 import time
@@ -49,6 +50,7 @@ from node.lean.olean.terms import Terms
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits
 from node.lean.process.scratch import scratch_folder
+from node.lean.second.calling import SecondKernel
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.fresh_lean import FreshLean
@@ -185,9 +187,19 @@ class _Session:
 class FileVerifier:
     """Verifies files, several in parallel, in its own scratch folder. Call `close` at the end."""
 
-    def __init__(self, toolchain: LeanToolchain, *, at_once: int, seconds: float, memory_mb: int) -> None:
-        """`at_once`: files in parallel; `seconds` and `memory_mb`: limits of each process."""
+    def __init__(
+        self,
+        toolchain: LeanToolchain,
+        *,
+        at_once: int,
+        seconds: float,
+        memory_mb: int,
+        second: SecondKernel | None = None,
+    ) -> None:
+        """`at_once`: files in parallel; `seconds` and `memory_mb`: limits of each process; `second`: must accept each
+        theorem, too."""
         self._toolchain = toolchain
+        self._second = second
         self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
         self.folder = scratch_folder(_SCRATCH)
         self._gate = asyncio.Semaphore(at_once)
@@ -197,8 +209,8 @@ class FileVerifier:
         self._asking = asyncio.Lock()
         self.version = toolchain.version
         """Lean's version; set after the first file."""
-        self.rechecked = "kernel"
-        """The program that checks compiled files again."""
+        self.rechecked = "kernel" if second is None else "kernel and a second kernel"
+        """What checks compiled files again."""
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -455,8 +467,28 @@ class FileVerifier:
             any_code = bool(code) or any(code_in(self._text(each)) for each in below)
             scoped = [replace(item, line=item.line - shift) for item in touching if item.kind in SCOPED]
             await self._compare_with_text(report, await clean, any_code, scoped, read.key, run)
+        # 4. Ask the second kernel.
+        if self._second is not None:
+            library = [name for each in (source, *below) for name in imports_of(self._text(each))]
+            await self._ask_second_kernel(report, read, library, run)
         report.declarations.sort(key=lambda verdict: verdict.line)
         return Judged(report, read.key, others, answer.facts, errors)
+
+    async def _ask_second_kernel(
+        self, report: FileReport, read: ReadRequest, library: Sequence[str], run: _Run
+    ) -> None:
+        """Reject what the second kernel does not accept. `library`: all modules that the file and its imports name."""
+        assert self._second is not None
+        own = [key.removeprefix(run.prefix) for key in (*read.others, read.key)]
+        files = [run.modules.joinpath(*name.split(".")).with_suffix(".olean") for name in own]
+        names = [each.constant for each in report.declarations if each.accepted]
+        folders = [each for each in self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep) if each]
+        imported = [name for name in dict.fromkeys(["Init", *library]) if name not in own]
+        opinion = await self._second.check(imported, folders, files, names, self._limits.seconds)
+        report.declarations = [
+            replace(each, reason=opinion.problem(each.constant)) if each.accepted else each
+            for each in report.declarations
+        ]
 
     # --- statements as the text has them ----------------------------------------------------------------------------
 

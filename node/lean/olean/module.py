@@ -237,6 +237,18 @@ class Module:
         return 2 + (self.region.words[node.at] & 0xFFFFFFFF)
 
 
+def imports_of(path: Path) -> list[str]:
+    """The modules that a compiled module imports. Raises BadOlean and OSError."""
+    region = Region(path)
+    try:
+        reader = TermReader(region, Terms())
+        imports = region.words[region.node(region.root).at]
+        items = region.array(imports, region.root)
+        return [reader.name(region.words[region.node(item, imports).at], item) for item in items]
+    finally:
+        region.close()
+
+
 _REGULAR = 2
 """Constructor number of `ReducibilityHints.regular`."""
 

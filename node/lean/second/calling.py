@@ -1,125 +1,157 @@
-"""Has the second kernel check theorems of compiled modules, in a process with limits. For other folders."""
+"""Has the second kernel check theorems of compiled modules, in a process of its own with limits.
+
+The process stays, because reading a library takes seconds. It reads the modules as data, and runs nothing of them.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
-import sys
+import shutil
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
+from node.lean.olean.module import imports_of
 from node.lean.olean.region import BadOlean
-from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.process.dialog import Dialog
+from node.lean.process.dialog_child import answer
+from node.lean.process.fresh import Limits, OutOfLimits
+from node.lean.process.protections import Protections
+from node.lean.second.__main__ import Task, with_large_stack
 from node.lean.second.export import Library
 from node.lean.second.logic import LEAN_AXIOMS
+from node.lean.second.parse import BadExport
 
 MEMORY_MB = 4096
 
-_ROOT = Path(__file__).parents[3]
-_SPARE_SECONDS = 15.0
-"""For the start of the process, and for reading the file."""
+_READING_SECONDS = 60.0
+"""Added to the time limit: for the library, when it is new to the process."""
 
 
-@dataclass(frozen=True)
-class SecondOpinion:
+class SecondOpinion(msgspec.Struct):
     """What the second kernel found out. Constants of trusted modules are in none of the lists."""
 
-    checked: frozenset[str] = frozenset()
-    refused: Mapping[str, str] = field(default_factory=dict)
+    checked: list[str] = []
+    refused: Mapping[str, str] = {}
     """The reason by name: these break a rule of the type theory."""
-    not_checked: Mapping[str, str] = field(default_factory=dict)
+    not_checked: Mapping[str, str] = {}
     """The reason by name: these may be right or wrong."""
-    axioms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    axioms: Mapping[str, Sequence[str]] = {}
     """The axioms that each checked constant uses, directly or not."""
     seconds: float = 0.0
 
-    def proves(self, name: str) -> bool:
-        """True if a constant was checked, and uses no axioms but Lean's own three."""
-        return name in self.checked and name in self.axioms and LEAN_AXIOMS.issuperset(self.axioms[name])
+    def problem(self, name: str) -> str:
+        """Why a constant is not proved; empty if it was checked, and uses no axioms but Lean's own three."""
+        if name in self.refused:
+            return f"the second kernel refuses it: {self.refused[name]}"
+        if name not in self.checked or name not in self.axioms:
+            return f"the second kernel has not checked it: {self.not_checked.get(name, 'it uses what is not checked')}"
+        foreign = sorted(set(self.axioms[name]) - LEAN_AXIOMS)
+        return f"by the second kernel it uses other axioms than Lean's own: {', '.join(foreign)}" if foreign else ""
 
 
-async def check_with_second_kernel(
-    modules: Sequence[Path],
-    trusted: int,
-    names: Sequence[str],
-    seconds: float = 60.0,
-    *,
-    memory_mb: int = MEMORY_MB,
-    keeper: Sequence[str] = (),
-) -> SecondOpinion:
-    """Check constants and all that they use.
+class Request(msgspec.Struct):
+    """Constants to check, with all that they use."""
 
-    `modules`: compiled modules, library first. The constants of the first `trusted` modules are taken as well typed.
-    `keeper`: command line that confines the process, from `Protections.keeper`. Never raises for what a module holds:
-    a constant that could not be looked at is in `not_checked`.
-    """
-    # 1. Nothing to do without names.
-    names = list(dict.fromkeys(names))
-    if not names:
-        return SecondOpinion()
-    # 2. Export, and check in a process of its own.
-    with tempfile.TemporaryDirectory(prefix="proofmesh-second-") as folder:
-        file = Path(folder) / "export.ndjson"
+    library: list[str]
+    """Names of modules whose constants, and those of all that they import, are taken as well typed."""
+    folders: list[str]
+    """Where they are."""
+    modules: list[str]
+    """Paths of more modules, in the order of imports."""
+    names: list[str]
+    seconds: float
+    export: str
+    """Path of the file to write the export to."""
+
+
+class SecondKernel:
+    """Asks the process. Call `close` at the end."""
+
+    def __init__(self, protections: Protections | None = None, memory_mb: int = MEMORY_MB) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="proofmesh-second-"))
+        keeper = (protections or Protections()).keeper([self._folder])
+        self._dialog = Dialog("node.lean.second.calling", Limits(_READING_SECONDS, memory_mb), keeper)
+
+    async def check(
+        self,
+        library: Sequence[str],
+        folders: Sequence[str],
+        modules: Sequence[Path],
+        names: Sequence[str],
+        seconds: float = 60.0,
+    ) -> SecondOpinion:
+        """Check constants of modules and all that they use.
+
+        `library`: names of modules that are trusted, with all that they import; `folders`: where they are. Never raises
+        for what a module holds: a constant that could not be looked at is in `not_checked`.
+        """
+        names = list(dict.fromkeys(names))
+        if not names:
+            return SecondOpinion()
+        file = self._folder / "export.ndjson"
+        request = Request([*library], [*folders], [*map(str, modules)], names, seconds, str(file))
         try:
-            count = await asyncio.to_thread(_write, modules, file, trusted, names)
-            limits = Limits(seconds=seconds + _SPARE_SECONDS, memory_mb=memory_mb)
-            options = ["--json", "--seconds", str(seconds), "--trust-library", str(count)]
-            finished = await run_fresh(
-                [sys.executable, "-s", "-P", "-m", "node.lean.second", str(file), *options],
-                environment={"PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1"},
-                folder=Path(folder),
-                limits=limits,
-                keeper=keeper,
-            )
-        except (BadOlean, OSError, OutOfLimits) as error:
-            return _nothing(names, str(error))
-    # 3. The answer.
-    if finished.code not in (0, 1):
-        return _nothing(names, f"the second kernel ended with code {finished.code}: {_end(finished.errors)}")
-    return _opinion(finished.output, names)
+            return await self._dialog.ask(request, SecondOpinion, more_seconds=seconds)
+        except OutOfLimits as error:
+            return SecondOpinion(not_checked=dict.fromkeys(names, str(error)))
+
+    async def close(self) -> None:
+        """End the process and remove its folder."""
+        await self._dialog.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _write(modules: Sequence[Path], file: Path, trusted: int, names: Sequence[str]) -> int:
-    """Write the export; the number of trusted declarations. Raises BadOlean and OSError."""
-    library = reading(modules[:trusted])
-    with file.open("w", encoding="utf-8", newline="\n") as out:
-        return library.export(modules[trusted:], out, names).trusted
+class Checker:
+    """The process's side."""
 
+    def __init__(self) -> None:
+        self._libraries: dict[tuple[tuple[str, ...], tuple[str, ...]], Library] = {}
+        """The library that was used last."""
 
-_libraries: dict[tuple[tuple[Path, int], ...], Library] = {}
-"""The library that was used last. Reading one takes seconds."""
+    def handle(self, request: Request) -> SecondOpinion:
+        """What was found out."""
+        try:
+            with open(request.export, "w", encoding="utf-8", newline="\n") as out:  # noqa: PTH123 - a text from our parent
+                library = self.library(request.library, request.folders)
+                trusted = library.export([*map(Path, request.modules)], out, request.names).trusted
+            # Trusted constants are in no list, but the axioms are wanted of all names.
+            found = with_large_stack(Task(Path(request.export), (), trusted, request.seconds))
+        except (BadOlean, BadExport, OSError, ValueError) as error:
+            return SecondOpinion(not_checked=dict.fromkeys(request.names, str(error)))
+        return msgspec.convert(found, SecondOpinion)
 
-_libraries_lock = threading.Lock()
-
-
-def reading(paths: Sequence[Path]) -> Library:
-    """A library, read when it is new or its files have changed. Raises BadOlean and OSError."""
-    key = tuple((path, path.stat().st_mtime_ns) for path in paths)
-    with _libraries_lock:
-        library = _libraries.get(key)
+    def library(self, modules: Sequence[str], folders: Sequence[str]) -> Library:
+        """A library, read when it is new. Raises BadOlean and OSError."""
+        key = tuple(modules), tuple(folders)
+        library = self._libraries.get(key)
         if library is None or library.large:
-            # Somebody may still use the other one: it is closed when nobody refers to it any more.
-            _libraries.clear()
-            library = _libraries[key] = Library(paths)
+            self._libraries.clear()
+            library = self._libraries[key] = Library(with_imports(modules, [*map(Path, folders)]))
         return library
 
 
-def _opinion(output: str, names: Sequence[str]) -> SecondOpinion:
-    try:
-        said = json.loads(output)
-        return SecondOpinion(
-            frozenset(said["checked"]), said["refused"], said["not_checked"], said["axioms"], said["seconds"]
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        return _nothing(names, f"the second kernel's answer cannot be read: {error}")
+def with_imports(modules: Sequence[str], folders: Sequence[Path]) -> list[Path]:
+    """The compiled files of modules and of all modules that they import, each after those. Raises BadOlean, OSError."""
+    found: dict[str, Path] = {}
+    waiting = [(name, False) for name in reversed(modules)]
+    while waiting:
+        name, below_is_there = waiting.pop()
+        if name in found:
+            continue
+        files = (folder.joinpath(*name.split(".")).with_suffix(".olean") for folder in folders)
+        file = next((each for each in files if each.is_file()), None)
+        if file is None:
+            raise BadOlean(f"the compiled module {name} was not found")
+        if below_is_there:
+            found[name] = file
+            continue
+        waiting.append((name, True))
+        waiting += [(each, False) for each in imports_of(file) if each not in found]
+    return [*found.values()]
 
 
-def _nothing(names: Sequence[str], reason: str) -> SecondOpinion:
-    return SecondOpinion(not_checked=dict.fromkeys(names, reason))
-
-
-def _end(errors: str) -> str:
-    return errors.strip()[-200:] or "no message"
+def main() -> None:
+    """Entry point of the process."""
+    answer(Request, Checker().handle)
