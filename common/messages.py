@@ -183,7 +183,7 @@ class LeanVerifyReply(Message, frozen=True):
     lean_version: str = ""
     elapsed: float = 0.0
     rechecked: bool = False
-    """Whether the toolchain's `leanchecker` has also checked the compiled proof."""
+    """Whether a fresh kernel process has checked the compiled proof as data. No proof is accepted without that."""
 
 
 # --- snippets: serve -> lean-proxy ----------------------------------------------------------------------------------

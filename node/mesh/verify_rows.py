@@ -40,7 +40,7 @@ class Row:
     lean: str = ""
     seconds: float = 0.0
     rechecked: str = ""
-    """The program that checked it again: `kernel` or `leanchecker`."""
+    """What checked it again: `kernel`, or `kernel and a second kernel`."""
     kind: str = ""
     depends: tuple[str, ...] = ()
     """Declarations of the user's own files that its statement depends on."""

@@ -48,7 +48,7 @@ class Checked:
     seconds: float = 0.0
     lean_version: str = ""
     rechecked: str = ""
-    """The second check of the compiled file: `kernel`, `leanchecker`, or empty."""
+    """What checked the compiled file again, see `FileReport`."""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,14 @@
-"""Verifies many proofs with the same header together: three files and three fresh processes for all of them.
+"""Verifies many proofs with the same header together: two files and three fresh processes for all of them.
 
     ProofmeshStatement.lean   def K.ProofmeshStatement : Prop := ∀ BINDERS, (CONCLUSION : Prop)     for each proof
     ProofmeshProof.lean       theorem K.ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)
-    ProofmeshCheck.lean       theorem K.ProofmeshCheck : K.ProofmeshStatement := @K.ProofmeshProof.t, and its axioms
+    as data, for the kernel   theorem K.ProofmeshCheck : K.ProofmeshStatement := @K.ProofmeshProof.t, and its axioms
 
 K is a random name for each proof, so that no proof can refer to another one. A batch accepts a proof if:
-- all three files compiled without an error in any proof, and no proof uses `sorry`;
+- both files compiled without an error in any proof, and no proof uses `sorry`;
 - Lean read a command behind each proof where we wrote one (`parts.py`), so no proof reaches into the next one;
-- the check of the proof has no error, and the proof uses only Lean's standard axioms;
-- its declarations use no declarations of other proofs (`sharing.py`);
-- the kernel accepts the compiled file a second time, if this toolchain can check it (`recheck.py`).
+- the kernel accepts the check and everything that it uses, as data (`judging.py`), with Lean's standard axioms only;
+- its declarations use no declarations of other proofs (`sharing.py`).
 
 A batch rejects a proof if Lean accepts the statement and reports an ordinary error in the lines of the proof. Checked
 alone, the proof would have the same error with the same line and text. All other proofs are checked alone: those with
@@ -139,7 +138,7 @@ class BatchCheck:
 
 
 class _Batch:
-    """Takes one batch through the three files."""
+    """Takes one batch through the two files and the check."""
 
     def __init__(self, checks: BatchCheck, proofs: Sequence[Proof], root: Path) -> None:
         self._checks = checks

@@ -1,12 +1,12 @@
-"""Verifies proofs with three files in fresh Lean processes. Only verified proofs count.
+"""Verifies proofs with two files in fresh Lean processes, and a third process for the kernel. Only verified proofs count.
 
     ProofmeshStatement.lean   def ProofmeshStatement : Prop := ∀ BINDERS, (CONCLUSION : Prop)
     ProofmeshProof.lean       theorem ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)
-    ProofmeshCheck.lean       theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.t, and its axioms
+    as data                   theorem ProofmeshCheck : ProofmeshStatement := @ProofmeshProof.t, and its axioms
 
-The file of the statement is compiled once for all its proofs. Only the file of the proof contains untrusted text. The
-file of the check imports both, so no text of the proof can change the statement that is checked. If the toolchain has
-`leanchecker`, the kernel checks the compiled proof a second time.
+The file of the statement is compiled once for all its proofs. Only the file of the proof contains untrusted text, so
+its compiled file is hostile. No process imports it: a child of ours reads both compiled files, and a fresh process that
+has imported only the library gives their declarations and the check to the kernel (`judging.py`).
 
 There are four more defences:
 - the text rules (`node.lean.text.rules`) refuse, among others, options that switch off kernel checks;

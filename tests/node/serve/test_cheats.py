@@ -22,20 +22,17 @@ TRUE_AS_STATED = {
 }
 """Proofs of what they state. Only a comparison with the task's statement shows that they prove something else."""
 
-TOO_WEAK = {"a hypothesis by `variable`"}
-"""Without a statement this row is accepted: `LocalModule.depends` names no `variable` and no `include`."""
-
-WEAK_VARIANTS = (
+VARIANTS = (
     Cheat(
-        "escaped atoms: `depends` compares the strings of a syntax command as they are written",
+        "`=` with another meaning, by an escaped atom",
         f'local infix:50 (priority := 9999) " \\x3d " => fun (_ _ : Nat) => True\n{FALSE} := by\n  trivial',
     ),
     Cheat(
-        "`#exit`: the compiled file has no command behind it, so the judge sees a file that ends there",
+        "`#exit` behind another theorem",
         f"theorem other : True := by\n  trivial\n\ntheorem more : True := trivial\n#exit\n{FALSE} := by\n  rfl",
     ),
 )
-"""Variants that are accepted without a statement, with the reason."""
+"""More of the same kinds."""
 
 
 @pytest.fixture
@@ -52,7 +49,7 @@ async def verdicts(judge: FileJudge, *, compared: bool) -> dict[str, Verdict]:
         except NoJudgement as error:
             return Verdict(False, reason=str(error))
 
-    rows = (HONEST, *CHEATS, *WEAK_VARIANTS)
+    rows = (HONEST, *CHEATS, *VARIANTS)
     found = await asyncio.gather(*map(verdict, rows))
     return {row.name: each for row, each in zip(rows, found, strict=True)}
 
@@ -65,5 +62,4 @@ async def test_no_cheat_proves_the_statement_of_its_task(judge: FileJudge) -> No
 
 async def test_without_a_statement_only_what_is_proved_as_stated_is_accepted(judge: FileJudge) -> None:
     found = await verdicts(judge, compared=False)
-    weak = TOO_WEAK | {each.name for each in WEAK_VARIANTS}
-    assert {name for name, each in found.items() if each.accepted} == {HONEST.name} | TRUE_AS_STATED | weak
+    assert {name for name, each in found.items() if each.accepted} == {HONEST.name} | TRUE_AS_STATED
