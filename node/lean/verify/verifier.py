@@ -1,4 +1,4 @@
-"""Verifies proofs with two files in fresh Lean processes, and a third process for the kernel. Only verified proofs count.
+"""Verifies proofs with two files in fresh Lean processes, and a third process for the kernel. Only verified ones count.
 
     ProofmeshStatement.lean   def ProofmeshStatement : Prop := ∀ BINDERS, (CONCLUSION : Prop)
     ProofmeshProof.lean       theorem ProofmeshProof.t BINDERS : (CONCLUSION : Prop) := by (PROOF)

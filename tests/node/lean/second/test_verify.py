@@ -1,0 +1,54 @@
+"""`verify` with the second kernel: honest files are accepted, and what it has not checked is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from node.lean.files.report import FileReport
+from node.lean.files.verifier import FileVerifier
+from node.lean.second.calling import SecondKernel, SecondOpinion
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.files.test_proofs_text import files_of
+from tests.node.lean.verify.recorded import honest
+
+pytestmark = pytest.mark.lean
+
+
+async def verified(texts: list[str], second: SecondKernel) -> list[FileReport]:
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=300, memory_mb=4096, second=second)
+    try:
+        return [await verifier.verify_text(text) for text in texts]
+    finally:
+        verifier.close()
+        await second.close()
+
+
+async def accepted_proofs_of_the_bank(number: int) -> int:
+    """How many are accepted by both kernels; fails for the first that is not."""
+    reports = await verified(files_of(honest(number)).texts, SecondKernel())
+    assert not any(report.problem for report in reports)
+    verdicts = [each for report in reports for each in report.declarations]
+    assert not [(each.name, each.reason) for each in verdicts if each.reason]
+    assert all(report.rechecked == "kernel and a second kernel" for report in reports)
+    return len(verdicts)
+
+
+async def test_proofs_of_the_bank_are_accepted_by_both_kernels() -> None:
+    assert await accepted_proofs_of_the_bank(40) == 40
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_hundreds_of_proofs_of_the_bank_are_accepted_by_both_kernels() -> None:
+    assert await accepted_proofs_of_the_bank(1500) == 1500
+
+
+async def test_what_the_second_kernel_has_not_checked_is_not_accepted() -> None:
+    class Silent(SecondKernel):
+        async def check(self, *_: object, **__: object) -> SecondOpinion:  # type: ignore[override]
+            return SecondOpinion()
+
+    (report,) = await verified(["theorem t : 1 = 1 := rfl\n"], Silent())
+    assert [each.reason for each in report.declarations] == [
+        "the second kernel has not checked it: it uses what is not checked"
+    ]
