@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from node.lean.files.report import FileMessage, LocalItem
+from node.lean.files.report import FileMessage
 from node.lean.text.identifiers import ATTRIBUTE
 from node.lean.text.lexing import blanked
 from node.lean.text.tokens import Tokens, tokens_of
@@ -32,22 +32,12 @@ SYNTAX = frozenset(
     }
 )
 
-_RUNS_CODE = frozenset(
-    {
-        *("elab", "elab_rules", "run_cmd", "run_elab", "run_meta", "initialize", "builtin_initialize", "simproc"),
-        *("dsimproc", "by_elab", "unsafe", "implemented_by", "extern", "csimp", "init", "builtin_init", "export"),
-    }
-)
-"""Words that run code of the file during elaboration, or make compiled code differ from its definition."""
-
-_EVALUATION = re.compile(r"#eval!?|eval%|include_str|native_decide|[\w']+")
 _MODIFIERS = frozenset(
     {"private", "protected", "public", "noncomputable", "unsafe", "partial", "nonrec", "local", "scoped"}
 )
 _KEYWORD = re.compile(rf"(?:{ATTRIBUTE}|[#\w']+)")
 _SCOPE = re.compile(r"\s*(?:set_option|open|omit|include|universe|variable)\b[^\n]*?\sin(?=\s)")
 _ATTRIBUTES = re.compile(rf"(?:\s*{ATTRIBUTE}){{0,6}}\s*")
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _TIME = re.compile(r"\[Elab\.command\] (?:\[([\d.]+)\] )?")
 _GUARD = "#guard_msgs"
 UNTRACED = "set_option trace.Elab.command false in "
@@ -220,7 +210,7 @@ class Text:
     def namespace(self, commands: Iterable[Command], command: Command) -> str:
         """The namespace of a command, with a dot at its end; empty at the top level."""
         before = [each for each in commands if each.start < command.start]
-        return self.namespaces([*before, command])[command.start]
+        return self.namespaces([*before, replace(command, keyword="")])[command.start]
 
     def namespaces(self, commands: Iterable[Command]) -> dict[int, str]:
         """The namespace of each theorem or other command that declares a name, by its start, as from `namespace`."""
@@ -242,23 +232,6 @@ class Text:
                 inside += parts if each.keyword == "namespace" else [""] * len(parts)
             space = None
         return spaces
-
-    def runs_code(self, commands: Iterable[Command]) -> list[LocalItem]:
-        """Words that run code while Lean elaborates the file, each once per command."""
-        items = []
-        for command in commands:
-            words = dict.fromkeys(_EVALUATION.findall(self.code, command.start, command.end))
-            items += [
-                LocalItem(command.keyword, word, command.line)
-                for word in words
-                if (word in _RUNS_CODE and (word != "export" or command.keyword != "export"))
-                or word.startswith(("#eval", "eval%", "include_str", "native_decide"))
-            ]
-        return items
-
-    def atoms(self, command: Command) -> list[str]:
-        """The tokens of a command that declares syntax, taken from its strings."""
-        return [atom.strip() for atom in _STRING.findall(self.text, command.start, command.end) if atom.strip()]
 
 
 def _renamed(text: str, names: Mapping[int, str]) -> str:

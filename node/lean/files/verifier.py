@@ -63,6 +63,9 @@ _SCRATCH = "proofmesh-files-"
 
 R = TypeVar("R")
 
+EXIT = "#exit"
+"""Ends a file for Lean. It counts as code because it hides text, but it runs none."""
+
 OWN_CODE = "code"
 """In place of a keyword: a statement that could not be compiled without running code of its file."""
 
@@ -438,7 +441,7 @@ class FileVerifier:
         report.problem = compiled.problem
         code, touching = code_in(text), touches_statements(text)
         if not report.problem:
-            report.runs_code = [replace(item, line=max(item.line - shift, 0)) for item in code]
+            report.runs_code = [replace(item, line=max(item.line - shift, 0)) for item in code if item.name != EXIT]
         errors = verdicts.failed(compiled, shift)
         if compiled.olean is None:
             if not report.problem:
@@ -579,11 +582,16 @@ def corrected(
             verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
         verdicts.append(verdict)
     # 2. Those that it lacks. Lean rejected most of them, and they have a verdict. Examples have no names.
-    reported = {verdict.name for verdict in verdicts}
+    reported = {_bare(verdict.name) for verdict in verdicts}
     rejected = sum(verdict.name == "example" and not verdict.accepted for verdict in verdicts)
     examples = [each for each in stated.missing if each.name == "example"][rejected:]
-    named = [each for each in stated.missing if each.name != "example" and each.name not in reported]
+    named = [each for each in stated.missing if each.name != "example" and _bare(each.name) not in reported]
     return [*verdicts, *named, *examples]
+
+
+def _bare(name: str) -> str:
+    """A name without the quotes of its parts."""
+    return name.replace("«", "").replace("»", "")
 
 
 def _passed_on(olean: Path, module: str, folder: Path) -> Path:

@@ -7,6 +7,7 @@ memory, so that data which is made to take for ever takes only the child. It sta
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,7 +91,8 @@ class Dialog:
     def kill_now(self) -> None:
         """Kill the child without waiting for its end."""
         if self._child is not None:
-            self._child.stdin.close()
+            with contextlib.suppress(RuntimeError):  # the event loop is closed already
+                self._child.stdin.close()
             self._child.kill_now()
 
     async def close(self) -> None:

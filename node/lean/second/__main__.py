@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.visible import say
 from node.lean.second.kernel import Kernel, Limit, names_of, used_by
 from node.lean.second.logic import LEAN_AXIOMS
 from node.lean.second.parse import BadExport, Declaration, Reader
@@ -127,10 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         result = with_large_stack(task)
     except (BadExport, OSError) as error:
-        print(json.dumps({"error": str(error)}) if given.json else f"cannot be read: {error}")
+        say(json.dumps({"error": str(error)}) if given.json else f"cannot be read: {error}")
         return 2
     if given.json:
-        print(json.dumps(result))
+        say(json.dumps(result))
     else:
         _show(result)
     return 1 if result["refused"] or result["not_checked"] else 0
@@ -140,11 +141,11 @@ def _show(result: dict[str, object]) -> None:
     axioms: dict[str, list[str]] = result["axioms"]  # type: ignore[assignment]
     for name in result["checked"]:  # type: ignore[attr-defined]
         others = ", ".join(each for each in axioms.get(name, ()) if each not in LEAN_AXIOMS)
-        print(f"checked {name} (from the axioms {others})" if others else f"checked {name}")
+        say(f"checked {name} (from the axioms {others})" if others else f"checked {name}")
     for kind in ("refused", "not_checked"):
         for name, reason in result[kind].items():  # type: ignore[attr-defined]
-            print(f"{kind.replace('_', ' ')} {name}: {reason}")
-    print(f"{len(result['checked'])} constants checked in {result['seconds']} s")  # type: ignore[arg-type]
+            say(f"{kind.replace('_', ' ')} {name}: {reason}")
+    say(f"{len(result['checked'])} constants checked in {result['seconds']} s")  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":
