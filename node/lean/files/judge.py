@@ -67,6 +67,8 @@ class AnswerRequest(msgspec.Struct, tag="answer"):
     answer: str
     everything: bool = False
     """Also judge declarations that are not theorems."""
+    touched: bool = False
+    """Also name what of the text could touch a statement; else the comparison with the clean text does."""
 
 
 class Fact(msgspec.Struct):
@@ -112,8 +114,9 @@ class StatedReply(msgspec.Struct):
     """Theorems whose compiled statement is another one than that of the text, with the difference."""
     same: list[str] = []
     """Theorems whose compiled statement is that of the text."""
-    hidden: dict[str, list[LocalItem]] = {}
-    """Hypotheses that statements have by `variable` lines above them, without a mention in their own text."""
+    touching: dict[str, list[LocalItem]] = {}
+    """For the same statements: commands of the clean text that could touch them, and hypotheses that they have by
+    `variable` lines above them, without a mention in their own text."""
     missing: list[DeclarationVerdict] = []
     """Verdicts on theorems of the text that the compiled file does not have."""
 
@@ -226,7 +229,8 @@ class Judge:
         answer = read_answer(request.answer.encode(), steps, len(queries))
         axioms = {name: each for name, each in zip(queries, answer.axioms, strict=True) if each is not None}
         module.judged(answer.reasons[steps - len(module.order) :], axioms)
-        return AnswerReply("", verdicts.judged(module, request.everything), _facts(module, axioms.keys()))
+        judged = verdicts.judged(module, request.everything, request.touched)
+        return AnswerReply("", judged, _facts(module, axioms.keys()))
 
     def _stated(self, request: StatedRequest) -> StatedReply:
         """The comparison of a file with its clean text."""
@@ -253,8 +257,6 @@ class Judge:
                 continue
             shown = "example" if verdicts.is_example(module, constant) else shown_name(constant.name)
             key = stated_key(shown, module.line_of(constant.name) - module.shift)
-            if hidden := clean[0].hidden_hypotheses(constant.name):
-                reply.hidden[key] = hidden
             difference = comparison.statement_difference(clean[0], module, constant.name)
             if difference and shown == "example" and clean[0].below_variables(constant.name):
                 continue  # an `example` takes the variables that its proof uses, and the clean text has no proofs
@@ -262,6 +264,10 @@ class Judge:
                 reply.differing[key] = difference
             else:
                 reply.same.append(key)
+                reply.touching[key] = [
+                    *clean[0].touched_by(constant.name),
+                    *clean[0].hidden_hypotheses(constant.name),
+                ]
         return reply
 
 

@@ -221,7 +221,7 @@ class LocalModule:
     # --- what a statement depends on --------------------------------------------------------------------------------
 
     def depends(self, theorem: Constant) -> tuple[LocalItem, ...]:
-        """The declarations and notation of the user's own files that a statement depends on."""
+        """The declarations of the user's own files that a statement depends on."""
         items: dict[tuple[str, int], LocalItem] = {}
         for module, name in self._below(theorem):
             command = module.command_of(name)
@@ -232,7 +232,7 @@ class LocalModule:
             shown = shown_name(name)
             if key not in items or len(shown) < len(items[key].name):
                 items[key] = LocalItem(kind, shown, command.line - module.shift)
-        return (*sorted(items.values(), key=lambda item: item.line), *self._touching(theorem))
+        return tuple(sorted(items.values(), key=lambda item: item.line))
 
     def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
         """The user's own constants in a statement, and in the definitions of these constants."""
@@ -254,11 +254,11 @@ class LocalModule:
             waiting += below - seen
             seen |= below
 
-    def _touching(self, theorem: Constant) -> Iterator[LocalItem]:
+    def touched_by(self, name: str) -> Iterator[LocalItem]:
         """The commands that could change what a statement means: those above it, and those of imported files."""
         for module in self.others:
             yield from (replace(item, line=0, name=f"{item.name} in {module.name}") for item in module.touching)
-        line = self.line_of(theorem.name)
+        line = self.line_of(name)
         above = (item for item in self.touching if not line or item.line <= line)
         yield from (replace(item, line=max(item.line - self.shift, 0)) for item in above)
 

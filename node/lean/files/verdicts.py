@@ -56,8 +56,11 @@ def _behind_exit(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     ]
 
 
-def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
-    """The verdicts on compiled declarations. `everything`: also on those that are not theorems."""
+def judged(module: LocalModule, everything: bool, touched: bool) -> list[DeclarationVerdict]:
+    """The verdicts on compiled declarations.
+
+    `everything`: also on those that are not theorems; `touched`: name what of the text could touch a statement.
+    """
     shift = module.shift
     verdicts = []
     proved: set[Command] = set()
@@ -96,6 +99,8 @@ def judged(module: LocalModule, everything: bool) -> list[DeclarationVerdict]:
             if verdict.reason:
                 verdicts.append(verdict)
     missing = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
+    if touched:
+        verdicts = [replace(each, depends=(*each.depends, *module.touched_by(each.constant))) for each in verdicts]
     return verdicts + [
         DeclarationVerdict(
             name_in(module.text, command) or command.keyword,

@@ -138,14 +138,14 @@ class _Session:
         self._runs += 1
         return f"{self._runs}/"
 
-    async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool) -> AnswerReply:
-        """Read a file and have the kernel check it. Raises BadOlean and OutOfLimits."""
+    async def judge(self, read: ReadRequest, kernel: KernelProcess, everything: bool, touched: bool) -> AnswerReply:
+        """Read a file and have the kernel check it; see AnswerRequest. Raises BadOlean and OutOfLimits."""
         self._written += 1
         declarations = self.declarations / f"{self._written}"
         await self.read(msgspec.structs.replace(read, declarations=str(declarations)))
         answer = await kernel.answer(declarations)
         declarations.unlink()
-        request = AnswerRequest(read.key, answer, everything)
+        request = AnswerRequest(read.key, answer, everything, touched)
         reply = await self.ask(request, [read.key, *read.others], AnswerReply)
         if reply.problem:
             raise BadOlean(reply.problem)
@@ -460,7 +460,7 @@ class FileVerifier:
             [item for item in touching if item.kind not in SCOPED],
             shift=shift,
         )
-        answer = await run.session.judge(read, self._kernel, run.everything)
+        answer = await run.session.judge(read, self._kernel, run.everything, touched=run.own)
         report.rechecked = self.rechecked
         if not report.problem:
             report.declarations = [*errors, *answer.verdicts]
@@ -468,8 +468,13 @@ class FileVerifier:
         # 3. Compare the statements with those of the text.
         if clean is not None:
             any_code = bool(code) or any(code_in(self._text(each)) for each in below)
-            scoped = [replace(item, line=item.line - shift) for item in touching if item.kind in SCOPED]
-            await self._compare_with_text(report, await clean, any_code, scoped, read.key, run)
+            above = [replace(item, line=max(item.line - shift, 0)) for item in touching]
+            above += [
+                replace(item, line=0, name=f"{item.name} in {each.module}")
+                for each in below
+                for item in touches_statements(self._text(each))
+            ]
+            await self._compare_with_text(report, await clean, any_code, above, read.key, run)
         # 4. Ask the second kernel.
         if self._second is not None:
             library = [name for each in (source, *below) for name in imports_of(self._text(each))]
@@ -504,19 +509,19 @@ class FileVerifier:
         report: FileReport,
         keys: Sequence[str],
         any_code: bool,
-        scoped: Sequence[LocalItem],
+        above: Sequence[LocalItem],
         key: str,
         run: _Run,
     ) -> None:
         """Compare the statements of a compiled file with those of its clean text, and correct the verdicts.
 
-        `keys`: of the clean texts, the file's own first; `any_code`, `scoped`: see `corrected`.
+        `keys`: of the clean texts, the file's own first; `any_code`, `above`: see `corrected`.
         """
         stated = StatedReply()
         if keys[0]:
             request = StatedRequest(key, [each for each in keys if each])
             stated = await run.session.ask(request, [*request.clean, key], StatedReply)
-        report.declarations = corrected(report.declarations, stated, any_code, scoped)
+        report.declarations = corrected(report.declarations, stated, any_code, above)
 
     async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""
@@ -543,9 +548,11 @@ class FileVerifier:
             commands = [command for command in compiled.commands if command not in compiled.failed]
             all_others = [f"{run.prefix}clean/{each.module}" for each in below if each.module != source.module]
             own = [each for each in all_others if each in await self._clean_below(source, below, run)]
+            touching = [item for item in touches_statements(text) if item.kind not in SCOPED]
             request = ReadRequest(
-                key, source.module, str(olean), text, self.version, commands, [*imports_of(text)], own
+                key, source.module, str(olean), text, self.version, commands, [*imports_of(text)], own, touching
             )
+            request.shift = text.count("\n") - source.text.count("\n")
             await run.session.read(request)
         except (BadOlean, OutOfLimits, OSError):
             return ""
@@ -560,12 +567,12 @@ class FileVerifier:
 
 
 def corrected(
-    declarations: Sequence[DeclarationVerdict], stated: StatedReply, any_code: bool, scoped: Sequence[LocalItem]
+    declarations: Sequence[DeclarationVerdict], stated: StatedReply, any_code: bool, above: Sequence[LocalItem]
 ) -> list[DeclarationVerdict]:
     """Verdicts on a file after the comparison with its text.
 
-    `any_code`: code of the file, or of one that it imports, could run; `scoped`: commands of the file that can add
-    hypotheses to statements below.
+    `any_code`: code of the file, or of one that it imports, could run; `above`: commands of these files that could
+    touch statements below.
     """
     # 1. The statements of the compiled file.
     verdicts = []
@@ -575,11 +582,12 @@ def corrected(
             reason = f"it was compiled as another statement than the text has: {stated.differing[mark]}"
             verdict = replace(verdict, reason=reason)
         elif mark in stated.same:
-            verdict = replace(verdict, depends=(*verdict.depends, *stated.hidden.get(mark, ())))
+            # Code and macros are not in the clean text, so they do not touch a statement that is the same there.
+            verdict = replace(verdict, depends=(*verdict.depends, *stated.touching[mark]))
         else:  # the clean text has no such statement: what it takes from above is not known
-            above = [item for item in scoped if not verdict.line or item.line <= verdict.line]
+            items = [item for item in above if not verdict.line or item.line <= verdict.line]
             own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
-            verdict = replace(verdict, depends=(*verdict.depends, *above, *own))
+            verdict = replace(verdict, depends=(*verdict.depends, *items, *own))
         verdicts.append(verdict)
     # 2. Those that it lacks. Lean rejected most of them, and they have a verdict. Examples have no names.
     reported = {_bare(verdict.name) for verdict in verdicts}

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.lean
 CHEATS = {
     "axiom magic : 1 = 2\ntheorem t : 1 = 2 := magic": "other axioms than Lean's own: magic",
     "set_option warn.sorry false\naxiom magic (p : Prop) : p\ntheorem t : 1 = 2 := magic _": "Lean's own: magic",
-    "set_option debug.skipKernelTC true\ntheorem t : 1 = 2 := by decide +kernel": "the kernel rejects it",
+    "set_option debug.skipKernelTC true\ntheorem t : 1 = 2 := by decide +kernel": "the kernel rejects",
     "theorem t : 1 = 2 := by\n  exact sorryAx _ false": "does not stand in the text as such",
     "theorem u : 1 = 1 := rfl\naxiom bad : False\ntheorem t : 1 = 2 := bad.elim": "t: it uses other axioms",
     'notation "QED" => sorry\ntheorem t : 1 = 2 := QED': "",
@@ -46,7 +46,7 @@ async def test_its_honest_twin_is_accepted_with_its_axioms(wire):
 @pytest.mark.parametrize(
     ("code", "depends", "runs_code"),
     [
-        ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ["ONE (notation, line 1)"], []),
+        ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ['notation "ONE" => 1 (notation, line 1)'], []),
         ("#eval 1\ntheorem t : 1 = 1 := rfl\n", [], ["#eval (#eval, line 1)"]),
         (
             "instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl",

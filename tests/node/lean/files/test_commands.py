@@ -137,19 +137,6 @@ def test_each_theorem_of_a_mutual_block_is_told() -> None:
     assert text.declared(text.command(0, len(original))) == [("theorem", "m1", 2), ("theorem", "m2", 3)]
 
 
-def test_commands_that_run_code_are_named_once_for_each_word() -> None:
-    original = (
-        '#eval 1\n-- #eval 2\ndef a := "#eval"\n@[csimp] theorem b : 1 = 1 := rfl\n'
-        "export Nat (add)\nrun_cmd a run_cmd\n"
-    )
-    text = Text(original)
-    found = [(each.name, each.line) for each in text.runs_code(commands_of(text))]
-    assert ("#eval", 1) in found
-    assert ("csimp", 4) in found
-    assert not [name for name, line in found if line in (2, 3, 5)]
-    assert found.count(("run_cmd", 6)) == 1
-
-
 def test_without_a_theorem_others_mean_the_same_and_without_notation_they_may_not() -> None:
     neutral = {"theorem a : True := trivial\n", "#eval 1\n", "def a := 1\n", "example : True := trivial\n"}
     for written in neutral:
