@@ -88,7 +88,7 @@ class ProofVerifier:
             if mentions_axiom(script):
                 return LeanVerifyReply(accepted=False, reason=f"the proof uses the reserved name {AXIOM!r}")
             above = with_axiom(above)
-        report = await self.files.verify_text(above + _command(place, script), own=True)
+        report = await self.files.verify_text(above + _command(place, script))
         return _reply(report, above.count("\n") + 1, others)
 
 
