@@ -164,7 +164,8 @@ class Module:
         """See `Constant.binders`. The expression has been read before."""
         while True:
             node = self.region.node(pointer)
-            words = self.region.words[node.at : node.at + node.words]
+            # A list, because a slice that an exception keeps alive would keep the file mapped.
+            words = self.region.words[node.at : node.at + node.words].tolist()
             if node.tag == Tag.FORALL:
                 info = words[4] & 0xFF if len(words) > 4 else 0  # behind three fields and the summary
                 yield self.reader.name(words[0]), info
