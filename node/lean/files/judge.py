@@ -200,15 +200,13 @@ class Judge:
         )
         module.touching, module.shift = request.touching, request.shift
         module.others = [self._modules[key] for key in request.others]
+        module.check_names()
         self._modules[request.key] = module
         if not request.declarations:
             return
         document = Declarations(self._terms)
-        # What the kernel has rejected in an imported file is not declared: whatever uses it is then rejected, too.
-        for each in module.others:
-            for group in each.order:
-                if group[0].name not in each.rejected:
-                    document.group(group, accepted=group[0].name in each.axioms)
+        for group, accepted in module.imported():
+            document.group(group, accepted)
         for group in module.order:
             document.group(group)
         written = document.written(module.library_imports(), self._queries(module))
@@ -224,11 +222,15 @@ class Judge:
         """The verdicts by the kernel's answer. Raises BadAnswer."""
         module = self._modules[request.key]
         queries = self._queries(module)
-        imported = (group for each in module.others for group in each.order if group[0].name not in each.rejected)
-        steps = len(module.order) + sum(1 for _ in imported)
-        answer = read_answer(request.answer.encode(), steps, len(queries))
+        imported = [group[0].name for group, _ in module.imported()]
+        answer = read_answer(request.answer.encode(), len(imported) + len(module.order), len(queries))
+        # What an imported file declares must be there as in the judgement on that file: a name that means something
+        # else here would give the statements of that file another meaning.
+        for name, reason in zip(imported, answer.reasons, strict=False):
+            if reason:
+                return AnswerReply(f"the kernel rejects {shown_name(name)} of a file that it imports: {reason}")
         axioms = {name: each for name, each in zip(queries, answer.axioms, strict=True) if each is not None}
-        module.judged(answer.reasons[steps - len(module.order) :], axioms)
+        module.judged(answer.reasons[len(imported) :], axioms)
         judged = verdicts.judged(module, request.everything, request.touched)
         return AnswerReply("", judged, _facts(module, axioms.keys()))
 

@@ -85,6 +85,36 @@ class LocalModule:
             commands,
         )
 
+    def check_names(self) -> None:
+        """Raises BadOlean if a name means different things in this file and the user's files that it imports.
+
+        Lean does not import such files together. But a compiled file can leave out imports of its text, and so hide the
+        other file from Lean. The kernel's environment would then have another constant than the one that a file of its
+        own declares under this name.
+        """
+        seen: dict[str, tuple[Constant, LocalModule]] = {}
+        for module in (*self.others, self):
+            for name, constant in module.constants.items():
+                earlier, owner = seen.setdefault(name, (constant, module))
+                if earlier is not constant and _meaning(earlier) != _meaning(constant):
+                    both = f"{owner.name} and {module.name}"
+                    raise BadOlean(f"{both} declare {shown_name(name)} differently: rename it in one of them")
+
+    def imported(self) -> Iterator[tuple[list[Constant], bool]]:
+        """The groups of the user's files that it imports, as the kernel gets them before those of this file, and
+        whether the kernel has accepted them before.
+
+        What the kernel has rejected in a file is left out: whatever uses it is then rejected, too. A declaration that
+        Lean has generated in several files comes once.
+        """
+        seen: set[str] = set()
+        for module in self.others:
+            for group in module.order:
+                name = group[0].name
+                if name not in module.rejected and name not in seen:
+                    seen.add(name)
+                    yield group, name in module.axioms
+
     def judged(self, reasons: Sequence[str], axioms: Mapping[str, frozenset[str]]) -> None:
         """Record the kernel's answer: for each group why it is rejected (empty if it is not), and axioms by name."""
         for group, reason in zip(self.order, reasons, strict=True):
@@ -126,7 +156,8 @@ class LocalModule:
                 found.append((each, module.rejected[each]))
         if not found:
             return ""
-        other, reason = next((pair for pair in found if pair[1] != UNDECLARED), found[0])
+        at_the_bottom = [pair for pair in found if pair[1] != UNDECLARED] or found
+        other, reason = min(at_the_bottom, key=lambda pair: (pair[0] != name, len(pair[0]), pair[0]))
         return (
             f"the kernel rejects it: {reason}"
             if other == name
@@ -261,6 +292,13 @@ class LocalModule:
         line = self.line_of(name)
         above = (item for item in self.touching if not line or item.line <= line)
         yield from (replace(item, line=max(item.line - self.shift, 0)) for item in above)
+
+
+def _meaning(constant: Constant) -> tuple[object, ...]:
+    """What tells constants of one name apart. Two theorems with the same statement may have different proofs."""
+    value = None if constant.kind is Kind.THEOREM else constant.value
+    said = (constant.kind, constant.safe, constant.level_parameters, constant.type, value)
+    return (*said, constant.parameters, constant.constructors, constant.inductive)
 
 
 _WORD = re.compile(r"[^\W\d][\w'!?]*")

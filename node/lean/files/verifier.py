@@ -126,6 +126,8 @@ class _Session:
         self._turn = asyncio.Lock()
         self._runs = 0
         self._requests: dict[str, ReadRequest] = {}
+        self._answers: dict[str, Path] = {}
+        """The kernel's answers on disk, by key of the file: another child has to read them again."""
         self._loaded: set[str] = set()
         """Keys of the files that the running child has read."""
         self._child = 0
@@ -149,6 +151,8 @@ class _Session:
         reply = await self.ask(request, [read.key, *read.others], AnswerReply)
         if reply.problem:
             raise BadOlean(reply.problem)
+        self._answers[read.key] = self.folder / f"answer-{declarations.name}"
+        self._answers[read.key].write_bytes(answer.encode())
         return reply
 
     async def read(self, request: ReadRequest) -> None:
@@ -172,15 +176,40 @@ class _Session:
 
     async def _read_again(self, keys: Sequence[str]) -> None:
         """Have the child read files again that it has lost: another file was too much for it, and it was killed."""
+        await self.dialog.start()
         if self._child != self.dialog.starts:
             self._child, self._loaded = self.dialog.starts, set()
         for key in keys:
-            if key not in self._loaded:
-                reply = await self.dialog.ask(self._requests[key], ReadReply)
-                if reply.problem:
-                    raise BadOlean(reply.problem)
-                self._child = self.dialog.starts
-                self._loaded.add(key)
+            for each in (*self._requests[key].others, key):
+                if each not in self._loaded:
+                    await self._read_once_more(self._requests[each])
+
+    async def _read_once_more(self, request: ReadRequest) -> None:
+        """Have the child read a file, and the kernel's answer about it if there is one."""
+        reply = await self.dialog.ask(request, ReadReply)
+        if reply.problem:
+            raise BadOlean(reply.problem)
+        if request.key in self._answers:
+            answer = AnswerRequest(request.key, self._answers[request.key].read_bytes().decode())
+            judged = await self.dialog.ask(answer, AnswerReply)
+            if judged.problem:
+                raise BadOlean(judged.problem)
+        self._loaded.add(request.key)
+
+    def run_folder(self, prefix: str) -> Path:
+        """The folder for the files of the call with this prefix of its keys. They stay until `forget`."""
+        return self.folder / f"run-{prefix.rstrip('/')}"
+
+    async def forget(self, keys: Sequence[str]) -> None:
+        """Forget files of one call. Raises OutOfLimits."""
+        for prefix in {key.split("/")[0] for key in keys}:
+            shutil.rmtree(self.run_folder(prefix), ignore_errors=True)
+        for key in keys:
+            self._requests.pop(key, None)
+            self._loaded.discard(key)
+            if answer := self._answers.pop(key, None):
+                answer.unlink(missing_ok=True)
+        await self.ask(ForgetRequest([*keys]), [], Done)
 
     async def close(self) -> None:
         await self.dialog.close()
@@ -260,9 +289,10 @@ class FileVerifier:
     ) -> AsyncGenerator[Judged]:
         """The results of `verify` in a session, which keeps the files for comparisons."""
         await self._prepare()
-        scratch = Path(tempfile.mkdtemp(prefix="run-", dir=self.folder))
-        run = _Run(scratch, scratch / "modules", session.prefix(), salvage, everything, own, session)
-        run.modules.mkdir()
+        prefix = session.prefix()
+        scratch = session.run_folder(prefix)
+        run = _Run(scratch, scratch / "modules", prefix, salvage, everything, own, session)
+        run.modules.mkdir(parents=True)
         run.clean_modules.mkdir()
         tasks: dict[str, asyncio.Task[Judged]] = {}
         starting = asyncio.create_task(session.dialog.start())  # while the first file is compiled
@@ -281,7 +311,6 @@ class FileVerifier:
             for each in everything_running:
                 each.cancel()
             await asyncio.gather(*everything_running, return_exceptions=True)
-            shutil.rmtree(scratch, ignore_errors=True)
 
     async def compare(
         self, submission: Sequence[SourceFile], reference: Sequence[SourceFile]
@@ -333,8 +362,8 @@ class FileVerifier:
         if not problems:
             try:
                 compared = await session.ask(CompareRequest(*keys), [*keys[0], *keys[1]], CompareReply)
-                await session.ask(ForgetRequest(keys[1]), [], Done)
-            except (BadOlean, OutOfLimits) as error:
+                await session.forget(keys[1])
+            except (BadOlean, OutOfLimits, OSError) as error:
                 own.append(FileReport("the comparison", str(error)))
             else:
                 if not compared.verdicts:
@@ -609,6 +638,8 @@ def _passed_on(olean: Path, module: str, folder: Path) -> Path:
     """
     if olean.is_symlink():
         raise BadOlean("the compiled file is a link to another one")
+    if not olean.is_file():  # reading a pipe, for example, would wait for somebody to write into it
+        raise BadOlean("Lean wrote no compiled file, or another kind of file stands in its place")
     place = folder.joinpath(*module.split(".")).with_suffix(".olean")
     place.parent.mkdir(parents=True, exist_ok=True)
     return olean.rename(place)

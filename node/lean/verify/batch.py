@@ -37,7 +37,7 @@ from node.lean.verify.fresh_lean import FreshLean
 from node.lean.verify.judge import Pair
 from node.lean.verify.judging import ProofJudge
 from node.lean.verify.parts import FileReport, PartedFile, parted_file, read_report
-from node.lean.verify.single import make_folder
+from node.lean.verify.single import make_folder, passed_on
 from node.lean.verify.verdicts import (
     CHECK,
     PROOF,
@@ -176,10 +176,8 @@ class _Batch:
             groups = split_batch(len(self._proofs), fault.to_blame, cut_at=fault.cut_at)
             undecided = [[each for each in group if each not in rejected] for group in groups]
             return Round(rejected, [group for group in undecided if group], accepted)
-        # Only the compiled file is passed on to the check: code in a proof may have written other files next to it.
-        if (proof / f"{PROOF}.olean").is_symlink():
+        if passed_on(proof, check):
             return Round(retries=split_batch(len(self._proofs), set()))
-        (proof / f"{PROOF}.olean").rename(check / f"{PROOF}.olean")
         return await self._judged(statement, check)
 
     def _rejected(self, file: PartedFile, report: FileReport, accepted: set[int]) -> dict[int, Verdict]:

@@ -104,10 +104,8 @@ class SingleCheck:
 
     async def _judged(self, theorem: Theorem, proof: Path, folder: Path, statement: Path) -> Verdict:
         """Check that the compiled proof proves the compiled statement. Raises OutOfLimits."""
-        # Only the compiled proof is passed on: code in the proof may have written other files into its folder.
-        if (proof / f"{PROOF}.olean").is_symlink():
-            return Verdict("the compiled proof is a link to another file")
-        (proof / f"{PROOF}.olean").rename(folder / f"{PROOF}.olean")
+        if problem := passed_on(proof, folder):
+            return Verdict(problem)
         pair = Pair(STATEMENT, f"{PROOF}.{local_name(theorem)}", CHECK)
         reply = await self._judge.judge(statement / f"{STATEMENT}.olean", folder / f"{PROOF}.olean", [pair])
         if reply.problem:
@@ -139,6 +137,24 @@ class SingleCheck:
         if errors or finished.code:
             raise VerificationFailed(errors[0] if errors else unclear(finished), FailureKind.BAD_STATEMENT)
         return folder
+
+
+def passed_on(compiled: Path, folder: Path) -> str:
+    """Move the compiled proof into another folder. Returns why it cannot be moved; empty if it was.
+
+    Only this file is passed on: code in the proof may have written other files into its folder. It may also have
+    removed the file, put another kind of file in its place, or closed the folder.
+    """
+    olean = compiled / f"{PROOF}.olean"
+    try:
+        if olean.is_symlink():
+            return "the compiled proof is a link to another file"
+        if not olean.is_file():
+            return "Lean wrote no compiled proof, or another kind of file stands in its place"
+        olean.rename(folder / olean.name)
+    except OSError as error:
+        return f"the compiled proof cannot be read: {error.strerror}"
+    return ""
 
 
 def make_folder(folder: Path) -> Path:

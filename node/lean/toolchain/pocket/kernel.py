@@ -74,6 +74,7 @@ REASONS = (
 )
 """The reasons for a rejection, by constructor number of `Lean.Kernel.Exception`."""
 
+DECLARED = REASONS[1]
 NOT_AS_GIVEN = "the kernel's environment does not have it as it was given"
 RESERVED = "the kernel knows this name, and the library does not declare it: a file may not"
 
@@ -479,6 +480,9 @@ class Document:
         kernel = self._kernel
         if reason := self._reserved(name):
             return reason
+        # Without a check, the kernel would put a second constant of this name in the place of the first.
+        if accepted and kernel.find(self.names[name]):
+            return DECLARED
         terms = [self.expressions[each] for each in rest[: 1 if kind == b"a" else 2]]
         common = kernel.object(0, self.names[name], parameters, terms[0])
         together = kernel.linked([self.names[name]])
