@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,8 +56,12 @@ _COMPILED = re.compile(r"(?:of)?[rR]educe(?:Bool|Nat)|trustCompiler")
 
 _NOTATION = frozenset({"notation", "notation3", "infix", "infixl", "infixr", "prefix", "postfix"})
 _RAW_NOTATION = re.compile(r"(?:notation3?|infix[lr]?|prefix|postfix)\s*[:(\"/\[]")
-_CODE_OPTIONS = ("doc.", "interpreter.", "bootstrap.")
-"""Beginnings of options that make Lean run text of comments, or other code than the text says."""
+_CODE_OPTIONS = ("doc.", "interpreter.", "bootstrap.", "trace.Elab.command", "trace.profiler", "maxErrors")
+"""Beginnings of options that make Lean run text of comments, or other code than the text says. The last three hide
+commands or errors from us."""
+
+_ANNOTATIONS = "checkBinderAnnotations"
+"""Without this option, Lean fills in any hypothesis by itself, not only instances of classes."""
 
 _QUERIES = frozenset({"check", "check_failure", "print", "reduce", "synth", "guard_msgs", "where", "version", "align"})
 """Commands with `#` that run no code of the file."""
@@ -123,8 +127,8 @@ _GUIDES_THE_COMPILER = _words(
 """They only guide the compiler, which compiles the same definition."""
 
 _GUIDES_THE_ELABORATOR = _words(
-    "reducible irreducible semireducible instance_reducible implicit_reducible match_pattern elab_as_elim"
-    " elab_without_expected_type elab_simple induction_eliminator cases_eliminator class pp_nodot pp_with_univ"
+    "reducible irreducible semireducible instance_reducible implicit_reducible elab_as_elim"
+    " elab_without_expected_type elab_simple induction_eliminator cases_eliminator pp_nodot pp_with_univ"
     " pp_using_anonymous_constructor"
 )
 """They change how much is unfolded, or how arguments are elaborated. The compiled statement shows the result."""
@@ -132,8 +136,8 @@ _GUIDES_THE_ELABORATOR = _words(
 _DESCRIBES = _words("deprecated inherit_doc nolint stacks kerodon wikidata tactic_alt suggest_for")
 """They document."""
 
-_DECIDES_WHAT_IS_MEANT = _words("instance default_instance coe coe_decl")
-"""They run no code, but decide what Lean fills into a statement."""
+_DECIDES_WHAT_IS_MEANT = _words("instance default_instance coe coe_decl class match_pattern")
+"""They run no code, but decide what Lean fills into a statement, or what a pattern in it means."""
 
 _QUIET = _LISTS_A_LEMMA | _GUIDES_THE_COMPILER | _GUIDES_THE_ELABORATOR | _DESCRIBES
 """Attributes that neither run code nor decide what a statement means."""
@@ -425,7 +429,7 @@ def _in_command(file: _File, command: _Command) -> Iterator[_Found]:
             name = _code_name(file.tokens, index) or file.family_word(index)
             if name:
                 yield _Found(command.word, name, token.start, True)
-            elif token.text in _NOTATION or token.text in SCOPED:
+            elif token.text in _NOTATION or token.text in SCOPED or _gives_other_meaning(file.tokens, index):
                 yield _Found(token.text, _snippet(file.text, token.start), token.start, False)
         elif token.kind == "string" and "{" in token.text:
             yield from _in_raw_text(file.text, token.start, token.end)
@@ -434,6 +438,12 @@ def _in_command(file: _File, command: _Command) -> Iterator[_Found]:
             if word and word not in _QUERIES:
                 yield _Found(command.word, f"#{word}", token.start, True)
         index += 1
+
+
+def _gives_other_meaning(tokens: Sequence[Token], index: int) -> bool:
+    """True for `renaming` (of `open`), and for the option that lets any hypothesis be an instance."""
+    name = tokens[index].text
+    return name == "renaming" or (_plain(name) == _ANNOTATIONS and tokens[index - 1].text == "set_option")
 
 
 def _code_name(tokens: Sequence[Token], index: int) -> str:
@@ -569,6 +579,107 @@ def _cleaned_once(text: str) -> str:
     for index, numbers in entries.items():
         _drop_entries(file, characters, index, numbers)
     return "".join(characters[:end]) + _blank(text[end:])
+
+
+_FRAME = _words("namespace section end universe universes variable include omit open import prelude module")
+"""Commands that say where a statement stands. They declare nothing that a statement could depend on."""
+
+_PLAIN_OPTION = re.compile(r"maxHeartbeats|maxRecDepth|autoImplicit|relaxedAutoImplicit|(?:pp|linter|warn)\..*")
+"""Options under which a statement means the same in any file."""
+
+
+def bare(text: str, own: Collection[str], library: Sequence[str]) -> str:
+    """A clean text (of `cleaned`) without everything that its statements could depend on without naming it.
+
+    What stays are the statements of its theorems, and the commands that say where they stand. So definitions,
+    instances, notation and most options become blanks, as do attributes. No line moves. `own`: the user's modules,
+    which it then does not import; `library`: what it imports in place of them.
+    """
+    file = _File(text)
+    characters = list(text)
+    mutual = False
+    for command in file.commands:
+        start, word = file.start(command), command.word
+        closes = mutual and word == "end"
+        mutual = (mutual or word == "mutual") and not closes
+        if word == "import" and file._text(command.keyword + 1) in own:
+            _blank_range(characters, start, file.stop(command))
+            characters[start] = "".join(f" import {each} " for each in library)
+            library = ()
+            continue
+        kept = word in _PROOFS or (word in _FRAME and not closes)
+        if not kept and not (word == "set_option" and _PLAIN_OPTION.fullmatch(file._text(command.keyword + 1))):
+            _blank_range(characters, start, file.stop(command))
+            continue
+        _blank_prefixes(file, command, characters)
+        # Only some names of a namespace may be opened, among them definitions.
+        for at in range(command.first, command.last if word == "open" else command.keyword):
+            if file._text(at) == "(" and _inside_open(file, command.first, at):
+                end = next((to for to in range(at, command.last) if file._text(to) == ")"), at)
+                _blank_range(characters, file.tokens[at].start, file.tokens[end].end)
+            elif file._text(at) == "hiding" and word == "open":
+                _blank_range(characters, file.tokens[at].start, file.stop(command))
+        # Without its definitions, a namespace may not exist, and Lean would refuse to open it.
+        opened = [name for at in range(command.first, command.last) for name in _opened(file, at, command)]
+        if not "".join(characters[start : file.stop(command)]).isspace():
+            characters[start] = "".join(f"namespace {each} end {each} " for each in opened) + characters[start]
+    return "".join(characters)
+
+
+def acting(text: str) -> list[LocalItem]:
+    """The commands of a text that `bare` leaves out, in order. Those that act without being named come first."""
+    file = _File(text)
+    items: list[tuple[bool, LocalItem]] = []
+    for command in file.commands:
+        start = file.start(command)
+        renames = command.word == "open" and "renaming" in text[start : file.stop(command)]
+        if command.word not in _PROOFS | _FRAME or renames:
+            acts = renames or command.word in ("instance", "attribute", "deriving", "export", "class", "set_option")
+            items.append((acts, LocalItem("unnamed", _snippet(text, start), file.line(start))))
+    return [item for acts, item in items if acts] or [item for _, item in items]
+
+
+def _blank_prefixes(file: _File, command: _Command, characters: list[str]) -> None:
+    """Blank the attributes of a command, and the prefixes with `in` that could change what its statement means."""
+    first = command.first
+    for index in range(command.first, command.last):
+        token = file.tokens[index]
+        if token.text == "@" and index in file.lists:
+            _blank_range(characters, token.start, file.tokens[file.lists[index][0] - 1].end)
+        if index < command.keyword and token.text == "in" and token.kind == "name":
+            if not _is_plain_prefix(file, first, index):
+                _blank_range(characters, file.tokens[first].start, token.end)
+            first = index + 1
+    if command.word == "open" and not _is_plain_prefix(file, command.first, command.last):
+        _blank_range(characters, file.start(command), file.stop(command))
+
+
+def _is_plain_prefix(file: _File, first: int, last: int) -> bool:
+    """True if the command in a range of tokens says where a statement stands, and gives no name another meaning."""
+    word = file._text(first)
+    if word == "set_option":
+        return _PLAIN_OPTION.fullmatch(file._text(first + 1)) is not None
+    return word in _FRAME and all(file._text(at) != "renaming" for at in range(first, last))
+
+
+def _inside_open(file: _File, first: int, index: int) -> bool:
+    """True if the command that a token belongs to, alone or as a prefix, is an `open`."""
+    behind = max((at + 1 for at in range(first, index) if file._text(at) == "in"), default=first)
+    return file._text(behind) == "open"
+
+
+def _opened(file: _File, index: int, command: _Command) -> list[str]:
+    """The namespaces that an `open` at a token opens."""
+    if file._text(index) != "open" or index > command.keyword:
+        return []
+    names = []
+    for at in range(index + 1, command.last):
+        token = file.tokens[at]
+        if token.kind != "name" or token.text in ("in", "hiding", "renaming"):
+            break
+        if token.text != "scoped" and not token.text.startswith("_root_"):
+            names.append(token.text)
+    return names
 
 
 def _blank(text: str) -> str:

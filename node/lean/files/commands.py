@@ -54,6 +54,7 @@ _GUARD_REACH = 64
 
 _DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
+_QUOTED = re.compile(r"«[^»\n]*\Z")
 _START = re.compile(
     r"^(?:@\[|/--|/-!|#|(?:private|protected|public|noncomputable|unsafe|partial|local|scoped|theorem|lemma|def|abbrev|example"
     r"|instance|structure|class|inductive|opaque|axiom|mutual|namespace|section|end|open|variable|universe|set_option"
@@ -97,16 +98,22 @@ class Command:
 class Text:
     """A file's text with a name for each `example`."""
 
-    def __init__(self, original: str, lean_version: str = "") -> None:
-        """`lean_version`: of the Lean that compiles it, which decides what options there are; empty: a new one."""
+    def __init__(self, original: str, lean_version: str = "", named_as: str = "") -> None:
+        """`lean_version`: of the Lean that compiles it, which decides what options there are; empty: a new one.
+
+        `named_as`: a text of the same lines, from which commands may have been removed here. An example of this text
+        gets the name that it has there.
+        """
         original = _with_guards_untraced(original, lean_version)
         code = blanked(original)
         self.original = original
         self.examples: set[str] = set()
         """Names given to the examples."""
         names = _free_names(original)
-        places = [match.start() for match in _EXAMPLE.finditer(code)]
+        places = _examples(code)
         example_names = dict(zip(places, names, strict=False))
+        if named_as and named_as != original:
+            example_names |= _names_by_line(code, places, named_as)
         self.examples.update(example_names.values())
         self.text = _renamed(original, example_names)
         self.code = _renamed(code, example_names)
@@ -232,6 +239,34 @@ class Text:
                 inside += parts if each.keyword == "namespace" else [""] * len(parts)
             space = None
         return spaces
+
+
+def _examples(code: str) -> list[int]:
+    """The offsets of the keyword `example`, which is none inside a name in guillemets."""
+    return [
+        match.start()
+        for match in _EXAMPLE.finditer(code)
+        if not _QUOTED.search(code[max(0, match.start() - 200) : match.start()])
+    ]
+
+
+def _names_by_line(code: str, places: Sequence[int], other: str) -> dict[int, str]:
+    """Names for the examples at the places of a text: those of another one, if all lines have as many or none."""
+    blank = blanked(other)
+    theirs: dict[int, list[str]] = {}
+    lines = [match.start() for match in re.finditer("\n", blank)]
+    for at, name in zip(_examples(blank), _free_names(other), strict=False):
+        theirs.setdefault(bisect_right(lines, at), []).append(name)
+    named: dict[int, str] = {}
+    ours: dict[int, list[int]] = {}
+    lines = [match.start() for match in re.finditer("\n", code)]
+    for place in places:
+        ours.setdefault(bisect_right(lines, place), []).append(place)
+    for line, here in ours.items():
+        if len(here) != len(theirs.get(line, ())):
+            return {}
+        named |= dict(zip(here, theirs[line], strict=True))
+    return named
 
 
 def _renamed(text: str, names: Mapping[int, str]) -> str:

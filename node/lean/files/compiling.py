@@ -114,13 +114,15 @@ class Compiler:
         self.version = toolchain.version
         """Lean's version; empty if it is not known."""
 
-    async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
+    async def compile(
+        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
+    ) -> Compiled:
         """Compile a text as a module.
 
         `folder`: an empty folder for this call; `path`: folders of modules that it may import besides the toolchain's;
-        `salvage`: compile again without the commands that fail.
+        `salvage`: compile again without the commands that fail; `named_as`: see `Text`.
         """
-        compiled = Compiled(Text(text, self.version))
+        compiled = Compiled(Text(text, self.version, named_as))
         suspects = _Suspects()
         passed: set[int] = set()
         out_of_limits = 0

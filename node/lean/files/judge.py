@@ -22,7 +22,7 @@ from node.lean.files.commands import Command, Text
 from node.lean.files.judging import LocalModule, shown_name
 from node.lean.files.report import DeclarationVerdict, LocalItem
 from node.lean.olean.declarations import BadAnswer, Declarations, parts_of, read_answer
-from node.lean.olean.module import Kind
+from node.lean.olean.module import Constant, Kind
 from node.lean.olean.region import BadOlean
 from node.lean.olean.terms import Terms, quoted
 from node.lean.process.dialog_child import answer
@@ -53,6 +53,8 @@ class ReadRequest(msgspec.Struct, tag="read"):
     """Path of the file to write; empty: the kernel is not asked."""
     shift: int = 0
     """Number of lines that our header added above the file."""
+    named_as: str = ""
+    """The text whose examples have the same names as those in the same lines of this one; empty: this text."""
 
 
 class ReadReply(msgspec.Struct):
@@ -86,7 +88,8 @@ class Fact(msgspec.Struct):
     written: bool = False
     """True if a command of the file names it."""
     overrides: bool = False
-    """True for an instance that concerns only classes and types of the library, whose own instances it replaces."""
+    """True for an instance about types of the library alone, of a class of the library or one that leads to such a
+    class: it may replace the library's own instances."""
     hides: str = ""
     """A name of the library that means this constant where its namespace is open, as `False` in `Mine` may mean
     `Mine.False`; empty if there is none."""
@@ -105,6 +108,8 @@ class StatedRequest(msgspec.Struct, tag="stated"):
     clean: list[str]
     """Keys of the compiled clean texts, of the file itself and of the user's files that it imports. The first one is
     the file itself."""
+    bare: str = ""
+    """Key of the compiled text with nothing but its statements; empty if there is none."""
 
 
 class StatedReply(msgspec.Struct):
@@ -115,8 +120,12 @@ class StatedReply(msgspec.Struct):
     same: list[str] = []
     """Theorems whose compiled statement is that of the text."""
     touching: dict[str, list[LocalItem]] = {}
-    """For the same statements: commands of the clean text that could touch them, and hypotheses that they have by
-    `variable` lines above them, without a mention in their own text."""
+    """For the same statements: commands of the clean text that could touch them."""
+    plain: list[str] = []
+    """Theorems whose compiled statement is also that of the bare text: they depend on nothing of the file."""
+    hidden: dict[str, list[LocalItem]] = {}
+    """For the same statements: hypotheses that they have by `variable` lines above them, without a mention in their own
+    text."""
     missing: list[DeclarationVerdict] = []
     """Verdicts on theorems of the text that the compiled file does not have."""
 
@@ -193,7 +202,7 @@ class Judge:
         module = LocalModule.read(
             request.module,
             Path(request.olean),
-            Text(request.text, request.version),
+            Text(request.text, request.version, request.named_as),
             request.commands,
             self._terms,
             request.imports,
@@ -250,6 +259,8 @@ class Judge:
                 name = "example" if keyword == "example" else shown_name(constant.name)
                 line = max(clean[0].line_of(constant.name) - module.shift, 0)
                 reply.missing.append(DeclarationVerdict(name, keyword, line, LACKED))
+        bare = self._modules.get(request.bare)
+        alone = Comparison(self._terms, [bare], [module, *module.others], fillable=False) if bare else None
         shown_names = {shown_name(name) for name in clean[0].constants}
         for constant, _ in module.stated():
             if constant.name not in clean[0].constants:
@@ -264,12 +275,14 @@ class Judge:
                 continue  # an `example` takes the variables that its proof uses, and the clean text has no proofs
             if difference:
                 reply.differing[key] = difference
-            else:
-                reply.same.append(key)
-                reply.touching[key] = [
-                    *clean[0].touched_by(constant.name),
-                    *clean[0].hidden_hypotheses(constant.name),
-                ]
+                continue
+            reply.same.append(key)
+            reply.touching[key] = [*clean[0].touched_by(constant.name)]
+            reply.hidden[key] = clean[0].hidden_hypotheses(constant.name)
+            if bare is None or alone is None or constant.name not in bare.constants:
+                continue
+            if not alone.statement_difference(bare, module, constant.name):
+                reply.plain.append(key)
         return reply
 
 
@@ -285,15 +298,40 @@ def _facts(module: LocalModule, known: Collection[str]) -> list[Fact]:
             sorted(each for each in used if each in module.constants),
             "sorryAx" in used,
         )
+    leading = _leading(module)
     for constant, command in module.written():
         fact = facts[constant.name]
         fact.written = True
         fact.line = command.line - module.shift
-        in_type = module.terms.constants(constant.type)
-        fact.overrides = command.keyword == "instance" and module.constants.keys().isdisjoint(in_type)
+        fact.overrides = command.keyword == "instance" and _overrides(module, constant, leading)
         of_library = (each for each in _shorter(constant.name) if each in known and module.owner(each) is None)
         fact.hides = next(of_library, "")
     return [*facts.values()]
+
+
+def _leading(module: LocalModule) -> set[str]:
+    """The file's own classes from whose instances Lean may make instances of the library's classes."""
+    leading: set[str] = set()
+    while True:
+        found = set()
+        for constant in module.constants.values():
+            command = module.command_of(module.written_for(constant.name))
+            if constant.kind is not Kind.DEFINITION or command is None or command.keyword not in ("class", "instance"):
+                continue
+            head, arguments = module.concluded(constant.type)
+            if arguments and (head in leading or module.owner(head) is None):
+                found |= module.terms.constants(constant.type) & module.constants.keys() - {head}
+        if found <= leading:
+            return leading
+        leading |= found
+
+
+def _overrides(module: LocalModule, constant: Constant, leading: Collection[str]) -> bool:
+    """True if an instance may replace one of the library; see `Fact.overrides`."""
+    head, arguments = module.concluded(constant.type)
+    if not module.unfolded(arguments).isdisjoint(module.constants):
+        return False  # it is about a type of the file
+    return module.owner(head) is None or head in leading
 
 
 def _shorter(name: str) -> list[str]:

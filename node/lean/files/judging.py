@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 from node.lean.files.commands import DATA, PROOFS, SYNTAX, UNTRACED, Command, Text
@@ -13,7 +14,7 @@ from node.lean.files.report import LocalItem
 from node.lean.olean.module import Constant, Kind, Module
 from node.lean.olean.plan import Uses, groups, uses
 from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import Terms
+from node.lean.olean.terms import LevelTag, Tag, Terms
 from node.lean.text.lexing import outside_brackets
 
 _INTERNAL = re.compile(
@@ -164,6 +165,33 @@ class LocalModule:
             else (f"it uses {shown_name(other)}, which the kernel rejects: {reason}")
         )
 
+    def concluded(self, type_: int) -> tuple[str, tuple[int, ...]]:
+        """The constant at the head of what a type concludes, and its arguments; empty if it is no constant."""
+        while (shape := self.terms.shape(type_))[0] in (Tag.FORALL, Tag.LET):
+            type_ = int(shape[-1])  # type: ignore[arg-type]
+        arguments: tuple[int, ...] = ()
+        while shape[0] == Tag.APPLY:
+            arguments = (int(shape[2]), *arguments)  # type: ignore[arg-type]
+            shape = self.terms.shape(int(shape[1]))  # type: ignore[arg-type]
+        return (str(shape[1]), arguments) if shape[0] == Tag.CONSTANT else ("", ())
+
+    def unfolded(self, terms: Iterable[int]) -> set[str]:
+        """The constants in terms, with what the file's own abbreviations among them stand for in place of these."""
+        found: set[str] = set()
+        waiting = [*self.terms.constants(*terms)]
+        reducible = "reducible" in self.text.code
+        while waiting:
+            name = waiting.pop()
+            constant = self.constants.get(name)
+            command = self.command_of(name)
+            short = command is not None and (command.keyword == "abbrev" or reducible)
+            if name in found or constant is None or constant.kind is not Kind.DEFINITION or not short:
+                found.add(name)
+            elif constant.value is not None:
+                found.add(f"{name} unfolded")
+                waiting += [each for each in self.terms.constants(constant.value) if f"{each} unfolded" not in found]
+        return found
+
     def command_of(self, name: str) -> Command | None:
         """The command that declares a constant; None if it has no position or lies in no command."""
         place = self.places.get(name)
@@ -222,39 +250,102 @@ class LocalModule:
 
         A variable that the text mentions is no surprise, nor is an instance about one (`[Group G]` where `G` occurs).
         """
-        command, lines = self.command_of(name), self.below_variables(name)
-        if command is None or not lines:
+        command, code = self.command_of(name), self.text.code
+        if command is None:
+            return []
+        # Lean does not report all commands, so the lines are found in the text: above, and before an `in`.
+        starts = [match.start() for match in _VARIABLE.finditer(code, 0, command.end)]
+        lines = [
+            self.text.command(start, min(end, self.text.beginning_at(start).end))
+            for start, end in pairwise([*starts, command.end])
+        ]
+        if not lines:
             return []
         # 1. The words of the statement's own text.
-        code = self.text.code
-        ends = (at for at in outside_brackets(code, command.start, command.end) if code.startswith(":=", at))
-        words = set(_WORD.findall(code, command.start, next(ends, command.end)))
+        begin = max([command.start, *(_behind_in(code, each) for each in starts if each >= command.start)])
+        ends = (at for at in outside_brackets(code, begin, command.end) if code.startswith(":=", at))
+        stop = next(ends, command.end)
+        words = set(_WORD.findall(code, begin, stop))
+        own_names, own_instances = _signature(code, code.find(command.keyword, begin, stop), stop)
+        binders = self.constants[name].binders
+        instances = sum(info == _INSTANCE for _, info in binders)
+        last = {binder: at for at, (binder, _) in enumerate(binders)}
         # 2. Each hypothesis: is it in the text, or about something that is?
-        found: dict[int, LocalItem] = {}
+        kinds, term = list[int](), self.constants[name].type
         shown: list[bool] = []
-        term = self.constants[name].type
-        for binder, info in self.constants[name].binders:
+        for at, (binder, info) in enumerate(binders):
             shape = self.terms.shape(term)
             kind, term = int(shape[1]), int(shape[2])  # type: ignore[arg-type]
-            visible = binder in words
-            if info == _INSTANCE and not visible:
-                about = (len(shown) - 1 - index for index in self.terms.loose_indices(kind))
-                visible = any(shown[at] for at in about if 0 <= at < len(shown))
-            shown.append(visible)
-            # 3. The line that declares it. An instance may have no name.
+            kinds.append(kind)
+            # The word may mean something else that is bound with the same name.
+            visible = binder in words and 0 in self.terms.loose_indices(term)
+            shown.append(info != _INSTANCE and (visible or (binder in own_names and last[binder] == at)))
+        # Types and numbers on which a mentioned variable depends are no hypotheses.
+        for at in reversed(range(len(shown))):
+            if shown[at]:
+                for each in (at - 1 - index for index in self.terms.loose_indices(kinds[at])):
+                    shown[each] = shown[each] or self._is_no_hypothesis(kinds[each])
+        for at, (_, info) in enumerate(binders):
+            if info == _INSTANCE:
+                instances -= 1
+                shown[at] = instances < own_instances or self._is_about(kinds[at], shown[:at], kinds[:at])
+        # 3. The lines that declare the others. An instance may have no name.
+        found: dict[int, LocalItem] = {}
+        for visible, (binder, info) in zip(shown, binders, strict=True):
             sign = "[" if info == _INSTANCE and "_@" in binder else binder
             line = next((each for each in reversed(lines) if _mentions(code, each, sign)), None)
             if not visible and line is not None:
-                text = " ".join(self.text.text[line.start : line.end].split())
+                text = first_line(self.text, line)
                 found[line.start] = LocalItem("variable", text, line.line - self.shift)
         return [*found.values()]
+
+    def _is_about(self, instance: int, shown: Sequence[bool], kinds: Sequence[int]) -> bool:
+        """True if an instance concerns only variables that the text mentions, and is no statement about them.
+
+        `Group G` is no surprise where `G` occurs. `Nonempty (n < n)` is one, and so is `Nonempty p` for a proposition.
+        """
+        parts: list[int] = []
+        while (shape := self.terms.shape(instance))[0] == Tag.APPLY:
+            instance, argument = int(shape[1]), int(shape[2])  # type: ignore[arg-type]
+            parts.append(argument)
+        if shape[0] != Tag.CONSTANT:
+            return False
+        decides = str(shape[1]).startswith("Decidable")
+        about = {index for part in parts for index in self.terms.loose_indices(part)}
+        places = [len(shown) - 1 - each for each in about]
+        if decides:
+            return any(shown[at] for at in places if at >= 0)
+        mentioned = bool(places) and all(at >= 0 and shown[at] for at in places)
+        return mentioned and all(self._is_data(part, kinds) for part in parts)
+
+    def _is_no_hypothesis(self, kind: int) -> bool:
+        """True for the type of a variable that assumes nothing: a sort, a family of sorts, or numbers."""
+        while (shape := self.terms.shape(kind))[0] == Tag.FORALL:
+            kind = int(shape[2])  # type: ignore[arg-type]
+        return shape[0] == Tag.SORT or (shape[0] == Tag.CONSTANT and shape[1] in ("Nat", "Int", "Bool"))
+
+    def _is_data(self, argument: int, kinds: Sequence[int]) -> bool:
+        """True for a variable that is no proposition, and for a term without variables."""
+        shape = self.terms.shape(argument)
+        if shape[0] != Tag.BOUND:
+            return not self.terms.loose(argument)
+        at = len(kinds) - 1 - int(shape[1])  # type: ignore[arg-type]
+        kind = self.terms.shape(kinds[at]) if at >= 0 else ()
+        return bool(kind) and not (kind[0] == Tag.SORT and self.terms.shape(int(kind[1])) == ("level", LevelTag.ZERO))  # type: ignore[arg-type]
 
     # --- what a statement depends on --------------------------------------------------------------------------------
 
     def depends(self, theorem: Constant) -> tuple[LocalItem, ...]:
         """The declarations of the user's own files that a statement depends on."""
         items: dict[tuple[str, int], LocalItem] = {}
-        for module, name in self._below(theorem):
+        below = [*self._below(theorem)]
+        names = {name for _, name in below}
+        if names:
+            below += [pair for pair in self._coercions() if self._own_in_type(*pair) <= names and pair[1] not in names]
+        line = self.line_of(theorem.name)
+        for module, name in below:
+            if module is self and name not in names and line and self.line_of(name) > line:
+                continue
             command = module.command_of(name)
             if command is None:
                 continue
@@ -264,6 +355,17 @@ class LocalModule:
             if key not in items or len(shown) < len(items[key].name):
                 items[key] = LocalItem(kind, shown, command.line - module.shift)
         return tuple(sorted(items.values(), key=lambda item: item.line))
+
+    def _coercions(self) -> Iterator[tuple[LocalModule, str]]:
+        """The user's own instances of coercions. Lean unfolds them, so statements that use them do not show them."""
+        for module in (self, *self.others):
+            for name, constant in module.constants.items():
+                if constant.kind is Kind.DEFINITION and module.concluded(constant.type)[0] in _COERCIONS:
+                    yield module, name
+
+    def _own_in_type(self, module: LocalModule, name: str) -> set[str]:
+        """The user's own constants in the type of a constant."""
+        return {each for each in module.terms.constants(module.constants[name].type) if self.owner(each) is not None}
 
     def _below(self, theorem: Constant) -> Iterator[tuple[LocalModule, str]]:
         """The user's own constants in a statement, and in the definitions of these constants."""
@@ -301,15 +403,43 @@ def _meaning(constant: Constant) -> tuple[object, ...]:
     return (*said, constant.parameters, constant.constructors, constant.inductive)
 
 
+_COERCIONS = frozenset(
+    {"Coe", "CoeTail", "CoeHead", "CoeOut", "CoeTC", "CoeOTC", "CoeHTC", "CoeHTCT"}
+    | {"CoeDep", "CoeT", "CoeFun", "CoeSort"}
+)
+"""Lean's classes of coercions."""
+
 _WORD = re.compile(r"[^\W\d][\w'!?]*")
 _INSTANCE = 3
 """Binder info of a hypothesis in square brackets."""
 
 
+_VARIABLE = re.compile(r"(?<![\w.'«])variable(?![\w'!?])")
+
+
+def _behind_in(code: str, start: int) -> int:
+    """The offset behind the `in` that follows a `variable`; that of the `variable` if there is none."""
+    match = re.compile(r"\sin(?=\s)").search(code, start)
+    return match.end() if match else start
+
+
+def _signature(code: str, start: int, stop: int) -> tuple[set[str], int]:
+    """The names that the brackets before a statement's colon bind, and how many of these are square."""
+    names: set[str] = set()
+    square = 0
+    for at in outside_brackets(code, max(start, 0), stop):
+        if code[at] in "({⦃[":
+            names.update(_WORD.findall(code[at:stop].partition(":")[0]))
+            square += code[at] == "["
+        elif code[at] == ":":
+            break
+    return names, square
+
+
 def _mentions(code: str, command: Command, sign: str) -> bool:
     """True if a command's text has a name, or a bracket."""
     text = code[command.start : command.end]
-    return sign in text if sign == "[" else sign in _WORD.findall(text)
+    return sign in _WORD.findall(text) if _WORD.fullmatch(sign) else sign in text
 
 
 def shown_name(name: str) -> str:
@@ -326,11 +456,12 @@ def name_in(text: Text, command: Command) -> str:
     return match.group(1).rstrip(".") if match and command.keyword in PROOFS | DATA else ""
 
 
-def is_named(text: Text, command: Command, name: str) -> bool:
-    """True if a theorem of this name, or a part of it, is what a command's text declares."""
-    declared = name_in(text, command).removeprefix("_root_.")
-    bare, shown = (each.replace("«", "").replace("»", "") for each in (declared, shown_name(name)))
-    return f".{bare}." in f".{shown}."
+def is_named(text: Text, command: Command, space: str, name: str) -> bool:
+    """True if a theorem of this name, or a part of it, is what a command's text declares. `space`: its namespace."""
+    declared = name_in(text, command)
+    full = declared.removeprefix("_root_.") if declared.startswith("_root_.") else f"{space}{declared}"
+    bare, shown = (each.replace("«", "").replace("»", "") for each in (full, shown_name(name)))
+    return f"{shown}.".startswith(f"{bare}.")
 
 
 def first_line(text: Text, command: Command) -> str:

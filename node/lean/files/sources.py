@@ -184,7 +184,8 @@ def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
                 problem=f"the file has {size:.1f} MB, more than {MAX_FILE_BYTES >> 20} MB: split it",
                 path=file,
             )
-        text = file.read_text(encoding="utf-8")
+        # As Lean reads it: a carriage return alone is a character like others.
+        text = file.read_bytes().decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         return SourceFile(shown, module, problem=f"not UTF-8 ({error.reason} at byte {error.start})", path=file)
     except OSError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from node.lean.files.commands import DATA, PROOFS, UNCLOSED, UNREAD, Command
+from node.lean.files.commands import DATA, EXAMPLE_LETTERS, PROOFS, UNCLOSED, UNREAD, Command
 from node.lean.files.judging import LocalModule, first_line, is_named, name_in, shown_name
 from node.lean.files.looked import LookedAt
 from node.lean.files.report import DeclarationVerdict
@@ -47,13 +47,29 @@ def _behind_exit(compiled: Compiled, shift: int) -> list[DeclarationVerdict]:
     text, exit_command = LookedAt(compiled.text.original), exits[0]
     reason = f"not judged: it is behind the `#exit` in line {_line(compiled, exit_command) - shift}"
     names = {command.start: name for name, command in text.theorems()}
-    return [
+    found = [
         DeclarationVerdict(
             names.get(command.start, command.keyword), command.keyword, text.first_line(command) - shift, reason
         )
         for command in text.commands
         if command.start > exit_command.start and command.keyword in PROOFS | {"mutual"}
     ]
+    # Theorems that do not begin a line. A mere word, as in a note, has no statement behind it.
+    lines = {each.line for each in found}
+    for match in _BEHIND.finditer(compiled.text.code, exit_command.start):
+        line = compiled.text.line(match.start()) - shift
+        keyword = match.group(1) or "example"
+        if line not in lines:
+            found.append(DeclarationVerdict(match.group(2) or keyword, keyword, line, reason))
+    return found
+
+
+_BEHIND = re.compile(
+    rf"(?<![\w.'«])(?:(theorem|lemma)\s+([^\s:({{\[⦃]+)|example|def\s+[{EXAMPLE_LETTERS}]\S\S(?=[\s:({{\[⦃]))"
+    r"(?:(?!theorem\s|lemma\s|example\s|def\s)[^:])*:(?!=)(?:(?!theorem\s|lemma\s|example\s|def\s).)*?(?::=|\n\s*\|)",
+    re.DOTALL,
+)
+"""A theorem behind `#exit`: its keyword, its name, and a statement up to its proof."""
 
 
 def judged(module: LocalModule, everything: bool, touched: bool) -> list[DeclarationVerdict]:
@@ -62,6 +78,7 @@ def judged(module: LocalModule, everything: bool, touched: bool) -> list[Declara
     `everything`: also on those that are not theorems; `touched`: name what of the text could touch a statement.
     """
     shift = module.shift
+    spaces = module.text.namespaces(module.commands)
     verdicts = []
     proved: set[Command] = set()
     listed: set[str] = set()
@@ -78,7 +95,9 @@ def judged(module: LocalModule, everything: bool, touched: bool) -> list[Declara
             listed.add(constant.name)
             line = module.line_of(constant.name) - shift
             verdict = _verdict(module, constant, command.keyword, line, command.seconds)
-            if command.keyword in _THEOREMS and not is_named(module.text, command, constant.name):
+            if command.keyword in _THEOREMS and not is_named(
+                module.text, command, spaces.get(command.start, ""), constant.name
+            ):
                 verdict = replace(verdict, reason=verdict.reason or "the text has no theorem of this name")
             verdicts.append(verdict)
     # Also judge theorems that belong to no reported command or have no position: none may be skipped silently. If Lean
@@ -87,6 +106,12 @@ def judged(module: LocalModule, everything: bool, touched: bool) -> list[Declara
         if constant.kind is Kind.THEOREM and constant.name not in listed:
             line = max(module.line_of(constant.name) - shift, 0)
             verdict = _verdict(module, constant, "theorem", line)
+            owner = module.command_of(constant.name)
+            if constant.name in module.places and (owner is None or owner.keyword not in _GENERATES):
+                # Lean has not reported its command.
+                listed.add(constant.name)
+                verdicts.append(verdict)
+                continue
             whole = module.constants.get(module.written_for(constant.name))
             made_by = module.command_of(whole.name) if whole else None
             if verdict.reason and whole is not None and made_by is not None:
@@ -98,6 +123,12 @@ def judged(module: LocalModule, everything: bool, touched: bool) -> list[Declara
                     verdict = replace(verdict, name=shown_name(whole.name), kind=made_by.keyword, reason=why)
             if verdict.reason:
                 verdicts.append(verdict)
+    for constant in module.constants.values():  # examples behind an option that hides commands
+        if is_example(module, constant) and constant.name not in listed:
+            known = module.command_of(constant.name)
+            if known is None or known not in proved:
+                line = max(module.line_of(constant.name) - shift, 0)
+                verdicts.append(_verdict(module, constant, "example", line))
     missing = [each for each in module.commands if each.keyword in PROOFS and each not in proved]
     if touched:
         verdicts = [replace(each, depends=(*each.depends, *module.touched_by(each.constant))) for each in verdicts]
@@ -134,6 +165,8 @@ _FAILS = re.compile(r"/--\s*error\b[^/]*-/\s*(?:set_option[^\n]* in\s+)?#guard_m
 """An error that a `#guard_msgs` expects."""
 
 _THEOREMS = ("theorem", "lemma")
+_GENERATES = DATA | {"mutual", "deriving"}
+"""Commands that make theorems of their own, for example for the fields of a structure, with positions in the text."""
 _DECLARES = PROOFS | DATA | {"mutual"}
 
 

@@ -4,7 +4,8 @@
     read       the .olean file as data, in a child process of ours (`judge`): names, types, values
     check      a fresh process that has imported only the library gives each declaration to the kernel
     state      compare the compiled statements with those of the same text, compiled where none of its code ran and
-               without its proofs (`clean`)
+               without its proofs (`clean`), and with those of the text with nothing but statements (`bare`): a theorem
+               that differs there rests on something of its file, and the report says so
 
 docs/trust.md says which attacks each step stops.
 """
@@ -26,7 +27,7 @@ import msgspec
 
 from node.lean.files import verdicts
 from node.lean.files.against import MISSING
-from node.lean.files.clean import SCOPED, cleaned, code_in, touches_statements
+from node.lean.files.clean import SCOPED, acting, bare, cleaned, code_in, touches_statements
 from node.lean.files.compiling import Compiler
 from node.lean.files.judge import (
     AnswerReply,
@@ -61,6 +62,9 @@ _CORE = frozenset({"Init", "Lean", "Std", "Lake"})
 
 _SCRATCH = "proofmesh-files-"
 
+MOST_UNNAMED = 5
+"""Most commands that are named where it is not known which of them a statement depends on."""
+
 R = TypeVar("R")
 
 EXIT = "#exit"
@@ -68,6 +72,9 @@ EXIT = "#exit"
 
 OWN_CODE = "code"
 """In place of a keyword: a statement that could not be compiled without running code of its file."""
+
+UNNAMED = "unnamed"
+"""In place of a keyword: commands that a statement depends on although its compiled form does not show them."""
 
 
 class Judged:
@@ -106,11 +113,18 @@ class _Run:
     session: _Session
     clean: dict[str, asyncio.Task[str]] = field(default_factory=dict)
     """By module: the key of its compiled clean text; empty if that could not be compiled."""
+    bare: dict[str, asyncio.Task[str]] = field(default_factory=dict)
+    """The same for its bare text."""
 
     @property
     def clean_modules(self) -> Path:
         """Folder of the compiled clean texts."""
         return self.folder / "clean"
+
+    @property
+    def bare_modules(self) -> Path:
+        """Folder of the compiled bare texts."""
+        return self.folder / "bare"
 
 
 class _Session:
@@ -307,7 +321,7 @@ class FileVerifier:
             for task in tasks.values():
                 yield await task
         finally:
-            everything_running = [starting, *tasks.values(), *run.clean.values()]
+            everything_running = [starting, *tasks.values(), *run.clean.values(), *run.bare.values()]
             for each in everything_running:
                 each.cancel()
             await asyncio.gather(*everything_running, return_exceptions=True)
@@ -462,7 +476,10 @@ class FileVerifier:
     ) -> Judged:
         """Compile a file, check the compiled file, and write the verdicts into the report."""
         # 1. Compile the text, and beside it the clean text.
-        clean = None if run.own else asyncio.create_task(self._clean_keys(source, below, run))
+        clean = None
+        if not run.own:
+            clean = asyncio.create_task(self._clean_keys(source, below, run))
+            run.bare[source.module] = asyncio.create_task(self._compile_bare(source, below, run))
         text = self._text(source)
         shift = text.count("\n") - source.text.count("\n")
         compiled = await self._compiler.compile(source.module, text, folder, [run.modules], salvage=run.salvage)
@@ -503,7 +520,7 @@ class FileVerifier:
                 for each in below
                 for item in touches_statements(self._text(each))
             ]
-            await self._compare_with_text(report, await clean, any_code, above, read.key, run)
+            await self._compare_with_text(report, source, below, await clean, any_code, above, read.key, run)
         # 4. Ask the second kernel.
         if self._second is not None:
             library = [name for each in (source, *below) for name in imports_of(self._text(each))]
@@ -536,6 +553,8 @@ class FileVerifier:
     async def _compare_with_text(
         self,
         report: FileReport,
+        source: SourceFile,
+        below: Sequence[SourceFile],
         keys: Sequence[str],
         any_code: bool,
         above: Sequence[LocalItem],
@@ -547,10 +566,61 @@ class FileVerifier:
         `keys`: of the clean texts, the file's own first; `any_code`, `above`: see `corrected`.
         """
         stated = StatedReply()
+        unnamed = [LocalItem(UNNAMED, "text of this file that Lean cannot read alone", 0)]
         if keys[0]:
-            request = StatedRequest(key, [each for each in keys if each])
-            stated = await run.session.ask(request, [*request.clean, key], StatedReply)
-        report.declarations = corrected(report.declarations, stated, any_code, above)
+            # A statement that seems to depend on nothing of the file must mean the same without it.
+            bare_key = await self._compiled_bare(source, below, run)
+            request = StatedRequest(key, [each for each in keys if each], bare_key)
+            needed = [*request.clean, *([bare_key] if bare_key else []), key]
+            stated = await run.session.ask(request, needed, StatedReply)
+            text, own = cleaned(self._text(source)), {each.module for each in below}
+            shift = text.count("\n") - source.text.count("\n")
+            imported = [LocalItem(UNNAMED, f"the import of {name}", 0) for name in sorted(own & set(source.imports))]
+            if bare_key != keys[0]:
+                unnamed = [*(replace(item, line=item.line - shift) for item in acting(text)), *imported]
+        report.declarations = [
+            _with_unnamed(each, stated, unnamed) for each in corrected(report.declarations, stated, any_code, above)
+        ]
+
+    async def _compiled_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
+        """The key of a file's compiled bare text, which is that of its clean text if they are the same; empty if it
+        cannot be compiled."""
+        if (task := run.bare.get(source.module)) is None:
+            task = run.bare[source.module] = asyncio.create_task(self._compile_bare(source, below, run))
+        return await asyncio.shield(task)
+
+    async def _compile_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
+        text, own = cleaned(self._text(source)), {each.module for each in below}
+        library = [name for name in self._library_imports([source, *below]) if name not in own and name != "Init"]
+        rest = bare(text, own, library)
+        if rest == text:
+            return await self._clean(source, below, run)
+        folder = Path(tempfile.mkdtemp(prefix="bare-", dir=run.folder))
+        try:
+            compiled = await self._clean_compiler.compile(
+                source.module, rest, folder, [], salvage=True, named_as=self._text(source)
+            )
+            if compiled.olean is None:
+                return ""
+            key = f"{run.prefix}bare/{source.module}"
+            commands = [command for command in compiled.commands if command not in compiled.failed]
+            place = _passed_on(compiled.olean, source.module, run.bare_modules)
+            request = ReadRequest(
+                key,
+                source.module,
+                str(place),
+                rest,
+                self.version,
+                commands,
+                [*imports_of(rest)],
+                named_as=self._text(source),
+            )
+            await run.session.read(request)
+        except (BadOlean, OutOfLimits, OSError):
+            return ""
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return key
 
     async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""
@@ -568,7 +638,7 @@ class FileVerifier:
         folder = Path(tempfile.mkdtemp(prefix="clean-", dir=run.folder))
         try:
             compiled = await self._clean_compiler.compile(
-                source.module, text, folder, [run.clean_modules], salvage=True
+                source.module, text, folder, [run.clean_modules], salvage=True, named_as=self._text(source)
             )
             if compiled.olean is None:
                 return ""
@@ -579,7 +649,16 @@ class FileVerifier:
             own = [each for each in all_others if each in await self._clean_below(source, below, run)]
             touching = [item for item in touches_statements(text) if item.kind not in SCOPED]
             request = ReadRequest(
-                key, source.module, str(olean), text, self.version, commands, [*imports_of(text)], own, touching
+                key,
+                source.module,
+                str(olean),
+                text,
+                self.version,
+                commands,
+                [*imports_of(text)],
+                own,
+                touching,
+                named_as=self._text(source),
             )
             request.shift = text.count("\n") - source.text.count("\n")
             await run.session.read(request)
@@ -612,23 +691,38 @@ def corrected(
             verdict = replace(verdict, reason=reason)
         elif mark in stated.same:
             # Code and macros are not in the clean text, so they do not touch a statement that is the same there.
-            verdict = replace(verdict, depends=(*verdict.depends, *stated.touching[mark]))
+            verdict = replace(verdict, depends=(*verdict.depends, *stated.touching[mark], *stated.hidden.get(mark, ())))
         else:  # the clean text has no such statement: what it takes from above is not known
-            items = [item for item in above if not verdict.line or item.line <= verdict.line]
+            items = [item for item in above if not verdict.line or item.line <= verdict.line][-MOST_UNNAMED:]
             own = [LocalItem(OWN_CODE, "code of this file", 0)] if any_code else []
             verdict = replace(verdict, depends=(*verdict.depends, *items, *own))
         verdicts.append(verdict)
     # 2. Those that it lacks. Lean rejected most of them, and they have a verdict. Examples have no names.
-    reported = {_bare(verdict.name) for verdict in verdicts}
+    reported = {_unquoted(verdict.name) for verdict in verdicts}
     rejected = sum(verdict.name == "example" and not verdict.accepted for verdict in verdicts)
     examples = [each for each in stated.missing if each.name == "example"][rejected:]
-    named = [each for each in stated.missing if each.name != "example" and _bare(each.name) not in reported]
+    named = [each for each in stated.missing if each.name != "example" and _unquoted(each.name) not in reported]
     return [*verdicts, *named, *examples]
 
 
-def _bare(name: str) -> str:
-    """A name without the quotes of its parts."""
+def _unquoted(name: str) -> str:
+    """A name without guillemets, with which a text may write it or not."""
     return name.replace("«", "").replace("»", "")
+
+
+def _with_unnamed(verdict: DeclarationVerdict, stated: StatedReply, others: Sequence[LocalItem]) -> DeclarationVerdict:
+    """A verdict whose statement the bare text has, too, depends on nothing but its variables. Another depends on
+    something.
+
+    `others`: the commands that the bare text lacks.
+    """
+    mark = stated_key(verdict.name, verdict.line)
+    if mark in stated.plain:  # what stands above it has not changed it
+        return replace(verdict, depends=tuple(stated.hidden.get(mark, ())))
+    if not verdict.accepted or verdict.depends:
+        return verdict
+    above = [item for item in others if not verdict.line or item.line <= verdict.line] or others
+    return replace(verdict, depends=tuple(above[-MOST_UNNAMED:]))
 
 
 def _passed_on(olean: Path, module: str, folder: Path) -> Path:

@@ -32,7 +32,7 @@ VARIANTS = (
         f"theorem other : True := by\n  trivial\n\ntheorem more : True := trivial\n#exit\n{FALSE} := by\n  rfl",
     ),
 )
-"""More of the same kinds."""
+"""Variants of the cheats, with what they are about."""
 
 
 @pytest.fixture

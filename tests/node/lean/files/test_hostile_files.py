@@ -74,7 +74,7 @@ def test_a_file_or_a_folder_without_permission_says_so(tmp_path: Path, monkeypat
     (tmp_path / "A.lean").write_text(TRUE)
     (tmp_path / "X.lean").write_text(TRUE)
     (tmp_path / "Closed").mkdir()
-    scandir, read = os.scandir, Path.read_text
+    scandir, read = os.scandir, Path.read_bytes
 
     def refused(path: object) -> PermissionError:
         return PermissionError(13, "Permission denied", os.fspath(path))  # type: ignore[call-overload]
@@ -84,14 +84,14 @@ def test_a_file_or_a_folder_without_permission_says_so(tmp_path: Path, monkeypat
             raise refused(path)
         return scandir(path)
 
-    def no_permission(path: Path, **options: str) -> str:
+    def no_permission(path: Path) -> bytes:
         if path.name == "X.lean":
             raise refused(path)
-        return read(path, **options)
+        return read(path)
 
     # The tests may run as root, who may read everything.
     monkeypatch.setattr(os, "scandir", closed)
-    monkeypatch.setattr(Path, "read_text", no_permission)
+    monkeypatch.setattr(Path, "read_bytes", no_permission)
     assert problems(tmp_path) == {
         "A.lean": "",
         "X.lean": "Permission denied",
@@ -227,6 +227,7 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
         r"accepted  /Name.lean:1: a\naccepted  Forged: b\x1b[31m\u202e",
         r"accepted  /a\naccepted  Forged: t\x1b[2J\x1b]0;x\x07.lean:1: t",
         r"accepted  /not-utf8-\udcff.lean:1: t",
+        "note      /Exit.lean runs code of its own while Lean elaborates it: #exit (line 1)",
         "rejected  /Exit.lean:2: t: not judged: it is behind the `#exit` in line 1",
     ]
     assert sorted(line.partition(str(tmp_path))[2] for line in errors.splitlines() if "verify: /" in line) == [
