@@ -626,6 +626,31 @@ def bare(text: str, own: Collection[str], library: Sequence[str]) -> str:
     return "".join(characters)
 
 
+_ACTS_BY_NAME = _words("def abbrev structure inductive opaque axiom mutual")
+"""Commands whose declarations can only matter to a statement whose text names them."""
+
+
+def acts_unnamed(text: str) -> bool:
+    """True if a clean text has a command that may matter to a statement which names nothing of it.
+
+    Instances, attributes, notation, options and `open ... renaming` may. Definitions alone do not.
+    """
+    file = _File(text)
+    for command in file.commands:
+        plain = command.word in _PROOFS | _FRAME | _ACTS_BY_NAME
+        begins = range(command.first, command.keyword)
+        attributed = command.word not in _PROOFS and any(at in file.lists for at in begins)
+        if (
+            not plain
+            or attributed
+            or (command.word == "open" and not _is_plain_prefix(file, command.first, command.last))
+        ):
+            return True
+        if any(file._text(at) in ("open", "set_option", "attribute") for at in begins):
+            return True
+    return "«" in text
+
+
 def acting(text: str) -> list[LocalItem]:
     """The commands of a text that `bare` leaves out, in order. Those that act without being named come first."""
     file = _File(text)

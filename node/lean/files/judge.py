@@ -108,6 +108,8 @@ class StatedRequest(msgspec.Struct, tag="stated"):
     clean: list[str]
     """Keys of the compiled clean texts, of the file itself and of the user's files that it imports. The first one is
     the file itself."""
+    named: bool = False
+    """There is no bare text: a statement depends on nothing of the file if its text names nothing of it."""
     bare: str = ""
     """Key of the compiled text with nothing but its statements; empty if there is none."""
 
@@ -279,6 +281,8 @@ class Judge:
             reply.same.append(key)
             reply.touching[key] = [*clean[0].touched_by(constant.name)]
             reply.hidden[key] = clean[0].hidden_hypotheses(constant.name)
+            if request.named and not clean[0].names_own(constant.name):
+                reply.plain.append(key)
             if bare is None or alone is None or constant.name not in bare.constants:
                 continue
             if not alone.statement_difference(bare, module, constant.name):

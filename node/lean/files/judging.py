@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -332,6 +333,22 @@ class LocalModule:
         at = len(kinds) - 1 - int(shape[1])  # type: ignore[arg-type]
         kind = self.terms.shape(kinds[at]) if at >= 0 else ()
         return bool(kind) and not (kind[0] == Tag.SORT and self.terms.shape(int(kind[1])) == ("level", LevelTag.ZERO))  # type: ignore[arg-type]
+
+    def names_own(self, name: str) -> bool:
+        """True if a statement's own text has a word that is also the last part of a name that the file declares."""
+        command = self.command_of(name)
+        if command is None:
+            return True
+        code = self.text.code
+        ends = (at for at in outside_brackets(code, command.start, command.end) if code.startswith(":=", at))
+        words = _WORD.findall(code, command.start, next(ends, command.end))
+        own = {*_WORD.findall(shown_name(name))}
+        return any(word in self._last_parts and word not in own for word in words)
+
+    @cached_property
+    def _last_parts(self) -> set[str]:
+        """The last parts of the names that the file declares."""
+        return {name.rpartition(".")[2] for name in self.constants}
 
     # --- what a statement depends on --------------------------------------------------------------------------------
 

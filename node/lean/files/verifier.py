@@ -27,7 +27,7 @@ import msgspec
 
 from node.lean.files import verdicts
 from node.lean.files.against import MISSING
-from node.lean.files.clean import SCOPED, acting, bare, cleaned, code_in, touches_statements
+from node.lean.files.clean import SCOPED, acting, acts_unnamed, bare, cleaned, code_in, touches_statements
 from node.lean.files.compiling import Compiler
 from node.lean.files.judge import (
     AnswerReply,
@@ -66,6 +66,9 @@ MOST_UNNAMED = 5
 """Most commands that are named where it is not known which of them a statement depends on."""
 
 R = TypeVar("R")
+
+NAMED = "named"
+"""In place of a key: in this file a statement can depend only on what its text names."""
 
 EXIT = "#exit"
 """Ends a file for Lean. It counts as code because it hides text, but it runs none."""
@@ -570,7 +573,9 @@ class FileVerifier:
         if keys[0]:
             # A statement that seems to depend on nothing of the file must mean the same without it.
             bare_key = await self._compiled_bare(source, below, run)
-            request = StatedRequest(key, [each for each in keys if each], bare_key)
+            named = bare_key == NAMED
+            bare_key = "" if named else bare_key
+            request = StatedRequest(key, [each for each in keys if each], named, bare_key)
             needed = [*request.clean, *([bare_key] if bare_key else []), key]
             stated = await run.session.ask(request, needed, StatedReply)
             text, own = cleaned(self._text(source)), {each.module for each in below}
@@ -583,8 +588,8 @@ class FileVerifier:
         ]
 
     async def _compiled_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
-        """The key of a file's compiled bare text, which is that of its clean text if they are the same; empty if it
-        cannot be compiled."""
+        """The key of a file's compiled bare text, which is that of its clean text if they are the same; NAMED if none
+        is needed; empty if it cannot be compiled."""
         if (task := run.bare.get(source.module)) is None:
             task = run.bare[source.module] = asyncio.create_task(self._compile_bare(source, below, run))
         return await asyncio.shield(task)
@@ -595,6 +600,8 @@ class FileVerifier:
         rest = bare(text, own, library)
         if rest == text:
             return await self._clean(source, below, run)
+        if not own and not acts_unnamed(text):
+            return NAMED
         folder = Path(tempfile.mkdtemp(prefix="bare-", dir=run.folder))
         try:
             compiled = await self._clean_compiler.compile(
