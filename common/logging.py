@@ -1,4 +1,4 @@
-"""Logs of a node: readable lines on standard error, JSON lines in a file, and telemetry for the monitor."""
+"""Logs of a node: lines for people or JSON on standard error, JSON lines in a file, and telemetry for the monitor."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ FILE_BACKUPS = 3
 
 _unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+_SHOWN_APART = ("time", "timestamp", "level", "event", "exception")
+"""Fields of a record that `readable` does not print as KEY=VALUE."""
 
 
 class Forwarder:
@@ -134,22 +140,43 @@ class _Tee:
     def __init__(self, file: _File | None, forwarder: Forwarder | None) -> None:
         self._file = file
         self._forwarder = forwarder
-        self._encoder = msgspec.json.Encoder(enc_hook=str)
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
         if self._file is not None:
-            self._file.write(self._line({"time": time.time(), **event}))
+            self._file.write(_json_line({"time": time.time(), **event}))
         if self._forwarder is not None:
             fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
             self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
         return event
 
-    def _line(self, event: MutableMapping[str, Any]) -> str:
-        """The event as one line of JSON."""
-        try:
-            return escaped_json(self._encoder.encode(event).decode())
-        except UnicodeEncodeError:  # a file name that is not UTF-8
-            return as_json(event, default=str)
+
+def _json_line(event: MutableMapping[str, Any]) -> str:
+    """The event as one line of JSON."""
+    try:
+        return escaped_json(_encoder.encode(event).decode())
+    except UnicodeEncodeError:  # a file name that is not UTF-8
+        return as_json(event, default=str)
+
+
+def _as_json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    """The last structlog processor where programs read standard error."""
+    return _json_line({"time": time.time(), **event})
+
+
+def readable(line: str) -> str:
+    """A line of a log for people: a JSON line of ours as `TIME LEVEL EVENT KEY=VALUE ...`, with a traceback below it;
+    any other line as it is."""
+    try:
+        record = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return line
+    if not isinstance(record, dict) or "event" not in record:
+        return line
+    fields = {key: value for key, value in record.items() if key not in _SHOWN_APART}
+    shown = [record.get("timestamp"), record.get("level"), record["event"]]
+    first = " ".join(str(each) for each in shown if each)
+    text = first + "".join(f" {key}={value}" for key, value in fields.items())
+    return f"{text}\n{record['exception']}" if record.get("exception") else text
 
 
 class _Seen:
@@ -188,27 +215,32 @@ def configure(
     level: str = "info",
     *,
     file: Path | None = None,
+    json_lines: bool = False,
     forwarder: Forwarder | None = None,
     bound: dict[str, str] | None = None,
 ) -> None:
-    """Set up structlog and the standard library's logging for this process. Raises ValueError for an unknown level."""
+    """Set up structlog and the standard library's logging for this process. Raises ValueError for an unknown level.
+
+    `file`: also write JSON lines there. `json_lines`: write them to standard error, too, with date and time.
+    """
     if level not in LEVELS:
         raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
     output = None
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         output = _File(file, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
+    for_people = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(**(bound or {}))
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False),
+            # A person knows the date; a program needs it.
+            structlog.processors.TimeStamper(fmt="iso" if json_lines else "%H:%M:%S", utc=json_lines),
             structlog.processors.format_exc_info,
             _Tee(output, forwarder),
-            _safely,
-            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32),
+            *([_as_json_line] if json_lines else [_safely, for_people]),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         logger_factory=lambda *_: _Printer(sys.stderr),

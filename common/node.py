@@ -94,7 +94,9 @@ async def _life(
     ctx = NodeContext(role, settings, capacity)
     forwarder = logging.Forwarder(role, ctx.id)
     file = Path(settings.log_dir) / f"{ctx.id}.log" if settings.log_dir else None
-    logging.configure(settings.log_level, file=file, forwarder=forwarder, bound={"node": ctx.id})
+    logging.configure(
+        settings.log_level, file=file, json_lines=settings.log_json, forwarder=forwarder, bound={"node": ctx.id}
+    )
     _handle_signals(ctx)
     try:
         async with AsyncExitStack() as stack:

@@ -53,6 +53,9 @@ class LifeSettings:
     """Folder for a log file of this node (JSON lines); empty writes no file. The log always goes to standard error,
     too."""
 
+    log_json: bool = False
+    """Write JSON lines to standard error, too, for programs that read logs. `proofmesh up` sets it for its nodes."""
+
     uvloop: bool = True
     """Run on uvloop. `python -m scripts.bench.bus` compares it with asyncio's own loop on this machine."""
 

@@ -32,6 +32,9 @@ DONE, SOME_SKIPPED = 0, 1
 REPOSITORIES, NETWORKS = "repositories", "networks"
 """Subfolders of the agent's folder."""
 
+TRACE_LINES = 20
+"""Most lines of progress while a repository is traced."""
+
 
 @dataclass
 class Agent:
@@ -156,13 +159,17 @@ class Agent:
         self.say(
             f"{repository.name}: tracing {counted(len(opened.source.group.files), 'file')} with {opened.toolchain.name}"
         )
-        steps = 0
+        steps, done, files = 0, 0, len(opened.source.group.files)
+        every = -(-files // TRACE_LINES)
 
         def report(file: TracedFile) -> None:
-            nonlocal steps
+            nonlocal steps, done
+            steps += sum(len(block.steps) for theorem in file.theorems for block in theorem.blocks)
+            done += 1
             if file.error:
                 self.say(f"  {file.path}: {file.error.splitlines()[0]}")
-            steps += sum(len(block.steps) for theorem in file.theorems for block in theorem.blocks)
+            elif done % every == 0:
+                self.say(f"  {done} of {counted(files, 'file')}: {steps} steps so far")
 
         folder = self._folder(repository)
         try:
@@ -276,6 +283,7 @@ class Agent:
         }
         if not any(each.has_valid for each in missing.values()):
             return
+        self.say(f"measuring the network on the held-out theorems of {counted(len(missing), 'source')}")
         measured = measure(self.settings, self.folder / NETWORKS, network, missing)
         self.store.keep_evaluations(
             Evaluation(training, number, each.loss, each.accuracy, each.tokens) for number, each in measured.items()

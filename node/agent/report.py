@@ -20,6 +20,9 @@ from node.proving.fill import GapState
 if TYPE_CHECKING:
     from common.terminal import Console
 
+WIDEST = 10_000
+"""More columns of text than any table of a report needs."""
+
 FIRST = "first network"
 """Name of the network before all repositories."""
 
@@ -73,11 +76,29 @@ def show(report: Report, console: Console) -> None:
             table.add_column(column, overflow="fold")
         for row in each.rows:
             table.add_row(*map(line, row))
-        console.print(table)
+        # A table that is wider than the page would fold its words: then each row is a paragraph.
+        if console.measure(table, options=console.options.update(max_width=WIDEST)).maximum <= console.width:
+            console.print(table)
+        else:
+            _paragraphs(each, console)
         for note in each.notes:
             console.print(lines(note))
     for problem in report.problems:
         console.print(lines(f"skipped: {problem}"))
+
+
+def _paragraphs(table: Table, console: Console) -> None:
+    """Prints a table's rows as `column: value, ...`; values that are empty or `-` are left out."""
+    from common.terminal import line
+
+    console.print(line(table.title))
+    for row in table.rows:
+        cells = [
+            f"{column}: {cell}" if column else cell
+            for column, cell in zip(table.columns, row, strict=True)
+            if cell not in ("", "-")
+        ]
+        console.print(line(f"- {', '.join(cells)}"))
 
 
 def write(report: Report, folder: Path) -> list[Path]:

@@ -94,8 +94,9 @@ def load_benchmark(
     """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a
     known data set, or `FILE[,FILE]`.
 
-    The default of SPLIT is `test`. `data`: folders with local copies of data sets. `revision`: revision of the hub's
-    copy. `toolchain`: refuse a bank whose statements were tried under another Lean. Raises BenchmarkError.
+    The default of SPLIT is `test`, and for a bank with statements in one split only, this one. `data`: folders with
+    local copies of data sets. `revision`: revision of the hub's copy. `toolchain`: refuse a bank whose statements
+    were tried under another Lean. Raises BenchmarkError.
     """
     try:
         benchmark = _load(spec.strip(), data, toolchain, revision)
@@ -120,7 +121,7 @@ def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revi
     files = [part.strip() for part in spec.split(",") if part.strip()]
     if files and all(Path(file).exists() for file in files):
         only_bank = len(files) == 1 and is_bank(Path(files[0]))
-        return _of_bank(spec, Path(files[0]), TEST, toolchain) if only_bank else _of_files(spec, files)
+        return _of_bank(spec, Path(files[0]), "", toolchain) if only_bank else _of_files(spec, files)
     data_set = KNOWN.get(name.lower())
     if data_set is None:
         raise BenchmarkError(_unknown(spec, files))
@@ -146,15 +147,18 @@ def _unknown(spec: str, files: Sequence[str]) -> str:
 
 
 def _folder_and_split(text: str) -> tuple[Path, str]:
-    """A bank's folder and the split after it; the default split is `test`."""
+    """A bank's folder and the split after it; empty if there is none."""
     folder, _, split = text.rpartition(":")
     if folder and split in bank.SPLITS and not Path(text).exists():
         return Path(folder), split
-    return Path(text), TEST
+    return Path(text), ""
 
 
 def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | None) -> Benchmark:
-    """A split of a theorem bank. Raises BankError, BenchmarkError."""
+    """A split of a theorem bank; without a name `test`, or the only split that has statements.
+
+    `proofmesh bank import FILE` puts statements into `train` if no row names a split. Raises BankError, BenchmarkError.
+    """
     if not folder.is_dir():
         raise BenchmarkError(
             f"{folder}: no such folder; make a bank there with `proofmesh bank import SOURCE --out {folder}`"
@@ -163,20 +167,38 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
     for name, record in manifest.sources.items():
         if toolchain is not None and (problem := difference(record, toolchain)):
             raise BenchmarkError(f"{folder}, {name}: {problem}; import it again with this Lean")
-    statements = bank.load_statements(split, folder)
+    notes = _notes_of_bank(folder, manifest)
+    chosen = split or TEST
+    there_are = bank.splits(folder)
+    statements = (
+        [] if there_are and chosen in set(bank.SPLITS) - set(there_are) else bank.load_statements(chosen, folder)
+    )
+    if not statements:
+        others = {each: found for each in there_are if (found := bank.load_statements(each, folder))}
+        if len(others) == 1 and not split:
+            ((chosen, statements),) = others.items()
+            notes += (
+                f"all statements of {folder} are in the split `{chosen}`: a network that trained on it knows them",
+            )
+        elif others:
+            there = ", ".join(f"{len(found):,} in `{each}`" for each, found in others.items())
+            raise BenchmarkError(
+                f"{spec}: no statement in the split `{chosen}` of {folder} ({there}): name another split, such as "
+                f"{BANK}{folder}:{next(iter(others))}, or import the statements with --split {chosen}"
+            )
     sources = list(manifest.sources.values())
     only = sources[0] if len(sources) == 1 else None
     return Benchmark(
         spec=spec,
         name=folder.name,
-        split=split,
+        split=chosen,
         statements=tuple(BenchmarkStatement(each.theorem, each.family, each.level, each.flaw) for each in statements),
         source=only.origin if only is not None else str(folder),
         revision=only.revision if only is not None else "",
         licence=", ".join(dict.fromkeys(record.licence for record in sources if record.licence)),
         homepage=only.homepage if only is not None else "",
         paper=only.paper if only is not None else "",
-        notes=_notes_of_bank(folder, manifest),
+        notes=notes,
     )
 
 

@@ -139,19 +139,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def list_all() -> int:
-    """Print one line per family."""
-    from rich.table import Table
-
-    from common.terminal import Console
+    """Print each family with its models below it, each on a line that fits: names are copied from here."""
     from node.llm.templates import families
 
-    table = Table("name", "proves by", "prompt", "models")
-    table.columns[0].no_wrap = True
-    table.columns[-1].overflow = "fold"
     for each in families():
-        models = [f"{model} (only when named)" if each.by_name_only else model for model in each.models]
-        table.add_row(each.name, each.mode, each.kind, "\n".join(models) or "none: only when named")
-    Console().print(table)
+        say(f"{each.name:<26}{each.mode}, {each.kind} prompt")
+        for model in each.models or ("no models: only when named",):
+            say(f"    {model}{' (only when named)' * (each.by_name_only and bool(each.models))}")
     return DONE
 
 

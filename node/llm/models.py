@@ -69,12 +69,17 @@ def _template_of_folder(address: HubAddress) -> Template:
     if isinstance(named, str) and named:
         in_folder = Path(address.model).expanduser() / named
         return templates.load(str(in_folder) if named.endswith(".toml") and in_folder.is_file() else named)
+    folder = folders.local_folder(address.model)
     try:
         # Resolved, because the path may be `.`, and the template is chosen by the folder's name.
-        folder = folders.local_folder(address.model)
         return templates.for_model(str(folder.resolve()) if folder else address.model)
     except TemplateError:
         origin = config.get("_name_or_path")
+        if folder is None:
+            raise TemplateError(
+                f"there is no folder {address.model}, and no template is known for the model `{address.model}` of the "
+                "hub; check the path, or name a template from `proofmesh models list`, or a .toml file"
+            ) from None
         if not isinstance(origin, str) or not origin:
             raise
         with suppress(TemplateError):

@@ -115,8 +115,7 @@ def _status(arguments: Sequence[str]) -> int:
 def _console(*, stderr: bool = True) -> Console:
     from common.terminal import Console
 
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=200)
+    return Console(stderr=stderr, highlight=False)
 
 
 def _refuse(message: str) -> int:

@@ -4,6 +4,8 @@ packages."""
 from __future__ import annotations
 
 import io
+import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,11 +17,32 @@ USAGE_ERROR = 2
 """Exit code for errors that the user can fix: arguments, configuration, names."""
 
 
+READER_GONE = 141
+"""Exit code when the reader of the output has ended, as in `proofmesh verify FILES | head -1`: 128 + SIGPIPE, as of
+other programs in shells."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         _never_choke()
+    try:
+        try:
+            return _dispatch(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()  # also when the parser of options ends the program after `--help`
+    except BrokenPipeError:
+        if not _reader_is_gone():
+            raise
+        # What is still buffered goes nowhere, or Python would complain about it at its end.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        return READER_GONE
+
+
+def _dispatch(arguments: list[str]) -> int:
+    """Run the command that the arguments name; returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if arguments else USAGE_ERROR
@@ -68,6 +91,9 @@ def version() -> str:
 
 
 def _run(command: Command, arguments: list[str]) -> int:
+    from common import plain_help
+
+    plain_help.install()
     if isinstance(command, Role):
         return _run_role(command, arguments)
     entry = resolve(command.entry)
@@ -102,6 +128,17 @@ def _never_choke() -> None:
     sys.excepthook = lambda kind, error, trace: say(
         "".join(traceback.format_exception(kind, error, trace)), end="", file=sys.stderr, indent="  "
     )
+
+
+def _reader_is_gone() -> bool:
+    """Whether the output is a pipe that nobody reads any more: other pipes and connections break, too."""
+    pipes = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            pipes.register(stream.fileno(), 0)
+        except (OSError, ValueError):  # a stream that is closed, or is no file
+            continue
+    return any(event & select.POLLERR for _, event in pipes.poll(0))
 
 
 def _refuse(message: str) -> int:

@@ -120,9 +120,17 @@ async def _fill(settings: FillSettings) -> int:
     from node.proving.prover import ProvingFailed
 
     try:
+        if "hf:" in settings.proving.policy and not settings.url:
+            from node.proving import policies
+
+            proving = settings.proving  # before Lean starts: the folder of a model is often mistyped
+            policies.check(proving.policy, proving.method, proving.then, proving.correct)
         toolchain = await asyncio.to_thread(find, lean_for(settings.lean, settings.paths))
     except LeanProblem as error:
         say(f"proofmesh fill: {error}", file=sys.stderr)
+        return UNREADABLE
+    except BadPolicy as error:
+        say(f"proofmesh fill: --policy: {error}", file=sys.stderr)
         return UNREADABLE
     report = FillReport("json" if settings.json else "table" if settings.table else "lines")
     for note in toolchain.notes:

@@ -14,6 +14,7 @@ from rich.text import Text
 from common.terminal import Console, line, lines
 from common.visible import as_json, visible
 from node.lean.holes.gaps import first_line_of
+from node.mesh.hints import with_hint
 from node.proving.fill import FilledFile, GapResult, GapState
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ class FillReport:
         if done.errors:
             error = done.errors[0]
             more = f" (and {len(done.errors) - 1} more)" if len(done.errors) > 1 else ""
-            first_line = first_line_of(error.text)
+            below = "".join(done.gaps.text.splitlines(keepends=True)[max(error.line - 1, 0) :])
+            first_line = with_hint(first_line_of(error.text), below)
             self.note(f"{visible(shown)} does not compile: line {error.line}: {first_line}{more}")
         self.note(f"{visible(shown)}: {_summary(done, written)}; {seconds:.1f} s")
         if problem:

@@ -128,7 +128,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
         own["ui"] += ["--runs", run_dir]
-    shared += ["--bus.url", node.bus.url]
+    shared += ["--bus.url", node.bus.url, "--node.log-json"]
     # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()
     env = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user else {}

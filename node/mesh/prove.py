@@ -16,7 +16,6 @@ input, 3 infrastructure failed.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -141,9 +140,6 @@ def run(settings: ProveSettings) -> int:
     except (ProvingFailed, BusError) as error:
         say(f"proofmesh prove: {error}", file=sys.stderr)
         return MESH_FAILED
-    except BrokenPipeError:  # the reader of the output has ended: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NOT_PROVED
     finally:
         report.close()
 
@@ -182,6 +178,11 @@ def check(settings: ProveSettings) -> None:
 
         proving = proving_of(settings)
         check_for_mesh(proving.policy, proving.method, proving.then, proving.correct)
+    elif "hf:" in settings.proving.policy:
+        from node.proving.policies import check as check_policy
+
+        # Before Lean starts, which takes seconds. The folder of a model is often mistyped.
+        check_policy(settings.proving.policy, settings.proving.method, settings.proving.then, settings.proving.correct)
 
 
 def budget_of(settings: ProveSettings) -> Budget:

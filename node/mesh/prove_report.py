@@ -7,7 +7,8 @@ from collections import Counter
 from typing import Any
 
 from common.visible import as_json, say, say_data, visible
-from node.proving.answers import DISPROVED, PROVED, Answer
+from node.mesh.hints import with_hint
+from node.proving.answers import BAD_STATEMENT, DISPROVED, PROVED, Answer
 
 
 def row(answer: Answer) -> dict[str, Any]:
@@ -65,4 +66,5 @@ class Report:
 
 def _in_words(answer: Answer) -> str:
     by = f", by {answer.by}" if answer.by else ""
-    return f"{answer.outcome}: {answer.reason} ({answer.simulations} simulations, {answer.seconds:.1f} s{by})"
+    reason = with_hint(answer.reason, answer.name) if answer.outcome == BAD_STATEMENT else answer.reason
+    return f"{answer.outcome}: {reason} ({answer.simulations} simulations, {answer.seconds:.1f} s{by})"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from common.logging import keep_small
+from common.logging import keep_small, readable
 from common.process import kill_group, spawn_child
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
@@ -88,7 +88,7 @@ class Child:
         self.state = ChildState.RUNNING
 
     def last_words(self, lines: int = LAST_LINES) -> str:
-        """The last lines of the log of its last process."""
+        """The last lines of the log of its last process, for people."""
         try:
             with self.spec.log.open("rb") as file:
                 # A rotation may have emptied the log since this process started.
@@ -97,7 +97,8 @@ class Child:
                 text = file.read().decode(errors="replace")
         except OSError:
             return ""
-        return "\n".join(text.strip().splitlines()[-lines:])
+        last = "\n".join(map(readable, text.strip().splitlines()[-lines:]))
+        return "\n".join(last.splitlines()[-lines:])
 
 
 class ChildFailed(RuntimeError):

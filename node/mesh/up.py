@@ -25,6 +25,12 @@ from node.mesh.restarts import USAGE_ERROR
 from node.mesh.served_policy import discard_results
 from node.mesh.supervisor import ChildFailed
 
+NO_FILE = """no file given, which says what runs.
+proofmesh up scripts/recipes/laptop.toml   starts all nodes of a mesh here; its learner trains a network until Ctrl-C
+proofmesh up --policy own:runs/demo        serves a network, and trains none
+proofmesh up --dry-run                     shows what the defaults would start"""
+"""What bare `proofmesh up` says: it would train for hours, and nobody has asked for that."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command. Returns the exit code: 0 finished or stopped, 1 a node failed for good, 2 invalid configuration."""
@@ -33,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.insert(0, "--config")
     file = config.config_file(arguments)
     resolved = config.resolve(UpSettings, "up", arguments, prog="proofmesh up [FILE]")
+    if file is None and resolved.settings.learner and not resolved.settings.policy and not resolved.dry_run:
+        say(f"proofmesh up: {NO_FILE}", file=sys.stderr)
+        return USAGE_ERROR
     try:
         plan = make_plan(file, resolved.settings, resolved.node)
     except BadRunName as error:

@@ -115,7 +115,8 @@ async def _verify(settings: VerifySettings) -> int:
     project = Path(toolchain.project) if toolchain.project else None
     try:
         groups, shown = collect(settings.paths, project), ", ".join(map(str, settings.paths))
-        await verify_all(verifier, groups, reference, report, everything=settings.all, shown=shown)
+        bare = not toolchain.default_header
+        await verify_all(verifier, groups, reference, report, everything=settings.all, shown=shown, bare=bare)
         return report.finish()
     finally:
         verifier.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 INDENT = " " * 10
 """Begins the second and later lines of a verdict: as wide as the verdict and the spaces behind it."""
+
+
+_DEPENDS = re.compile(r"(it may depend on the command in line \d+), which fails: .*", re.DOTALL)
 
 
 class ProofVerdict(enum.StrEnum):
@@ -86,8 +90,14 @@ class Verdicts:
         )
         if report.problem:
             self.add(Row(report.file, 0, "", ProofVerdict.UNREADABLE, report.problem + hint(report)))
+        causes: dict[str, str] = {}
         for each in report.declarations:
-            self.add(self._row(report.file, each, report.lean_version, report.rechecked))
+            row = self._row(report.file, each, report.lean_version, report.rechecked)
+            if match := _DEPENDS.fullmatch(row.reason):
+                # The cause may have many lines, and every declaration below it would repeat them.
+                first = causes.setdefault(match[1], row.theorem)
+                row = row if first == row.theorem else replace(row, reason=f"{match[1]} (see {first})")
+            self.add(row)
         if report.runs_code:
             names = ", ".join(dict.fromkeys(f"{item.name} (line {item.line})" for item in report.runs_code))
             self.note(f"{report.file} runs code of its own while Lean elaborates it: {names}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +16,7 @@ from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.verify.judge import axioms_problem
+from node.mesh.hints import unnoticed, with_hint
 from node.mesh.projects import lean_for
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ class VerifyListener(Protocol):
 
     def add_file(self, report: FileReport) -> None:
         """The verdicts on a file."""
+
+    def note(self, text: str) -> None:
+        """What is no verdict."""
 
     def add_comparison(
         self, file: str, verdicts: Sequence[DeclarationVerdict], filled: Mapping[str, str], lean: str, rechecked: str
@@ -45,10 +50,12 @@ async def verify_all(
     *,
     everything: bool = False,
     shown: str = "",
+    bare: bool = False,
 ) -> None:
     """Verify groups of files that may import each other, or compare them with a reference if there is one.
 
-    `everything`: also verdicts on definitions. `shown`: the name of several files together in a comparison.
+    `everything`: also verdicts on definitions. `shown`: the name of several files together in a comparison. `bare`:
+    files without imports have Lean's own names only, so what looks like Mathlib's is noted.
     """
     if reference:
         await _compare(verifier, [source for group in groups for source in group], reference, report, shown)
@@ -57,7 +64,25 @@ async def verify_all(
         async for judged in verifier.verify(group, everything=everything):
             source = next(each for each in group if each.shown == judged.report.file)
             if source.wanted:
-                report.add_file(judged.report)
+                report.add_file(_with_hints(judged.report, source.text))
+                if bare and (said := unnoticed(source.text)):
+                    report.note(f"{source.shown}, {said}")
+
+
+def _with_hints(report: FileReport, text: str) -> FileReport:
+    """A report whose reasons say what to do, where Lean's messages do not."""
+    lines = text.splitlines(keepends=True)
+    declarations, above = [], 0
+    for each, following in zip_longest(report.declarations, report.declarations[1:]):
+        until = following.line - 1 if following is not None and following.line > each.line else len(lines)
+        reason, begins = each.reason, each.line
+        # Behind a word that is no command, such as `lemma`, Lean goes on at the next one, which then has the error.
+        where = [error.line for error in report.messages if reason and error.text.strip() == reason.strip()]
+        if where and above < where[0] < each.line:
+            reason, begins = f"line {where[0]}: {reason}", where[0]
+        declarations.append(replace(each, reason=with_hint(reason, "".join(lines[max(begins - 1, 0) : until]))))
+        above = each.line
+    return replace(report, problem=with_hint(report.problem, text), declarations=declarations)
 
 
 async def _compare(

@@ -12,6 +12,9 @@ from common.files import write_whole
 from common.visible import say
 from node.training.tracked import Tracked
 
+SAY_EVERY = 20.0
+"""Seconds between lines of progress where standard error is no terminal: an hour's log has 180 of them."""
+
 
 class StageJournal:
     """Writes one line for each report: {"time", "step", "values"}. A continued run appends."""
@@ -22,6 +25,7 @@ class StageJournal:
         self._path, self._first, self._total = path, first, total
         self._progress: Any = None
         self._task: Any = None
+        self._said_at = time.monotonic()
 
     def __enter__(self) -> StageJournal:
         if self._first and sys.stderr.isatty():
@@ -56,9 +60,12 @@ class StageJournal:
             write_whole(self._path, b"".join(remaining))
 
     def at(self, step: int, text: str) -> None:
-        """Update the progress bar."""
+        """Update the progress bar; where there is none, print a line now and then."""
         if self._progress is not None:
             self._progress.update(self._task, completed=step, description=text)
+        elif time.monotonic() - self._said_at >= SAY_EVERY:
+            self._said_at = time.monotonic()
+            self.say(f"step {step:,} of {self._total:,}: {text}")
 
     def write(self, step: int, values: dict[str, float]) -> None:
         """One line, whole or not at all. Raises OSError."""

@@ -21,7 +21,7 @@ def card(base: Base, settings: SftSettings, summary: Mapping[str, Any]) -> str:
         f"- {summary['steps']:,} steps of {settings.batch}, {summary['tokens']:,} tokens, seed {settings.seed}",
         f"- Held-out loss, nats a token: {summary['held_out_loss_before']} before, {summary['held_out_loss']} after",
         "",
-        f"Use: `proofmesh eval pocket:test --policy {summary['use']}`",
+        f"Use: `proofmesh eval --bench pocket:test --policy {summary['use']}`",
         "",
     ]
     return "\n".join(lines)

@@ -206,7 +206,7 @@ def _card(base: Base, settings: GrpoSettings, summary: dict[str, Any]) -> str:
         f"{settings.seed}",
         f"- Mean reward: {summary['reward_first']} in the first fifth, {summary['reward_last']} in the last",
         "",
-        f"Use: `proofmesh eval pocket:test --policy {summary['use']}`",
+        f"Use: `proofmesh eval --bench pocket:test --policy {summary['use']}`",
         "",
     ]
     return "\n".join(lines)

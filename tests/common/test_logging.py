@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging as standard
+import re
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,23 @@ def test_no_value_controls_the_terminal_or_looks_like_another_line(
     assert harmless("\n".join(written))
     # Records go to the monitor as UTF-8, which has no lone surrogates.
     assert all(encode(record) for record in forwarder.take(10))
+
+
+def test_standard_error_gets_dated_json_lines_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.configure("info", json_lines=True, bound={"node": "p1"})
+    structlog.get_logger("x").info("search done", simulations=16, name="a b\nc")
+    try:
+        raise ValueError("broken")
+    except ValueError:
+        structlog.get_logger("x").exception("failed")
+    first, second = (json.loads(line) for line in capsys.readouterr().err.splitlines())
+    assert (first["event"], first["simulations"], first["level"], first["node"]) == ("search done", 16, "info", "p1")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", first["timestamp"]) and first["time"] > 1e9
+    assert "ValueError: broken" in second["exception"]
+    said = logging.readable(json.dumps(second)).splitlines()
+    assert said[0].endswith("error failed node=p1") and said[-1] == "ValueError: broken"
+
+
+@pytest.mark.parametrize("line", ["plain words", "123", '{"other": "json"}', "", "[1, 2]"])
+def test_what_is_no_line_of_a_log_stays_as_it_is_for_people(line: str) -> None:
+    assert logging.readable(line) == line

@@ -52,7 +52,7 @@ _LINTS_PROPOSITIONS = (4, 32)
 _GUARD_REACH = 64
 """Number of tokens behind `#guard_msgs` among which the keyword of its command is looked for."""
 
-_DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+([^\s:({\[⦃]+)")
+_DECLARED = re.compile(r"(?<![\w.'])(theorem|lemma)\s+((?:«[^»]*»|[^\s:({\[⦃«])+)")
 _EXAMPLE = re.compile(r"(?<![\w.'`«])example(?![\w'])")
 _QUOTED = re.compile(r"«[^»\n]*\Z")
 _START = re.compile(

@@ -19,7 +19,7 @@ _MODIFIERS = r"(?:(?:private|protected|public|noncomputable|nonrec|partial|unsaf
 _KINDS = "theorem|lemma|axiom|def|abbrev|inductive|coinductive|structure|class|instance|opaque"
 _COMMAND = re.compile(
     rf"^(?:{ATTRIBUTE}\s*){{0,6}}(?P<modifiers>{_MODIFIERS})"
-    rf"(?:(?P<kind>{_KINDS})\s+(?P<name>[^\s:(){{}}\[\]⦃⦄]+)"
+    rf"(?:(?P<kind>{_KINDS})\s+(?P<name>(?:«[^»]*»|[^\s:(){{}}\[\]⦃⦄«])+)"
     r"|(?P<scope>namespace|section|end|mutual)\b[ \t]*(?P<of>[^\s]*)|(?P<variable>variable)\b|\S)",
     re.MULTILINE,
 )

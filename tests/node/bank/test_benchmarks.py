@@ -164,6 +164,30 @@ def test_a_bank_is_a_benchmark_with_its_flaws_and_its_source(data, tmp_path):
     assert found.digest == load_benchmark("minif2f:test", data=[data]).digest
 
 
+def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them(tmp_path):
+    """README: `bank import MyStatements.lean --out bank`, then `eval --bench bank:bank`."""
+    (tmp_path / "Mine.lean").write_text("theorem a : 1 = 1 := by sorry\n\ntheorem b : 2 = 2 := by sorry\n")
+    out = imported(tmp_path, tmp_path / "Mine.lean")
+    for spec in (f"bank:{out}", str(out)):
+        found = load_benchmark(spec)
+        assert (names(found), found.split) == (["a", "b"], "train")
+        assert any("in the split `train`" in note for note in found.notes)
+    assert load_benchmark(f"bank:{out}:train").notes == ()
+    with pytest.raises(BenchmarkError, match=r"no statement in the split `test` .*2 in `train`.*bank:.*:train"):
+        load_benchmark(f"bank:{out}:test")
+
+
+def test_a_bank_without_test_names_its_splits(tmp_path):
+    (tmp_path / "one.lean").write_text("theorem a : 1 = 1 := by sorry\n")
+    (tmp_path / "two.lean").write_text("theorem b : 2 = 2 := by sorry\n")
+    out = imported(tmp_path, tmp_path / "one.lean")
+    assert (
+        command.main(["import", str(tmp_path / "two.lean"), "--no-check", "--out", str(out), "--split", "valid"]) == 0
+    )
+    with pytest.raises(BenchmarkError, match=r"no statement in the split `test` .*1 in `train`, 1 in `valid`"):
+        load_benchmark(f"bank:{out}")
+
+
 def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
     said = manifest.read(out)

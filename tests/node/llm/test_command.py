@@ -22,10 +22,11 @@ def no_key_of_this_machine(monkeypatch):
 
 
 def test_the_list_has_every_family(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["list"]) == 0
     out = capsys.readouterr().out
     assert "bfs-prover-v2" in out and "ByteDance-Seed/BFS-Prover-V2-*" in out and "stp" in out
+    assert "    bytedance-research/BFS-Prover\n" in out and max(map(len, out.splitlines())) <= 80
 
 
 def test_a_template_is_shown_as_its_file(capsysbinary, tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from node.mesh import cli, up
+from node.mesh.cli import READER_GONE, USAGE_ERROR
 from node.mesh.commands import COMMANDS, ROLES, exists
 
 pytestmark = pytest.mark.process
@@ -42,6 +44,7 @@ def test_help_needs_no_heavy_import(command: str) -> None:
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=root, check=False
     )
     assert "HEAVY [] CODE 0" in done.stdout, done.stdout[-500:] + done.stderr[-2000:]
+    assert [each for each in ("[[", "(default: )", "(default: '')") if each in done.stdout] == []
 
 
 def test_every_command_of_the_table_exists() -> None:
@@ -110,3 +113,52 @@ def test_a_wrong_flag_exits_with_2() -> None:
     done = proofmesh("broker", "--port", "many")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["verify", "--help"], ["models", "list"], ["models", "show", "kimina-prover"]]
+)
+def test_a_reader_that_ends_early_is_no_error(arguments: list[str]) -> None:
+    """`proofmesh ... | head -1`."""
+    done = without_reader(*arguments)
+    assert (done.returncode, done.stderr) == (READER_GONE, "")
+
+
+@pytest.mark.lean
+def test_a_reader_of_verdicts_that_ends_early_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "A.lean").write_text("theorem a : 1 = 1 := rfl\n\ntheorem b : 2 = 2 := rfl\n")
+    done = without_reader("verify", str(tmp_path / "A.lean"))
+    assert (done.returncode, done.stderr) == (READER_GONE, "")
+
+
+def test_a_broken_pipe_of_something_else_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(command: object, arguments: list[str]) -> int:
+        raise BrokenPipeError("a connection")
+
+    monkeypatch.setattr(cli, "_run", breaks)
+    with pytest.raises(BrokenPipeError, match="a connection"):
+        cli.main(["models", "list"])
+
+
+def without_reader(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line with its output in a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "node.mesh.cli", *arguments]
+    root = Path(__file__).parents[3]
+    try:
+        return subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, cwd=root, check=False)
+    finally:
+        os.close(writing)
+
+
+def test_up_without_a_file_starts_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def runs(plan: object) -> None:
+        raise AssertionError("it would learn")
+
+    monkeypatch.setattr(up, "run", runs)
+    for arguments in (["up"], ["up", "--run", "mine"]):
+        assert cli.main(arguments) == USAGE_ERROR
+        said = capsys.readouterr().err
+        assert "no file given" in said and "proofmesh up scripts/recipes/laptop.toml" in said and "--policy" in said
+    assert cli.main(["up", "--dry-run"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
@@ -102,6 +103,9 @@ async def test_a_mesh_runs_and_replaces_a_killed_node(tmp_path: Path) -> None:
 
         await everything_runs(tmp_path)
         await until(lambda: roles("broker", "prover", "ui"))
+        for name in ("broker", "prover", "ui"):
+            records = [json.loads(line) for line in (tmp_path / f"up-test/logs/{name}.log").read_text().splitlines()]
+            assert all(each["event"] and each["timestamp"][:2] == "20" for each in records)
         prover = next(child for child in mesh.children if child.spec.name == "prover")
         before = {node.node_id for node in await bus.nodes()}
         assert prover.pid is not None

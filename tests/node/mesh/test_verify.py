@@ -352,3 +352,21 @@ def test_senseless_arguments_exit_with_2(arguments, says):
 def test_a_file_that_would_smuggle_something_in_is_not_accepted(tmp_path, text):
     (tmp_path / "f.lean").write_text(text)
     assert verify(tmp_path / "f.lean").returncode in (1, 2)
+
+
+def test_what_plain_lean_lacks_is_said_with_what_to_do(tmp_path):
+    file = tmp_path / "mathlib.lean"
+    file.write_text("theorem b (x y : Nat) : x + y = y + x := by ring\n\ntheorem c (x : ℝ) : x = x := rfl\n")
+    result = verify(file)
+    said = result.stdout.splitlines()
+    assert result.returncode == 1
+    assert said[0].startswith("rejected") and "`ring` needs Mathlib: --lean.project" in said[0]
+    assert said[-1].startswith("note") and "line 3: nothing here declares `ℝ`" in said[-1]
+
+
+def test_lemma_and_lean_3_are_named(tmp_path):
+    (tmp_path / "lemma.lean").write_text("lemma a : 1 = 1 := rfl\n\ntheorem b : 1 = 1 := rfl\n")
+    (tmp_path / "three.lean").write_text("import data.nat.basic\nlemma a : true := trivial\n")
+    result = verify(tmp_path / "lemma.lean", tmp_path / "three.lean")
+    assert "line 1: unexpected identifier; expected command; `lemma` is a command of Mathlib" in result.stdout
+    assert "three.lean: unknown module prefix 'data'; this is Lean 3" in result.stderr

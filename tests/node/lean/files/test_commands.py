@@ -137,6 +137,12 @@ def test_each_theorem_of_a_mutual_block_is_told() -> None:
     assert text.declared(text.command(0, len(original))) == [("theorem", "m1", 2), ("theorem", "m2", 3)]
 
 
+def test_a_name_in_guillemets_is_told_whole() -> None:
+    original = "mutual\n  theorem «odd name» : True := trivial\n  theorem a.«b c».d (n : Nat) : n = n := rfl\nend\n"
+    text = Text(original)
+    assert [name for _, name, _ in text.declared(text.command(0, len(original)))] == ["«odd name»", "a.«b c».d"]
+
+
 def test_without_a_theorem_others_mean_the_same_and_without_notation_they_may_not() -> None:
     neutral = {"theorem a : True := trivial\n", "#eval 1\n", "def a := 1\n", "example : True := trivial\n"}
     for written in neutral:

@@ -1,0 +1,46 @@
+"""Makes the `--help` of all commands plain: `[PATH ...]` in place of `[[PATH [PATH ...]]]`, no `(default: )` where the
+default is empty, and sentences that are not broken where their docstring was."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from typing import Any
+
+_SEVERAL = re.compile(r"(\[*)(.+?) \[\2 \.\.\.\]+")
+"""Tyro's placeholder of several values: `STR [STR ...]` (at least one), `[STR [STR ...]]` (any number)."""
+
+
+@functools.cache
+def install() -> None:
+    """Change how tyro words its help. It has no public setting for all fields at once, so two functions of its module
+    are wrapped; pyproject.toml names its exact version, and a test looks at the help of every command."""
+    from tyro import _arguments as tyro_arguments
+
+    apply_metavar, helptext_of = tyro_arguments._rule_apply_argconf, tyro_arguments.generate_argument_helptext
+
+    def plain_metavar(arg: Any, lowered: Any) -> None:
+        apply_metavar(arg, lowered)
+        if lowered.metavar and (match := _SEVERAL.fullmatch(lowered.metavar)):
+            lowered.metavar = f"[{match[2]} ...]" if match[1] else f"{match[2]} ..."
+
+    def plain_helptext(arg: Any, lowered: Any, compact: bool = False) -> Any:
+        field = arg.field
+        text = field.helptext() if callable(field.helptext) else field.helptext
+        changes: dict[str, Any] = {"helptext": joined(text) if text else text}
+        if field.argconf.help_behavior_hint is None and _empty(field.default):
+            changes["argconf"] = dataclasses.replace(field.argconf, help_behavior_hint="")
+        return helptext_of(dataclasses.replace(arg, field=dataclasses.replace(field, **changes)), lowered, compact)
+
+    tyro_arguments._rule_apply_argconf = plain_metavar
+    tyro_arguments.generate_argument_helptext = plain_helptext
+
+
+def joined(text: str) -> str:
+    """A docstring's text with the lines of a paragraph joined. Blank lines, lists and indented lines stay."""
+    return re.sub(r"(?<!\n)\n(?![\n\s*-])", " ", text)
+
+
+def _empty(default: object) -> bool:
+    return isinstance(default, str | tuple | list | dict) and not default
