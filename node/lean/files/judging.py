@@ -340,8 +340,10 @@ class LocalModule:
         if command is None:
             return True
         code = self.text.code
-        ends = (at for at in outside_brackets(code, command.start, command.end) if code.startswith(":=", at))
-        words = _WORD.findall(code, command.start, next(ends, command.end))
+        place = self.places.get(name)
+        start = max(command.start, self.text.offset(*place)) if place else command.start  # one of a mutual block
+        ends = (at for at in outside_brackets(code, start, command.end) if _begins_proof(code, at))
+        words = _WORD.findall(code, start, next(ends, command.end))
         own = {*_WORD.findall(shown_name(name))}
         return any(word in self._last_parts and word not in own for word in words)
 
@@ -432,6 +434,11 @@ _INSTANCE = 3
 
 
 _VARIABLE = re.compile(r"(?<![\w.'«])variable(?![\w'!?])")
+
+
+def _begins_proof(code: str, at: int) -> bool:
+    """True at the `:=` or at the first `|` of a line, behind which a statement's proof stands."""
+    return code.startswith(":=", at) or (code[at] == "|" and not code[code.rfind("\n", 0, at) + 1 : at].strip())
 
 
 def _behind_in(code: str, start: int) -> int:
