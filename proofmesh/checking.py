@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from common.config import ConfigError, load_lean
 from node.lean.files.sources import collect, from_text
-from node.lean.process.protections import detect, that_lean_starts_with
 from node.mesh.verify import VerifySettings
 from node.mesh.verify_rows import Verdicts
 from node.mesh.verify_run import reference_of, toolchain_of, verify_all
@@ -32,8 +30,7 @@ async def verify(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...
     settings = settings_of(default, {**given, "paths": path_list(paths)}, "verify")
     toolchain = await asyncio.to_thread(toolchain_of, settings)
     if settings.sandbox:
-        protections = await that_lean_starts_with(await detect(), toolchain.command, toolchain.environment)
-        toolchain = replace(toolchain, protections=protections)
+        toolchain = await toolchain.confined()
     reference = await asyncio.to_thread(reference_of, settings.against)
     at_once = settings.jobs or len(os.sched_getaffinity(0))
     verifier = await engine.verifier(toolchain, at_once, settings.seconds, settings.memory_mb)

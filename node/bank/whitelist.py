@@ -155,7 +155,7 @@ class StatementElaborator:
                 environment=self.toolchain.environment,
                 folder=Path(self.toolchain.project or scratch),
                 limits=self.limits,
-                keeper=self.toolchain.protections.keeper(),
+                keeper=self.toolchain.keeper((), [scratch]),
             )
         if finished.code not in (0, 1):
             raise OutOfLimits(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")

@@ -88,6 +88,7 @@ def main(argv: Sequence[str]) -> int:
 async def _verify(settings: VerifySettings) -> int:
     from node.lean.files.sources import collect
     from node.lean.files.verifier import FileVerifier
+    from node.lean.process.protections import READS_NOT_CONFINED
     from node.lean.second.calling import SecondKernel
     from node.lean.toolchain.problems import LeanProblem
     from node.mesh.verify_report import UNREADABLE, Report
@@ -105,8 +106,10 @@ async def _verify(settings: VerifySettings) -> int:
         toolchain = await toolchain.confined()
         if gaps := toolchain.protections.gaps():
             say(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
+        if not toolchain.protections.reads:
+            say(f"proofmesh verify: {READS_NOT_CONFINED}", file=sys.stderr)
     at_once = settings.jobs or len(os.sched_getaffinity(0))
-    second = SecondKernel(toolchain.protections) if settings.second_kernel else None
+    second = SecondKernel(toolchain) if settings.second_kernel else None
     verifier = FileVerifier(
         toolchain, at_once=at_once, seconds=settings.seconds, memory_mb=settings.memory_mb, second=second
     )

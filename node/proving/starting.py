@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from common.lean_settings import LeanSettings
-from node.lean.process.protections import detect, that_lean_starts_with
+from node.lean.process.protections import detect
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -19,8 +18,7 @@ B = TypeVar("B")
 async def confined_toolchain(settings: LeanSettings) -> LeanToolchain:
     """The Lean toolchain of these settings, with all protections that this system supports. Raises LeanProblem."""
     toolchain, protections = await together(asyncio.to_thread(find, settings), detect())
-    protections = await that_lean_starts_with(protections, toolchain.command, toolchain.environment)
-    return replace(toolchain, protections=protections)
+    return await toolchain.confined_by(protections)
 
 
 async def together(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:

@@ -84,6 +84,7 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
 async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     """Serve over workers of this process until `stop` is set. Returns the exit code."""
     from common.waiting import unless_stopped
+    from node.lean.process.protections import READS_NOT_CONFINED
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
 
@@ -102,6 +103,8 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
         await checker.stop()
         return _failed(str(error), WRONG)
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
+    if not toolchain.protections.reads:
+        _say(READS_NOT_CONFINED)
     facts = f"{len(checker.workers)} workers, Lean {toolchain.version} ({toolchain.name}); not protected: {gaps}"
     return await serve_on(settings, checker, stop, facts)
 

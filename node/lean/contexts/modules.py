@@ -70,6 +70,7 @@ class ContextModules:
         """Shortened texts by digest of the original text."""
         if self.folder.is_dir() and sum(1 for _ in self.folder.iterdir()) > KEPT_MODULES:
             shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)  # a process may only read folders that exist at its start
 
     async def shortened(self, theorem: Theorem) -> Theorem:
         """The theorem with a shorter equivalent text above it; unchanged if there is none."""
@@ -142,7 +143,7 @@ class ContextModules:
                 environment=self.toolchain.environment,
                 folder=scratch,
                 limits=self._limits,
-                keeper=self._lean.protections.keeper([scratch]),
+                keeper=self.toolchain.keeper([scratch]),
             )
             compiled = scratch / f"{name}.olean"
             if finished.code != 0 or not compiled.is_file():

@@ -179,7 +179,7 @@ class Compiler:
             environment=self._toolchain.with_modules(path),
             folder=root,
             limits=replace(self._limits, seconds=self._limits.seconds + more_seconds),
-            keeper=self._toolchain.protections.keeper([out]),
+            keeper=self._toolchain.keeper([out], [root, *path]),
             output_bytes=OUTPUT_BYTES,
         )
 

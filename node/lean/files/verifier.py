@@ -134,11 +134,11 @@ class _Session:
     """A child process that has read files, and knows what the kernel said about them."""
 
     def __init__(self, toolchain: LeanToolchain, limits: Limits, folder: Path) -> None:
-        """`folder`: an empty folder for its files."""
+        """`folder`: an empty folder for its files, in the folder that has those of the verifier."""
         self.folder = folder
         self.declarations = folder / "out"
         self.declarations.mkdir(parents=True)
-        keeper = toolchain.protections.keeper([self.declarations])
+        keeper = toolchain.keeper([self.declarations], [folder.parent], packages=True)
         self.dialog = Dialog("node.lean.files.judge", limits, keeper)
         self._turn = asyncio.Lock()
         self._runs = 0
@@ -254,6 +254,8 @@ class FileVerifier:
         self._gate = asyncio.Semaphore(at_once)
         self._compiler = Compiler(toolchain, self._limits)
         self._clean_compiler = Compiler(toolchain, self._limits)
+        if second is not None:
+            second.may_read(self.folder)
         self._kernel = KernelProcess(toolchain, self._limits, self.folder)
         self._asking = asyncio.Lock()
         self.version = toolchain.version

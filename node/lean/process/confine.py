@@ -1,11 +1,17 @@
-"""Confines this process and then becomes PROGRAM: `python confine.py PARENT MECHANISMS WRITABLE PROGRAM ARGUMENTS...`.
+"""Confines this process and then becomes PROGRAM:
+
+    python confine.py PARENT MECHANISMS COUNT WRITABLE... COUNT READABLE... COUNT LISTED... PROGRAM ARGUMENTS...
 
 Like `common/keeper.py`, it dies with PARENT. Before that it applies MECHANISMS (separated by commas) to this process
-and its descendants. WRITABLE: folders that stay writable, one on each line.
+and its descendants. WRITABLE: folders that stay readable and writable. READABLE: files and folders that stay readable,
+and from which programs may be started; those that do not exist are passed over. LISTED: folders whose names stay
+readable. Each COUNT is the number of paths that follow it.
 
     namespace   a new user and network namespace, without even a loopback interface
     mounts      a new user and mount namespace, in which everything except WRITABLE is mounted read-only
+    root        the same with a new root, in which there is nothing but WRITABLE and, read-only, READABLE
     landlock    files outside WRITABLE cannot be written, created or removed; no signals to processes outside
+    reads       files outside WRITABLE and READABLE cannot be opened, folders not listed, programs not started
     network     system calls that create sockets fail (seccomp)
     processes   system calls that create processes or leave the process group fail (seccomp); threads are allowed
 
@@ -25,12 +31,18 @@ libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 1, 22, 38, 2
 CLONE_NEWNS, CLONE_THREAD, CLONE_NEWUSER, CLONE_NEWNET = 0x20000, 0x10000, 0x10000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
 MOUNT_SETATTR, MOUNT_ATTR_RDONLY, AT_RECURSIVE, AT_FDCWD = 442, 1, 0x8000, -100
+OPEN_TREE, MOVE_MOUNT, OPEN_TREE_CLONE, AT_EMPTY_PATH, MOVE_MOUNT_F_EMPTY_PATH = 428, 429, 1, 0x1000, 4
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT, LANDLOCK_VERSION = 444, 445, 446, 1
 
 WRITE_FILE, REFER, TRUNCATE, IOCTL_DEV = 1 << 1, 1 << 13, 1 << 14, 1 << 15
 WRITING = WRITE_FILE | 0b1111111110000
 """LANDLOCK_ACCESS_FS_*: WRITE_FILE, REMOVE_DIR, REMOVE_FILE and all MAKE_*. Reading and executing stay allowed."""
+EXECUTE, READ_FILE, READ_DIR = 1, 1 << 2, 1 << 3
+OWN_PROCESS = "/proc/self"
+"""What this process may read of itself: the C library finds the size of its stack there, and Lean its own path. It has
+the same id as the program that it becomes."""
 SCOPE_ABSTRACT_UNIX_SOCKET, SCOPE_SIGNAL = 1, 2
 LEAST_LANDLOCK = 3
 """The first version that covers truncation. With an older one, files could still be truncated."""
@@ -40,6 +52,7 @@ SYSCALLS = {
     "aarch64": (0xC00000B7, {"socket": 198, "clone": 220, "setpgid": 154, "setsid": 157}),
 }
 """AUDIT_ARCH_* and numbers of system calls (asm/unistd.h)."""
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 IO_URING_SETUP, CLONE3 = 425, 435
 """Numbers of these calls on both architectures. An io_uring could create sockets, and the filter cannot read the flags
 of clone3."""
@@ -80,6 +93,59 @@ def mount_read_only(writable: list[str]) -> None:
         _mount_attributes(folder, 0, 0, MOUNT_ATTR_RDONLY)
 
 
+def new_root(writable: list[str], readable: list[str]) -> None:
+    """Make a new root folder that has only these paths, at their old places. The old root is not reachable any more."""
+    # 1. Take hold of each path while it can be reached. Of a link, both its own path and its end are needed.
+    process = os.path.realpath(OWN_PROCESS)
+    paths = [(path, False) for path in (*readable, process) if os.path.exists(path)]  # noqa: PTH110
+    paths += [(path, True) for path in writable]
+    held = []
+    for path, writes in paths:
+        real = os.path.realpath(path)
+        held.append((path, real, os.path.isdir(real), _detached(real, writes)))  # noqa: PTH112
+    # 2. Become root of an empty file system.
+    if machine_name() not in PIVOT_ROOT:
+        raise Unavailable(f"pivot_root: not supported on {machine_name()}, only on {' and '.join(PIVOT_ROOT)}")
+    checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount")
+    checked(libc.mount(b"tmpfs", b"/tmp", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=755"), "mount tmpfs")
+    os.chdir("/tmp")
+    checked(libc.syscall(PIVOT_ROOT[machine_name()], b".", b"."), "pivot_root")
+    checked(libc.umount2(b".", MNT_DETACH), "umount")
+    os.chdir("/")
+    # 3. Put each path at its place, outer folders first.
+    for _, real, is_folder, tree in sorted(held, key=lambda each: len(each[1])):
+        if not os.path.lexists(real):
+            _make(real, is_folder)
+        code = libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(real), MOVE_MOUNT_F_EMPTY_PATH)
+        checked(code, f"move_mount {real}")
+        os.close(tree)
+    # 4. Make the links, in the order of their length: the path of one may lead through another.
+    links = [(path, real) for path, real, *_ in held if path != real] + [(OWN_PROCESS, process)]
+    for path, real in sorted(links, key=lambda each: len(each[0])):
+        if not os.path.lexists(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+            os.symlink(real, path)  # noqa: PTH211
+    _mount_attributes("/", 0, MOUNT_ATTR_RDONLY, 0)
+
+
+def _make(path: str, is_folder: bool) -> None:
+    """Make an empty folder or file to mount onto."""
+    os.makedirs(path if is_folder else os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+    if not is_folder:
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def _detached(path: str, writes: bool) -> int:
+    """A copy of what is mounted at and below a path, as a file descriptor."""
+    flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE
+    tree = checked(int(libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)), f"open_tree {path}")
+    if not writes:
+        attributes = struct.pack("QQQQ", MOUNT_ATTR_RDONLY, 0, 0, 0)
+        code = libc.syscall(MOUNT_SETATTR, tree, b"", AT_EMPTY_PATH | AT_RECURSIVE, attributes, len(attributes))
+        checked(code, f"mount_setattr {path}")
+    return tree
+
+
 def _mount_attributes(path: str, flags: int, set_: int, clear: int) -> None:
     attributes = struct.pack("QQQQ", set_, clear, 0, 0)
     code = libc.syscall(MOUNT_SETATTR, AT_FDCWD, os.fsencode(path), flags, attributes, len(attributes))
@@ -88,7 +154,7 @@ def _mount_attributes(path: str, flags: int, set_: int, clear: int) -> None:
 
 def landlock(writable: list[str]) -> None:
     """Forbid writing outside the `writable` folders (and /dev/null), and signals to processes outside."""
-    version = checked(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION), "landlock")
+    version = _landlock_version()
     if version < LEAST_LANDLOCK:
         raise Unavailable(f"landlock: this kernel has version {version}, but version {LEAST_LANDLOCK} is needed")
     rights = WRITING | REFER | TRUNCATE | (IOCTL_DEV if version >= 5 else 0)
@@ -100,6 +166,28 @@ def landlock(writable: list[str]) -> None:
     _allow(rules, "/dev/null", rights & (WRITE_FILE | TRUNCATE | IOCTL_DEV))
     checked(libc.syscall(LANDLOCK_RESTRICT, rules, 0), "landlock")
     os.close(rules)
+
+
+def landlock_reads(writable: list[str], readable: list[str], listed: list[str]) -> None:
+    """Forbid opening files, listing folders and starting programs, except for these paths and what is below them."""
+    _landlock_version()
+    ruleset = struct.pack("Q", EXECUTE | READ_FILE | READ_DIR)
+    rules = checked(libc.syscall(LANDLOCK_CREATE, ruleset, len(ruleset), 0), "landlock")
+    for folder in writable:
+        _allow(rules, folder, READ_FILE | READ_DIR)
+    for folder in listed:
+        _allow(rules, folder, READ_DIR)
+    for path in (*readable, OWN_PROCESS):
+        if os.path.isdir(path):  # noqa: PTH112
+            _allow(rules, path, EXECUTE | READ_FILE | READ_DIR)
+        elif os.path.exists(path):  # noqa: PTH110
+            _allow(rules, path, EXECUTE | READ_FILE)
+    checked(libc.syscall(LANDLOCK_RESTRICT, rules, 0), "landlock")
+    os.close(rules)
+
+
+def _landlock_version() -> int:
+    return checked(libc.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION), "landlock")
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
@@ -145,24 +233,40 @@ def machine_name() -> str:
     return os.uname().machine
 
 
-def confine(mechanisms: list[str], writable: list[str]) -> None:
+def confine(mechanisms: list[str], writable: list[str], readable: list[str], listed: list[str]) -> None:
     """Apply the mechanisms to this process. Raises Unavailable."""
-    flags = (CLONE_NEWNET if "namespace" in mechanisms else 0) | (CLONE_NEWNS if "mounts" in mechanisms else 0)
+    mounts = "mounts" in mechanisms or "root" in mechanisms
+    flags = (CLONE_NEWNET if "namespace" in mechanisms else 0) | (CLONE_NEWNS if mounts else 0)
     if flags:
         enter_namespaces(flags)
-    if "mounts" in mechanisms:
+    if "root" in mechanisms:
+        try:
+            new_root(writable, readable)
+        except OSError as error:
+            raise Unavailable(f"new root: {error}") from error
+    elif mounts:
         mount_read_only(writable)
     checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     if "landlock" in mechanisms:
         landlock(writable)
+    if "reads" in mechanisms:
+        landlock_reads(writable, readable, listed)
     if "network" in mechanisms or "processes" in mechanisms:
         refuse("network" in mechanisms, "processes" in mechanisms)
 
 
-def main(parent: int, mechanisms: list[str], writable: list[str], program: list[str]) -> None:
-    """Confine this process, and become the program. If that fails, end the process with a message."""
+def main(parent: int, mechanisms: list[str], rest: list[str]) -> None:
+    """Confine this process, and become the program. If that fails, end the process with a message.
+
+    `rest`: the arguments from the first COUNT on.
+    """
+    paths: list[list[str]] = []
+    for _ in range(3):
+        end = 1 + int(rest[0])
+        paths.append(rest[1:end])
+        rest = rest[end:]
     try:
-        confine(mechanisms, writable)
+        confine(mechanisms, *paths)
     except Unavailable as error:
         sys.exit(f"not confined: {error}")
     # After entering the namespaces, because a change of credentials resets this setting.
@@ -170,10 +274,11 @@ def main(parent: int, mechanisms: list[str], writable: list[str], program: list[
     if os.getppid() != parent:
         sys.exit("the parent process has ended")
     try:
-        os.execvp(program[0], program)
+        os.execvp(rest[0], rest)
     except OSError as error:
-        sys.exit(f"{program[0]}: {error.strerror}")
+        hidden = "reads" in mechanisms or "root" in mechanisms
+        sys.exit(f"{rest[0]}: {error.strerror}{' (or this process may not read the program)' if hidden else ''}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2].split(","), [line for line in sys.argv[3].split("\n") if line], sys.argv[4:])
+    main(int(sys.argv[1]), sys.argv[2].split(","), sys.argv[3:])

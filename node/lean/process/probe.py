@@ -1,7 +1,8 @@
-"""Tests from inside whether a process is confined: `python probe.py SCRATCH OUTSIDE PORT`.
+"""Tests from inside whether a process is confined: `python probe.py SCRATCH OUTSIDE PORT SECRET`.
 
-It attempts each of `scratch`, `outside`, `network`, `processes` and `signals`, and prints the names of those that
-succeed, separated by commas. All except `scratch` should fail. Standard library only: it runs isolated, like Lean.
+It attempts each of `scratch`, `outside`, `network`, `processes`, `signals` and `reads` (of the file SECRET), and prints
+the names of those that succeed, separated by commas. All except `scratch` should fail. Standard library only: it runs
+isolated, like Lean.
 """
 
 import os
@@ -14,6 +15,15 @@ def writes(path: str) -> bool:
     try:
         with open(path, "w"):  # noqa: PTH123 - this file starts as fast as it can
             return True
+    except OSError:
+        return False
+
+
+def reads(path: str) -> bool:
+    """True when this file can be read."""
+    try:
+        with open(path) as file:  # noqa: PTH123 - this file starts as fast as it can
+            return bool(file.read())
     except OSError:
         return False
 
@@ -49,12 +59,13 @@ def signals(process: int) -> bool:
 
 
 if __name__ == "__main__":
-    scratch, outside, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    scratch, outside, port, secret = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
     attempts = {
         "scratch": writes(os.path.join(scratch, "inside")),  # noqa: PTH118
         "outside": writes(outside),
         "network": connects(port),
         "processes": forks(),
         "signals": signals(os.getppid()),
+        "reads": reads(secret),
     }
     print(",".join(name for name, succeeded in attempts.items() if succeeded))

@@ -1,23 +1,29 @@
 """Detects which protections of Lean processes work on this system, by testing each one. Versions are not checked.
 
-Each mechanism of `confine.py` is tested with `probe.py`, which tries to write outside its folder, to connect, to fork,
-and to send signals. These attempts should fail. Then the configured `lean` is started with the working mechanisms.
+Each mechanism of `confine.py` is tested with `probe.py`, which tries to read and to write outside its folder, to
+connect, to fork, and to send signals. These attempts should fail. Then the configured `lean` is started with the
+working mechanisms.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 
 _CONFINE = Path(__file__).with_name("confine.py")
 _PROBE = Path(__file__).with_name("probe.py")
+_ROOT = Path(__file__).parents[3]
+"""The folder with our packages: a checkout, which may have private files, or the folder of all installed packages."""
 _PYTHON = (sys.executable, "-I", "-S")
 
 PROBE_LIMITS = Limits(seconds=20.0)
@@ -29,6 +35,8 @@ PREVENTS = {
     "landlock": "outside",
     "mounts": "outside",
     "processes": "processes",
+    "reads": "reads",
+    "root": "reads",
 }
 """The attempt of `probe.py` that a mechanism of `confine.py` must prevent, by mechanism."""
 
@@ -38,16 +46,39 @@ _DISPLAY_NAMES = {
     "landlock": "Landlock",
     "mounts": "read-only mounts",
     "processes": "seccomp",
+    "reads": "Landlock",
+    "root": "a root folder of its own",
 }
 
-BEST = ("network", "namespace", "processes", "landlock")
-"""The mechanisms that are tested first, together. Read-only mounts are for systems without Landlock."""
+BEST = ("network", "namespace", "processes", "landlock", "reads")
+"""The mechanisms that are tested first, together. The mounts are for systems without Landlock."""
 
-DROP_ORDER = ("processes", "network", "namespace", "landlock", "mounts")
+INSTEAD_OF = {"mounts": "landlock", "root": "reads"}
+"""Mechanisms that are needed only where another one does not work."""
+
+DROP_ORDER = ("processes", "reads", "root", "network", "namespace", "landlock", "mounts")
 """The order in which mechanisms are dropped while a `lean` does not start: the most frequent cause first."""
 
 NOT_PROTECTED = "NOT PROTECTED"
 """Start of the text about a missing protection."""
+
+SYSTEM = (
+    *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store"),
+    *("/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/usr/share/zoneinfo"),
+    *("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"),
+    *("/proc/meminfo", "/proc/cpuinfo", "/proc/stat", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu"),
+)
+"""What every process may read of the system: shared libraries, what the dynamic loader and the C library open at their
+start, time zones, and the size of the machine. None of it belongs to a user."""
+
+SCRIPTS = ("/bin", "/usr/bin")
+"""Folders of programs, for commands that are scripts."""
+
+READS = "its toolchain, its project, imported files, its scratch folder, the system's libraries"
+"""What a confined process may read, for messages."""
+
+READS_NOT_CONFINED = "reads not confined: code in a Lean file can read every file that you can read"
+"""For commands that run files of others, where nothing confines reading."""
 
 ALWAYS = {
     "memory": "killed above its limit (resident memory, watched)",
@@ -69,21 +100,37 @@ class Protections:
     signals: bool = False
     """True when a process cannot send signals to processes outside."""
 
-    def keeper(self, writable: Iterable[Path] = ()) -> list[str]:
+    def keeper(
+        self, writable: Iterable[Path] = (), readable: Iterable[str | Path] = (), *, packages: bool = False
+    ) -> list[str]:
         """The command line that confines a process (`confine.py`), to put in front of a program's command line.
 
-        `writable`: the folders in which the process may write. The result is empty without mechanisms.
+        `writable`: the folders in which the process may write and read. `readable`: the other files and folders that it
+        may read, besides those of the system and of our Python (`LeanToolchain.keeper` adds those of a toolchain).
+        `packages`: it is our Python, and imports packages. The result is empty without mechanisms.
         """
         if not self.mechanisms:
             return []
-        folders = "\n".join(str(folder.resolve()) for folder in writable)
-        return [*_PYTHON, str(_CONFINE), str(os.getpid()), ",".join(self.mechanisms), folders]
+        writes = [str(folder.resolve()) for folder in writable]
+        reads: list[str] = []
+        lists: list[str] = []
+        if self.reads:
+            imported, lists = _packages() if packages else ([], [])
+            reads = [*dict.fromkeys((*SYSTEM, *python_files(), *imported, *map(os.path.abspath, readable)))]
+        folders = [argument for each in (writes, reads, lists) for argument in (str(len(each)), *each)]
+        return [*_PYTHON, str(_CONFINE), str(os.getpid()), ",".join(self.mechanisms), *folders]
+
+    @property
+    def reads(self) -> bool:
+        """True when a process can read only what its keeper names."""
+        return any(PREVENTS[name] == "reads" for name in self.mechanisms)
 
     def facts(self) -> dict[str, str]:
         """Each protection with its mechanisms, or the reason why it is missing, for logs, `/healthz` and `status`."""
         facts = {
             "network": self._fact("network", "off"),
             "files": self._fact("outside", "read-only outside a scratch folder"),
+            "reads": self._fact("reads", f"only {READS}"),
             "processes": self._fact("processes", "may start none"),
             "signals": "to its own only (Landlock)" if self.signals else NOT_PROTECTED,
         }
@@ -108,26 +155,53 @@ class Protections:
         return f"{NOT_PROTECTED} ({'; '.join(reasons) or 'switched off'})"
 
 
-async def detect(command: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Protections:
-    """Test all mechanisms. Takes about 0.2 s, or 0.5 s if some do not work.
+@cache
+def python_files() -> tuple[str, ...]:
+    """What our Python reads at its start, without packages: its program, its libraries, the standard library."""
+    program = Path(sys.executable)
+    files = [program, program.resolve(), program.parent / "pyvenv.cfg", program.parent.parent / "pyvenv.cfg"]
+    files += [Path(sys.base_prefix) / "lib", Path(sys.base_prefix) / "lib64"]
+    files += [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    return tuple(dict.fromkeys(map(str, files)))
 
-    `command`, `environment`: a `lean` that must start with the protections. Mechanisms that prevent it are dropped.
-    """
+
+@cache
+def _packages() -> tuple[list[str], list[str]]:
+    """What our Python reads for its packages: files and folders, and folders of which it reads the names."""
+    ours = [str(_ROOT / name) for name in ("node", "common", "proofmesh")]
+    return [*ours, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")], [str(_ROOT)]
+
+
+def program_files(command: Sequence[str]) -> tuple[str, ...]:
+    """The program of a command line; for a script also its interpreter, and the programs that it may start."""
+    program = shutil.which(command[0]) or command[0]
+    real = os.path.realpath(program)
+    try:
+        with Path(real).open("rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return (program,)
+    if not first.startswith(b"#!") or not first[2:].split():
+        return (program, real)
+    return (program, real, os.fsdecode(first[2:].split()[0]), *SCRIPTS)
+
+
+async def detect() -> Protections:
+    """Test all mechanisms. Takes about 0.2 s, or 0.5 s if some do not work."""
     if sys.platform != "linux":
         return Protections(missing=tuple((name, "needs Linux") for name in PREVENTS))
     possible, problem = await _attempts_that_work(BEST)
     all_work = not problem and possible == {"scratch"}
-    protections = Protections(BEST, signals=True) if all_work else await _detect_each()
-    return await that_lean_starts_with(protections, command, environment) if command else protections
+    return Protections(BEST, signals=True) if all_work else await _detect_each()
 
 
 async def _detect_each() -> Protections:
     """Test each mechanism alone. Returns those that work, and the reasons why the others do not."""
     working: list[str] = []
     missing: list[tuple[str, str]] = []
-    for name in (*BEST, "mounts"):
-        if name == "mounts" and "landlock" in working:
-            continue  # both prevent writing of files, and one is enough
+    for name in (*BEST, *INSTEAD_OF):
+        if INSTEAD_OF.get(name) in working:
+            continue  # both prevent the same, and one is enough
         problem = await _problem(name)
         if problem:
             missing.append((name, problem))
@@ -161,34 +235,50 @@ async def _attempts_that_work(mechanisms: Sequence[str]) -> tuple[set[str], str]
     ):
         scratch = Path(root) / "scratch"
         scratch.mkdir()
-        arguments = [str(scratch), str(Path(root) / "outside"), str(server.getsockname()[1])]
-        keeper = Protections(tuple(mechanisms)).keeper([scratch])
-        probe = await _run([*_PYTHON, str(_PROBE), *arguments], None, keeper)
+        secret = Path(root) / "secret"
+        secret.write_text("secret")
+        arguments = [str(scratch), str(Path(root) / "outside"), str(server.getsockname()[1]), str(secret)]
+        keeper = Protections(tuple(mechanisms)).keeper([scratch], [_PROBE])
+        probe = await _run([*_PYTHON, str(_PROBE), *arguments], {}, keeper)
     if probe.code == 0:
         return set(probe.output.strip().split(",")), ""
     return set(), probe.errors.strip().removeprefix("not confined: ") or f"the probe ended with code {probe.code}"
 
 
 async def that_lean_starts_with(
-    protections: Protections, command: Sequence[str], environment: Mapping[str, str] | None
+    protections: Protections,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    readable: Sequence[str | Path] = (),
 ) -> Protections:
-    """The protections with which this `lean` starts. For example, a shell script that runs Lean starts processes."""
+    """The protections with which this `lean` starts. For example, a shell script that runs Lean starts processes.
+
+    `readable`: what it may read. One mechanism is dropped if that is enough, otherwise one after the other.
+    """
     version = [*command, "--version"]
-    start = await _run(version, environment, protections.keeper())
+    start = await _run(version, environment, protections.keeper((), readable))
     if start.code == 0 or (await _run(version, environment, [])).code != 0:
         return protections  # if it does not start unconfined either, the caller reports that
-    for mechanism in DROP_ORDER:
-        start = await _run(version, environment, protections.keeper())
-        if start.code == 0:
-            break
-        if mechanism in protections.mechanisms:
-            lines = start.errors.strip().splitlines()
-            last_line = f": {lines[-1]}" if lines else ""
-            protections = protections.without(mechanism, f"{command[0]} does not start with it{last_line}")
-    return protections
+    remaining = protections
+    for together in (False, True):
+        remaining = protections
+        for mechanism in [name for name in DROP_ORDER if name in protections.mechanisms]:
+            reason = _why_not(mechanism, command, start)
+            remaining = (remaining if together else protections).without(mechanism, reason)
+            if (await _run(version, environment, remaining.keeper((), readable))).code == 0:
+                return remaining
+    return remaining
 
 
-async def _run(command: Sequence[str], environment: Mapping[str, str] | None, keeper: Sequence[str]) -> FinishedProcess:
+def _why_not(mechanism: str, command: Sequence[str], start: FinishedProcess) -> str:
+    """Why a mechanism is dropped."""
+    lines = start.errors.strip().splitlines()
+    last_line = f": {lines[-1]}" if lines else ""
+    limit = f" (a confined process reads only {READS})" if PREVENTS[mechanism] == "reads" else ""
+    return f"{command[0]} does not start with it{last_line}{limit}"
+
+
+async def _run(command: Sequence[str], environment: Mapping[str, str], keeper: Sequence[str]) -> FinishedProcess:
     """Run a command. If it cannot be run or exceeds a limit, the exit code is 1."""
     try:
         return await run_fresh(command, environment=environment, limits=PROBE_LIMITS, keeper=keeper)

@@ -17,11 +17,11 @@ from node.lean.olean.region import BadOlean
 from node.lean.process.dialog import Dialog
 from node.lean.process.dialog_child import answer
 from node.lean.process.fresh import Limits, OutOfLimits
-from node.lean.process.protections import Protections
 from node.lean.second.__main__ import Task, with_large_stack
 from node.lean.second.export import Library
 from node.lean.second.logic import LEAN_AXIOMS
 from node.lean.second.parse import BadExport
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 MEMORY_MB = 4096
 
@@ -69,10 +69,24 @@ class Request(msgspec.Struct):
 class SecondKernel:
     """Asks the process. Call `close` at the end."""
 
-    def __init__(self, protections: Protections | None = None, memory_mb: int = MEMORY_MB) -> None:
+    def __init__(self, toolchain: LeanToolchain | None = None, memory_mb: int = MEMORY_MB) -> None:
+        """`toolchain`: whose protections its process gets, and whose library it may read; None for no protections."""
+        self._toolchain = toolchain
+        self._limits = Limits(_READING_SECONDS, memory_mb)
         self._folder = Path(tempfile.mkdtemp(prefix="proofmesh-second-"))
-        keeper = (protections or Protections()).keeper([self._folder])
-        self._dialog = Dialog("node.lean.second.calling", Limits(_READING_SECONDS, memory_mb), keeper)
+        self._readable: list[Path] = []
+        self._dialog = self._new_dialog()
+
+    def may_read(self, folder: Path) -> None:
+        """Let its process read the modules in a folder. Call it before the first `check`."""
+        assert self._dialog.starts == 0, "the process runs already, and cannot get more to read"
+        self._readable.append(folder)
+        self._dialog = self._new_dialog()
+
+    def _new_dialog(self) -> Dialog:
+        lean = self._toolchain
+        keeper = lean.keeper([self._folder], self._readable, packages=True) if lean else []
+        return Dialog("node.lean.second.calling", self._limits, keeper)
 
     async def check(
         self,

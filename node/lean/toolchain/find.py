@@ -48,6 +48,7 @@ def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> Le
         header,
         name=name,
         version=version,
+        reads=(str(prefix),),
     )
 
 
@@ -74,6 +75,7 @@ def _of_project(
         name=pinned[0] if (pinned := elan.pinned(project)) else str(lean),
         version=version,
         project=str(project),
+        reads=(str(prefix), *map(str, lake_environment.sources)),
         notes=options.notes,
     )
 
@@ -133,6 +135,7 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
         name="pocket Lean",
         version=version,
         kernel=pocket.kernel,
+        reads=pocket.reads,
     )
 
 

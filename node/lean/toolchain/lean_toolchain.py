@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from node.lean.process.protections import Protections, detect
+from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.headers import completed
 
 
@@ -29,6 +29,9 @@ class LeanToolchain:
     """Settings of the project that are not used, for the log."""
     kernel: tuple[str, ...] = ()
     """Command line of the kernel that checks declarations (`pocket/kernel.py`); empty for a full toolchain."""
+    reads: tuple[str, ...] = ()
+    """Files and folders that its processes read, besides its program, the project, and the folders of the search paths
+    in its environment: the installation, and the sources of the project's packages."""
     protections: Protections = field(default_factory=Protections)
     """How its processes are confined. None of the protections is on before `confined`."""
 
@@ -36,12 +39,38 @@ class LeanToolchain:
     def pocket(cls) -> LeanToolchain:
         """Pocket Lean, the default. Builds its library on first use. Raises PocketBuildError."""
         from node.lean.toolchain.pocket import toolchain
+        from node.lean.toolchain.pocket.launcher import LIBRARY_VARIABLE
 
-        return cls(tuple(toolchain.command()), toolchain.environment(), kernel=tuple(toolchain.kernel_command()))
+        command, kernel, environment = toolchain.command(), toolchain.kernel_command(), toolchain.environment()
+        reads = (command[-1], kernel[-1], environment[LIBRARY_VARIABLE])
+        return cls(tuple(command), environment, kernel=tuple(kernel), reads=reads)
 
     async def confined(self) -> LeanToolchain:
         """The same Lean with every protection that this system allows. Testing them takes up to 0.5 s."""
-        return replace(self, protections=await detect(self.command, self.environment))
+        return await self.confined_by(await detect())
+
+    async def confined_by(self, protections: Protections) -> LeanToolchain:
+        """The same Lean with those of the protections with which it starts."""
+        readable = self._readable()
+        protections = await that_lean_starts_with(protections, self.command, self.environment, readable)
+        return replace(self, protections=protections)
+
+    def keeper(
+        self, writable: Iterable[Path] = (), readable: Iterable[str | Path] = (), *, packages: bool = False
+    ) -> list[str]:
+        """The command line that confines one of its processes (`Protections.keeper`).
+
+        `writable`: folders in which the process may write and read. `readable`: what it may read besides its toolchain,
+        the project, and the folders in which this Lean finds modules: its input, and the folders that `with_modules`
+        adds for it alone. `packages`: it is our Python, not Lean.
+        """
+        return self.protections.keeper(writable, [*self._readable(), *readable], packages=packages)
+
+    def _readable(self) -> list[str]:
+        """What each of its processes may read."""
+        paths = [self.environment.get(name, "") for name in ("LEAN_PATH", "LD_LIBRARY_PATH")]
+        folders = [folder for path in paths for folder in path.split(os.pathsep) if folder]
+        return [*program_files(self.command), *self.reads, *([self.project] if self.project else []), *folders]
 
     def with_modules(self, folders: Sequence[Path]) -> dict[str, str]:
         """The environment with more module folders, after Lean's library so that they cannot replace its modules."""

@@ -85,7 +85,7 @@ async def _run(
         child = await ConfinedChild.start(
             [*toolchain.command, *arguments],
             environment=toolchain.environment,
-            keeper=toolchain.protections.keeper(),
+            keeper=toolchain.keeper((), [path]),
             folder=folder,
             memory_mb=limits.memory_mb,
             stdout=out,

@@ -42,7 +42,7 @@ class FreshLean:
             environment=self.toolchain.with_modules(path),
             folder=folder,
             limits=self.limits,
-            keeper=self.toolchain.protections.keeper([folder] if writable else []),
+            keeper=self.toolchain.keeper([folder] if writable else [], [folder, *path]),
         )
 
     async def compile_many(
@@ -68,7 +68,7 @@ class FreshLean:
             folder=folder,
             limits=replace(self.limits, seconds=seconds),
             patience=patience,
-            keeper=self.toolchain.protections.keeper([folder] if writable else []),
+            keeper=self.toolchain.keeper([folder] if writable else [], [folder, *path]),
         )
 
     async def version(self, folder: Path) -> str:
@@ -78,7 +78,7 @@ class FreshLean:
             environment=self.toolchain.environment,
             folder=folder,
             limits=self.limits,
-            keeper=self.toolchain.protections.keeper(),
+            keeper=self.toolchain.keeper(),
         )
         match = re.search(r"version ([^,)\s]+)", finished.output)
         return match.group(1) if match else finished.output.strip()[:80]

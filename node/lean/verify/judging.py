@@ -39,14 +39,16 @@ class KernelProcess:
         megabytes = declarations.stat().st_size / 2**20
         if self._toolchain.kernel:
             command, environment = [*self._toolchain.kernel, str(declarations)], {**self._toolchain.environment}
+            files = [str(declarations)]
         else:
             command, environment = judge.command(self._toolchain, declarations), judge.environment(self._toolchain)
+            files = command[-2:]  # the program, and the declarations
         finished = await run_fresh(
             command,
             environment=environment,
             folder=self._folder,
             limits=Limits(self.limits.seconds + SECONDS_PER_MEGABYTE * megabytes, self.limits.memory_mb),
-            keeper=self._toolchain.protections.keeper(),
+            keeper=self._toolchain.keeper((), files),
             output_bytes=ANSWER_BYTES,
         )
         if finished.code:
@@ -62,7 +64,7 @@ class ProofJudge:
         """`folder`: for its files; it must exist."""
         self._folder = folder
         self._limits = limits
-        self._keeper = toolchain.protections
+        self._toolchain = toolchain
         self._kernel = KernelProcess(toolchain, limits, folder)
         self._idle: list[tuple[Dialog, Path]] = []
         """Children that wait for a request, each with the only folder that it may write to."""
@@ -87,7 +89,8 @@ class ProofJudge:
 
     def _reader(self) -> tuple[Dialog, Path]:
         folder = Path(tempfile.mkdtemp(prefix="judge-", dir=self._folder))
-        return Dialog("node.lean.verify.judge", self._limits, self._keeper.keeper([folder])), folder
+        keeper = self._toolchain.keeper([folder], [self._folder], packages=True)
+        return Dialog("node.lean.verify.judge", self._limits, keeper), folder
 
     async def close(self) -> None:
         """End its children."""

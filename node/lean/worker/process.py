@@ -82,7 +82,7 @@ class LeanProcess:
         child = await ConfinedChild.start(
             [*toolchain.command, *options.arguments()],
             environment=toolchain.environment,
-            keeper=toolchain.protections.keeper(),
+            keeper=toolchain.keeper(),
             memory_mb=options.memory_mb,
             stdin=asyncio.subprocess.PIPE,
             line_bytes=READ_BYTES,

@@ -11,9 +11,9 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,7 +26,9 @@ from node.lean.adapters.run import AdapterRun, NotReplayed
 from node.lean.backend import BackendDown, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.process.child import Ending
+from node.lean.process.protections import SCRIPTS, program_files
 from node.lean.text.headers import imports
+from node.lean.toolchain import elan
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import CRASHES_ALONE, KINDS
@@ -163,7 +165,9 @@ class ReplBackend:
                 {**environment, **self.toolchain.environment},
                 self.options.memory_mb,
                 folder=self.toolchain.project or None,
-                keeper=protections.keeper([scratch]),
+                keeper=replace(self.toolchain, protections=protections).keeper(
+                    [scratch], _command_files(self.command), packages=True
+                ),
             )
         except OSError as error:
             raise BackendDown(f"the REPL does not start as {' '.join(self.command)!r}: {error}") from error
@@ -174,6 +178,20 @@ class ReplBackend:
         process = link.process
         old = process.commands >= RECYCLE_COMMANDS and process.worked >= RECYCLE_STARTS * link.started_in
         return old or process.grown_mb() > self.options.memory_mb / 2
+
+
+def _command_files(command: Sequence[str]) -> list[str]:
+    """What the REPL's command reads, besides the toolchain: programs, elan's toolchains, and what its arguments name.
+
+    Of a program that Lake has built (`FOLDER/.lake/build/bin/repl`), that is its project.
+    """
+    files = [*program_files(command), *SCRIPTS, str(elan.home(os.environ))]
+    for argument in command:
+        if os.sep in argument and Path(argument).exists():
+            path = Path(argument).absolute()
+            project = next((each.parent for each in path.parents if each.name == ".lake"), None)
+            files += [*program_files((argument,)), *([str(project)] if project else [])]
+    return files
 
 
 class _ReplRun(AdapterRun):

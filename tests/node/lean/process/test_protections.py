@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from common.process import kill_group, spawn_child
-from node.lean.process.protections import Protections, detect
+from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 
 pytestmark = pytest.mark.lean
 
@@ -62,7 +62,7 @@ async def test_files_are_written_in_the_scratch_folder_only(tmp_path):
         assert await outcome(FOUND, attempt(code), (inside,)) in ("PermissionError", "OSError"), code
     assert outside.read_text() == "kept" and sorted(path.name for path in tmp_path.iterdir()) == ["kept", "scratch"]
     assert await outcome(FOUND, attempt(WRITE.format(str(inside / "mine"))), (inside,)) == "done"
-    assert await outcome(FOUND, attempt(f"open({str(outside)!r}).read()")) == "done"
+    assert await outcome(FOUND, attempt(f"open({str(inside / 'mine')!r}).read()"), (inside,)) == "done"
     assert await outcome(FOUND, attempt("open('/dev/null', 'w').write('x')")) == "done"
 
 
@@ -148,11 +148,12 @@ def test_where_landlock_is_forbidden_files_are_mounted_read_only():
     if "mounts" not in found["mechanisms"]:
         pytest.skip("this system forbids user namespaces")
     assert "read-only mounts" in found["facts"]["files"] and found["gaps"] == ["signals"]
+    assert "a root folder of its own" in found["facts"]["reads"]
 
 
 def test_where_everything_is_forbidden_it_says_what_is_not_protected_and_why():
     found = detected_where("unshare,landlock,seccomp")
-    assert found["mechanisms"] == [] and found["gaps"] == ["network", "files", "processes", "signals"]
+    assert found["mechanisms"] == [] and found["gaps"] == ["network", "files", "reads", "processes", "signals"]
     assert "seccomp: Operation not permitted" in found["facts"]["network"] or "seccomp" in found["facts"]["network"]
     assert "not permitted" in found["facts"]["files"]
 
@@ -161,7 +162,19 @@ async def test_a_lean_that_must_start_processes_is_confined_by_the_rest(tmp_path
     script = tmp_path / "lean"
     script.write_text('#!/bin/sh\necho "Lean (version $(echo 4.0.0))"\n')
     script.chmod(0o755)
-    found = await detect([str(script)], dict(os.environ))
+    found = await that_lean_starts_with(FOUND, [str(script)], dict(os.environ), program_files([str(script)]))
     assert "processes" not in found.mechanisms and set(found.mechanisms) == set(FOUND.mechanisms) - {"processes"}
     if "processes" in FOUND.mechanisms:
         assert "does not start with it" in found.facts()["processes"]
+
+
+@pytest.mark.skipif(not FOUND.reads, reason="nothing confines reading")
+async def test_a_lean_that_must_read_more_is_confined_by_the_rest_and_it_is_said_what_was_refused(tmp_path):
+    (tmp_path / "needed").write_text("4.0.0\n")
+    script = tmp_path / "lean"
+    script.write_text(f'#!/bin/sh\nread line < {tmp_path / "needed"} || exit 1\necho "Lean (version $line)"\n')
+    script.chmod(0o755)
+    found = await that_lean_starts_with(FOUND, [str(script)], dict(os.environ), program_files([str(script)]))
+    assert found.gaps() == ["reads"]
+    fact = found.facts()["reads"]
+    assert "needed: Permission denied (a confined process reads only its toolchain, its project" in fact

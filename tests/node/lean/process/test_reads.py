@@ -1,0 +1,166 @@
+"""What code in a Lean file can read: nothing of the user's but what its process was given."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from common.process import spawn_child
+from node.lean.files.verifier import FileVerifier
+from node.lean.process.fresh import Limits, run_fresh
+from node.lean.process.protections import Protections, detect, that_lean_starts_with
+from node.lean.second.calling import SecondKernel
+from node.lean.snippets.snippet import Snippet
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.trace.elaborating import TraceLimits, elaborate
+from node.lean.worker.options import WorkerOptions
+from node.lean.worker.process import LeanProcess
+from node.serve.service import make_checker
+from node.serve.settings import ServeSettings
+
+pytestmark = pytest.mark.lean
+
+FOUND = asyncio.run(detect())
+WAYS = {"Landlock": Protections(("reads",)), "a root of its own": Protections(("mounts", "root")), "all": FOUND}
+
+NATIVE = """\
+inductive Out where | ok (text : String) | failed (error : Nat)
+@[extern "x"] opaque IO.FS.readFile (path : String) (world : Unit) : Out := .failed 0
+def read (path : String) : String := match IO.FS.readFile path () with | .ok text => text | .failed _ => "refused"
+"""
+"""Pocket Lean has no `IO`. But it runs Lean's native function of the name that a file declares."""
+
+SECRET = "a password that nobody may read"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Secrets, and a project folder next to them."""
+
+    folder: Path
+
+    @property
+    def project(self) -> Path:
+        return self.folder / "project"
+
+    def attack(self) -> str:
+        """A Lean text that reads what it should not."""
+        secrets = [*map(str, sorted(self.folder.glob("secret*"))), str(self.project / "link")]
+        secrets += ["/etc/passwd", f"/proc/{os.getpid()}/environ", f"/proc/{os.getpid()}/cmdline"]
+        assert all(Path(path).read_bytes() for path in secrets)
+        return NATIVE + "".join(f'#eval read "{path}"\n' for path in secrets)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.project.mkdir()
+    for name, mode in (("secret", 0o600), ("secret_for_all", 0o644)):
+        (tmp_path / name).write_text(SECRET)
+        (tmp_path / name).chmod(mode)
+    (place.project / "link").symlink_to(tmp_path / "secret")
+    (place.project / "own").write_text("of the project")
+    return place
+
+
+@pytest.fixture(params=WAYS)
+async def confined(request: pytest.FixtureRequest) -> LeanToolchain:
+    """Pocket Lean, confined in each way that this system allows."""
+    protections = WAYS[request.param]
+    lean = LeanToolchain.pocket()
+    kept = await that_lean_starts_with(protections, lean.command, lean.environment, lean.reads)
+    if not protections.reads or kept.mechanisms != protections.mechanisms:
+        pytest.skip(f"this system does not confine reading by {request.param}")
+    return replace(lean, protections=protections)
+
+
+async def compiled(lean: LeanToolchain, text: str, folder: Path) -> str:
+    """What Lean prints about a text in a folder that it may read."""
+    (folder / "Main.lean").write_text(text)
+    command = [*lean.command, str(folder / "Main.lean")]
+    finished = await run_fresh(
+        command, environment=lean.environment, folder=folder, limits=Limits(), keeper=lean.keeper((), [folder])
+    )
+    assert finished.code == 0, finished
+    return finished.output
+
+
+async def test_the_attack_reads_everything_where_nothing_is_confined(place: Place) -> None:
+    output = await compiled(LeanToolchain.pocket(), place.attack(), place.project)
+    assert output.count(SECRET) == 3 and "root:" in output and "refused" not in output
+
+
+async def test_a_file_reads_its_folder_and_no_other_file(place: Place, confined: LeanToolchain) -> None:
+    text = place.attack() + f'#eval read "{place.project / "own"}"\n'
+    output = await compiled(confined, text, place.project)
+    assert output.split("\n") == ['"refused"'] * 6 + ['"of the project"', ""]
+
+
+async def test_a_process_reads_its_own_environment_which_has_no_secret(
+    place: Place, confined: LeanToolchain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROOFMESH_NATS_PASSWORD", SECRET)
+    output = await compiled(confined, NATIVE + '#eval read "/proc/self/environ"\n', place.project)
+    assert "LEAN_PATH" in output and SECRET not in output
+
+
+@pytest.mark.parametrize("program", ["os.listdir({!r})", "os.execv({!r} + '/program', ['program'])"])
+async def test_other_folders_are_neither_listed_nor_run(place: Place, confined: LeanToolchain, program: str) -> None:
+    (place.folder / "program").write_text("#!/bin/sh\necho done\n")
+    (place.folder / "program").chmod(0o755)
+    code = (
+        f"import os\ntry:\n    {program.format(str(place.folder))}\n    print('done')\nexcept OSError: print('refused')"
+    )
+
+    command = [sys.executable, "-I", "-S", "-c", code]
+    process = await spawn_child(command, keeper=confined.keeper(), stdout=asyncio.subprocess.PIPE)
+    said = (await process.communicate())[0].decode().strip()
+    assert said == "refused" or (said == "done" and "root" in confined.protections.mechanisms and "listdir" in program)
+
+
+async def test_workers_and_traces_read_as_little(place: Place) -> None:
+    lean = replace(LeanToolchain.pocket(), protections=FOUND)
+    worker = await LeanProcess.start(lean, WorkerOptions(), place.attack())
+    await worker.kill()
+    evaluated = [each.message for each in worker.opening]
+    traced = await elaborate(place.attack(), lean, place.project, TraceLimits())
+    for messages in (evaluated, [message.data for message in traced.messages]):
+        assert [text for text in messages if text == '"refused"'] == ['"refused"'] * 6
+        assert not any(SECRET in text for text in messages)
+
+
+@pytest.mark.parametrize("confined", ["a root of its own", "all"], indirect=True)
+async def test_verification_gives_nothing_away_and_judges_as_before(place: Place, confined: LeanToolchain) -> None:
+    second = SecondKernel(confined)
+    verifier = FileVerifier(confined, at_once=1, seconds=60, memory_mb=2048, second=second)
+    try:
+        report = await verifier.verify_text(place.attack() + "theorem fine : 1 + 1 = 2 := rfl\n")
+    finally:
+        verifier.close()
+        await second.close()
+    assert SECRET not in str(report) and str(report).count("refused") >= 6
+    assert [(each.name, each.accepted) for each in report.declarations] == [("fine", True)]
+
+
+async def test_a_snippet_gets_nothing_and_an_honest_one_is_accepted(place: Place) -> None:
+    settings = ServeSettings(workers=1)
+    checker = make_checker(settings, replace(LeanToolchain.pocket(), protections=FOUND))
+    try:
+        cheat = await checker.check(Snippet(place.attack(), 60.0))
+        honest = await checker.check(Snippet("theorem fine (n : Nat) : n + 0 = n := by simp", 60.0))
+    finally:
+        await checker.stop()
+    assert SECRET not in str(cheat) and str(cheat.response).count("refused") >= 6
+    assert honest.verdict.accepted
+
+
+def test_it_is_said_which_protection_is_missing() -> None:
+    missing = Protections(("landlock", "network"), (("reads", "no such call"), ("root", "forbidden")))
+    assert "reads" in missing.gaps() and not missing.reads
+    assert missing.facts()["reads"] == "NOT PROTECTED (Landlock: no such call; a root folder of its own: forbidden)"
+    assert "its toolchain" in FOUND.facts()["reads"] if FOUND.reads else "reads" in FOUND.gaps()
