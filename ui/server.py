@@ -11,18 +11,21 @@ import contextlib
 import importlib.util
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
+from common.hosts import Hosts
 from common.messages import Point
 from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
 from ui.run_files import Change as RunChange
 from ui.run_files import RunFiles
 from ui.training_runs import Change, TrainingRuns
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 STATIC = Path(__file__).parent / "static"
 QUEUE_LIMIT = 2000
@@ -47,8 +50,11 @@ class Monitor:
         *,
         mesh: bool = True,
         files: RunFiles | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
-        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs."""
+        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs. `hosts`:
+        the names under which the page may be opened; None: loopback."""
+        self._hosts = hosts or Hosts()
         self.state = state
         self.run = run
         self.training = training
@@ -119,13 +125,20 @@ class Monitor:
         self._pages.clear()
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[_headers])
+        app = web.Application(middlewares=[_headers, self._from_here])
         app.router.add_get("/", self._index)
         app.router.add_get("/events", self._events)
         app.router.add_get("/api/state", self._state)
         app.router.add_get("/plotly.js", self._plotly)
         app.router.add_static("/static", STATIC)
         return app
+
+    @web.middleware
+    async def _from_here(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse requests that a page from elsewhere has made."""
+        if problem := self._hosts.problem(request):
+            return web.Response(status=403, text=problem + "\n")
+        return await handler(request)
 
     async def _index(self, _: web.Request) -> web.StreamResponse:
         return web.FileResponse(STATIC / "index.html")
@@ -163,8 +176,8 @@ def plotly_script() -> Path:
 
 
 @web.middleware
-async def _headers(request: web.Request, handler: Any) -> web.StreamResponse:
-    response: web.StreamResponse = await handler(request)
+async def _headers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    response = await handler(request)
     if not response.prepared:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)

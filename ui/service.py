@@ -67,11 +67,13 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
 
 def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched: bool) -> Monitor:
     """A monitor with the present content of the files."""
+    from common.hosts import Hosts
     from ui.server import Monitor
 
     state = MeshState()
     training = TrainingRuns(Path(settings.runs)) if settings.runs else None
-    monitor = Monitor(state, run, training, mesh=watched, files=files)
+    hosts = Hosts(settings.host, settings.hosts)
+    monitor = Monitor(state, run, training, mesh=watched, files=files, hosts=hosts)
     if settings.history:
         beside = Path(settings.history).with_name(evaluations.FILE)
         monitor.take(Change(read_history(settings.history), _evaluations(beside)))

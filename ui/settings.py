@@ -20,6 +20,10 @@ class UiSettings:
     host: str = "127.0.0.1"
     """Address to listen on. The page has no password: on a shared machine leave it on loopback and tunnel to it."""
 
+    hosts: tuple[str, ...] = ()
+    """Further names under which the page is opened, such as a proxy's. Requests for other names than the bound address
+    and loopback get 403: a web page from elsewhere could read the run."""
+
     port: Port = 5050
     """Port to listen on; 0 takes a free one and prints it."""
 

@@ -3,9 +3,10 @@
 The results of snippets, timeouts included, are in the body of a response with status 200. Other statuses are errors of
 the request:
 
-    400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long
+    400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long, or has too many snippets
     401  the key is missing or wrong; 404 no such address; 405 wrong method
-    429  too many snippets wait: retry after the seconds in `Retry-After`
+    403  a web page asks, or the name in `Host` is not ours (`common.hosts`); 415 the body is not sent as JSON
+    429  too many snippets wait, of all clients or of this one: retry after the seconds in `Retry-After`
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import math
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import structlog
 from aiohttp import web
 
+from common.hosts import Hosts, unread_type
 from common.metrics import Metrics
 from node.lean.snippets.reading import SORRY_WARNING
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, SnippetService
@@ -27,6 +30,9 @@ from node.serve import protocol
 log = structlog.get_logger("serve")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+CLIENT_RETRY_SECONDS = 1.0
+"""Seconds after which a client whose share of the queue is used up may retry."""
+
 S = TypeVar("S", bound=protocol.CheckBody | protocol.VerifyBody)
 
 
@@ -34,13 +40,28 @@ class Application:
     """The handlers of the API, with the service and its metrics."""
 
     def __init__(
-        self, service: SnippetService, metrics: Metrics, *, api_key: str, max_body: int, longest: float
+        self,
+        service: SnippetService,
+        metrics: Metrics,
+        *,
+        hosts: Hosts,
+        api_key: str,
+        max_body: int,
+        max_snippets: int,
+        client_most: int,
+        longest: float,
     ) -> None:
-        """`api_key`: the key that each request must send; empty for none. `max_body`: most bytes of a request.
-        `longest`: longest time limit of a snippet in seconds, whatever its request asks for."""
+        """`hosts`: the names under which it may be asked for. `api_key`: the key that each request must send; empty for
+        none. `max_body`, `max_snippets`: most bytes and snippets of a request. `client_most`: while more snippets of a
+        client wait or run, its requests are refused. `longest`: longest time limit of a snippet in seconds, whatever
+        its request asks for."""
         self._service = service
         self._metrics = metrics
+        self._hosts = hosts
         self._key = api_key.encode()
+        self._max_snippets = max_snippets
+        self._client_most = client_most
+        self._of_client: Counter[str] = Counter()
         self._max_body = max_body
         self._longest = longest
         self._requests = metrics.counter("serve_requests", "Requests answered", ["path", "status"])
@@ -98,9 +119,17 @@ class Application:
         return response
 
     def _refusal(self, request: web.Request) -> web.Response | None:
+        """The response to a request that is refused by its headers: a web page's, one without the right key, or one
+        whose body is not sent as JSON. None for all others."""
+        if problem := self._hosts.problem(request, any_host=bool(self._key)):
+            return _problem(403, problem)
+        if self._key and (refusal := self._wrong_key(request)) is not None:
+            return refusal
+        problem = unread_type(request)
+        return _problem(415, problem) if problem else None
+
+    def _wrong_key(self, request: web.Request) -> web.Response | None:
         """The response to a request without the right key; None if the key is right."""
-        if not self._key:
-            return None
         header = request.headers.get("Authorization", "")
         token = header.removeprefix("Bearer ").strip().encode(errors="replace")
         if hmac.compare_digest(token, self._key):
@@ -110,16 +139,16 @@ class Application:
     # --- addresses --------------------------------------------------------------------------------------------------
 
     async def _check(self, request: web.Request) -> web.Response:
-        body = protocol.decode(await request.read(), protocol.CheckBody).checked()
-        results = await self._run(body.limited(self._longest))
+        body = protocol.decode(await request.read(), protocol.CheckBody, self._max_snippets).checked()
+        results = await self._run(body.limited(self._longest), request.remote or "")
         pairs = zip(body.snippets, results, strict=True)
         return _json(
             protocol.Results([protocol.check_result(each, result, debug=body.debug) for each, result in pairs])
         )
 
     async def _verify(self, request: web.Request) -> web.Response:
-        body = protocol.decode(await request.read(), protocol.VerifyBody)
-        results = await self._run(body.limited(self._longest))
+        body = protocol.decode(await request.read(), protocol.VerifyBody, self._max_snippets)
+        results = await self._run(body.limited(self._longest), request.remote or "")
         pairs = zip(body.codes, results, strict=True)
         return _json(protocol.Results([protocol.verify_result(each, result) for each, result in pairs]))
 
@@ -129,12 +158,20 @@ class Application:
     async def _show_metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=self._metrics.render(), content_type="text/plain")
 
-    async def _run(self, snippets: Sequence[Snippet]) -> list[SnippetResult]:
-        """Check snippets. Returns all results in order. Cancelling it cancels all checks. Raises QueueFull."""
+    async def _run(self, snippets: Sequence[Snippet], client: str) -> list[SnippetResult]:
+        """Check the snippets of a client. Returns all results in order. Cancelling it cancels all checks. Raises
+        QueueFull."""
         self._service.admit()
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._one(snippet)) for snippet in snippets]
-        return [task.result() for task in tasks]
+        if self._of_client[client] > self._client_most:
+            raise QueueFull(CLIENT_RETRY_SECONDS)
+        self._of_client[client] += len(snippets)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(snippet)) for snippet in snippets]
+            return [task.result() for task in tasks]
+        finally:
+            self._of_client[client] -= len(snippets)
+            self._of_client += Counter()  # drops clients without snippets
 
     async def _one(self, snippet: Snippet) -> SnippetResult:
         result = await self._service.check(snippet)

@@ -7,6 +7,8 @@ ignore; so are `against` and `allow_own_syntax` in requests.
 
 from __future__ import annotations
 
+import math
+from contextvars import ContextVar
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -27,7 +29,24 @@ DEFAULT_VERIFY_SECONDS = 300
 # --- what clients send ----------------------------------------------------------------------------------------------
 
 
-class SnippetBody(msgspec.Struct):
+class TooMany(Exception):
+    """The body has more snippets than a request may have. Not a ValueError, which msgspec would take for its own."""
+
+
+_most: ContextVar[float] = ContextVar("most", default=math.inf)
+"""Snippets that the body that is being decoded may still have."""
+
+
+class _Counted(msgspec.Struct):
+    """A snippet. Decoding ends with the first one too many, so that a long body cannot fill the memory."""
+
+    def __post_init__(self) -> None:
+        if (left := _most.get() - 1) < 0:
+            raise TooMany
+        _most.set(left)
+
+
+class SnippetBody(_Counted):
     id: str
     code: str
     against: str = ""
@@ -62,7 +81,7 @@ class CheckBody(msgspec.Struct):
         ]
 
 
-class CodeBody(msgspec.Struct):
+class CodeBody(_Counted):
     custom_id: str | int
     proof: str | None = None
     code: str | None = None
@@ -100,18 +119,24 @@ class BadBody(ValueError):
         self.status = status
 
 
-def decode(body: bytes, kind: type[T]) -> T:
-    """Parse a body. Raises BadBody."""
+def decode(body: bytes, kind: type[T], most: int) -> T:
+    """Parse a body of at most `most` snippets. Raises BadBody."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadBody(f"the body is not UTF-8: {error.reason} at byte {error.start}", ["body"], 400) from error
+    token = _most.set(most)
     try:
         return msgspec.json.decode(body, type=kind)
+    except TooMany as error:
+        problem = f"the request has more than {most} snippets: send them in several requests"
+        raise BadBody(problem, ["body"], 413) from error
     except msgspec.ValidationError as error:
         raise BadBody(str(error), ["body"]) from error
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise BadBody(f"the body is not JSON: {error}", ["body"]) from error
+    finally:
+        _most.reset(token)
 
 
 # --- what we answer -------------------------------------------------------------------------------------------------

@@ -129,11 +129,21 @@ async def serve_on(settings: ServeSettings, service: SnippetService, stop: async
 
 def make_application(settings: ServeSettings, service: SnippetService) -> Application:
     """The HTTP application over a service."""
+    from common.hosts import Hosts
     from common.metrics import METRICS
     from node.serve.application import Application
 
     max_body = settings.max_body_mb * 2**20
-    return Application(service, METRICS, api_key=settings.api_key, max_body=max_body, longest=settings.longest)
+    return Application(
+        service,
+        METRICS,
+        hosts=Hosts(settings.host, settings.hosts),
+        api_key=settings.api_key,
+        max_body=max_body,
+        max_snippets=settings.max_snippets,
+        client_most=max(1, int(settings.client_share * settings.queue)),
+        longest=settings.longest,
+    )
 
 
 def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetChecker:

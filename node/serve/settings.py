@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.lean_settings import LeanSettings
-from common.limits import Duration, Megabytes, Natural, Port, Positive, Timeout
+from common.limits import Duration, Megabytes, Natural, Port, Positive, Share, Timeout
 from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, read_machine
 
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
@@ -27,6 +27,11 @@ class ServeSettings:
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
 
+    hosts: tuple[str, ...] = ()
+    """Further names under which clients ask for this server, such as a DNS name. Requests for other names than the
+    bound address and loopback, and requests of web pages from elsewhere, get 403: a web page could run Lean here. With
+    a key, every name is accepted, because a web page does not know the key."""
+
     api_key: str = ""
     """The key that clients must send as `Authorization: Bearer KEY`. If empty, LEAN_SERVER_API_KEY of the environment;
     without both, no key is needed. A key in a flag is visible in the list of processes; use the environment or a file.
@@ -44,6 +49,13 @@ class ServeSettings:
 
     queue: Natural = 1024
     """Most snippets that wait for a worker. While more wait, new requests get 429."""
+
+    max_snippets: Positive = 512
+    """Most snippets of a request. Longer requests get 413."""
+
+    client_share: Share = 0.5
+    """Share of the queue for one client (an address): while more of its snippets wait or run, its new requests get 429.
+    A request that is taken may add `max_snippets` to them."""
 
     memory_mb: Megabytes = 1024
     """Memory that a Lean process may use in addition to its header's. A snippet that needs more is stopped."""

@@ -40,6 +40,8 @@ class Wire:
 
     async def post(self, path: str, body: Any, **options: Any) -> tuple[int, Any]:
         data = {"data": body} if isinstance(body, bytes) else {"json": body}
+        if isinstance(body, bytes):
+            options = {**options, "headers": {"Content-Type": "application/json", **options.get("headers", {})}}
         async with self.http.post(self.url + path, **data, **options) as response:
             return response.status, await response.json()
 

@@ -1,0 +1,194 @@
+"""Attacks of web pages and of greedy clients on the service and on the monitor, over real HTTP."""
+
+import asyncio
+import json
+import tracemalloc
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp import web
+
+from common.hosts import Hosts
+from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
+from node.serve import protocol
+from node.serve.service import make_application
+from node.serve.settings import ServeSettings
+from tests.node.serve.kimina import client as kimina
+from tests.waiting import eventually
+from ui.mesh_state import MeshState
+from ui.server import Monitor
+
+BODY = json.dumps({"snippets": [{"id": "a", "code": "theorem t : 1 = 1 := rfl"}]})
+JSON = {"Content-Type": "application/json"}
+
+
+class Waiting:
+    """A service whose snippets wait until `open` is set. No Lean is started."""
+
+    def __init__(self, queue: int) -> None:
+        self.open = asyncio.Event()
+        self.open.set()
+        self.waiting = 0
+        self.seen: list[Snippet] = []
+        self._queue = queue
+
+    def admit(self) -> None:
+        if self.waiting > self._queue:
+            raise QueueFull(1.0)
+
+    async def check(self, snippet: Snippet) -> SnippetResult:
+        self.seen.append(snippet)
+        self.waiting += 1
+        try:
+            await self.open.wait()
+        finally:
+            self.waiting -= 1
+        return SnippetResult(0.0, Verdict(True), response={"env": 0})
+
+    async def stop(self) -> None:
+        self.open.set()
+
+
+@asynccontextmanager
+async def served(application: web.Application, host: str = "127.0.0.1") -> AsyncIterator[str]:
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1, handler_cancellation=True)
+    await runner.setup()
+    await web.TCPSite(runner, host, 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def service(**changes: Any) -> AsyncIterator[tuple[Waiting, str]]:
+    settings = ServeSettings(**changes)
+    waiting = Waiting(settings.queue)
+    async with served(make_application(settings, waiting).application(), settings.host) as url:
+        yield waiting, url
+
+
+async def sent(url: str, headers: dict[str, str], body: str | None = BODY) -> tuple[int, str]:
+    """Status and text of a request; `body` None gets, without a body."""
+    async with (
+        aiohttp.ClientSession(skip_auto_headers=["Content-Type"]) as http,
+        http.request("GET" if body is None else "POST", url, data=body, headers=headers) as response,
+    ):
+        return response.status, await response.text()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "says"),
+    [
+        ({"Host": "evil.example"}, 403, "evil.example"),
+        ({"Host": "evil.example:8000"}, 403, "hosts"),
+        ({"Host": "localhost.evil.example"}, 403, "evil.example"),
+        ({"Host": "203.0.113.7:8000"}, 403, "203.0.113.7"),
+        ({"Host": "["}, 403, "Host"),
+        ({"Origin": "https://evil.example"}, 403, "evil.example"),
+        ({"Origin": "null"}, 403, "null"),
+        ({"Origin": "http://localhost.evil.example"}, 403, "evil.example"),
+        ({"Origin": "http://evil.example", "Host": "evil.example"}, 403, "evil.example"),
+        ({"Content-Type": "text/plain"}, 415, "application/json"),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, 415, "application/json"),
+        ({"Content-Type": ""}, 415, "application/json"),
+        ({}, 200, ""),
+        ({"Host": "localhost:9999"}, 200, ""),
+        ({"Host": "[::1]:8000"}, 200, ""),
+        ({"Host": "LOCALHOST."}, 200, ""),
+        ({"Host": "lean.example"}, 200, ""),
+        ({"Origin": "http://localhost:3000"}, 200, ""),
+        ({"Content-Type": "application/json; charset=utf-8"}, 200, ""),
+    ],
+)
+async def test_only_programs_and_own_pages_run_lean(headers: dict[str, str], status: int, says: str) -> None:
+    async with service(hosts=("lean.example",)) as (lean, url):
+        answered, text = await sent(f"{url}/api/check", JSON | headers)
+    assert answered == status and says in text
+    assert len(lean.seen) == (status == 200), "a refused request must not reach Lean"
+
+
+async def test_a_body_without_a_type_is_refused() -> None:
+    async with service() as (lean, url):
+        assert (await sent(f"{url}/verify", {}))[0] == 415
+        assert not lean.seen
+
+
+async def test_with_a_key_any_name_is_accepted_and_no_foreign_page() -> None:
+    async with service(api_key="k") as (_, url):
+        key = {"Authorization": "Bearer k"}
+        assert (await sent(f"{url}/api/check", JSON | key | {"Host": "lean.example"}))[0] == 200
+        assert (await sent(f"{url}/api/check", JSON | {"Host": "lean.example"}))[0] == 401
+        assert (await sent(f"{url}/api/check", JSON | key | {"Origin": "https://evil.example"}))[0] == 403
+
+
+async def test_on_all_addresses_any_address_is_ours_but_no_foreign_name() -> None:
+    monitor = Monitor(MeshState(), "demo", hosts=Hosts("0.0.0.0"))
+    async with served(monitor.application(), "0.0.0.0") as url:
+        assert (await sent(url, {"Host": "192.0.2.4:5050"}, None))[0] == 200
+        assert (await sent(url, {"Host": "192.0.2.4:5050", "Origin": "http://192.0.2.4:5050"}, None))[0] == 200
+        assert (await sent(url, {"Host": "192.0.2.4:5050", "Origin": "http://192.0.2.9"}, None))[0] == 403
+        assert (await sent(url, {"Host": "evil.example"}, None))[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/api/state", "/events", "/static/page.js", "/nowhere"])
+async def test_a_page_from_elsewhere_does_not_read_the_monitor(path: str) -> None:
+    monitor = Monitor(MeshState(), "demo")
+    async with served(monitor.application()) as url:
+        for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+            status, text = await sent(url + path, headers, None)
+            assert status == 403 and "evil.example" in text
+
+
+async def test_a_request_with_too_many_snippets_is_refused_and_fills_no_memory() -> None:
+    many = json.dumps({"snippets": [{"id": str(n), "code": "theorem t : True := x"} for n in range(60_000)]}).encode()
+    async with service() as (lean, url), aiohttp.ClientSession() as http:
+        async with http.post(f"{url}/api/check", data=many, headers=JSON) as response:
+            assert response.status == 413
+            assert "more than 512 snippets: send them in several requests" in await response.text()
+        assert not lean.seen
+    tracemalloc.start()
+    with pytest.raises(protocol.BadBody):
+        protocol.decode(many, protocol.CheckBody, 512)
+    assert tracemalloc.get_traced_memory()[1] < len(many) + 1_000_000  # the text as UTF-8, and 512 snippets
+    tracemalloc.stop()
+    codes = json.dumps({"codes": [{"custom_id": n, "code": ""} for n in range(3)]}).encode()
+    assert len(protocol.decode(codes, protocol.VerifyBody, 3).codes) == 3
+    with pytest.raises(protocol.BadBody, match="more than 2 snippets"):
+        protocol.decode(codes, protocol.VerifyBody, 2)
+
+
+async def test_one_client_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with service(queue=20, max_snippets=10) as (lean, url):
+        lean.open.clear()
+        body = msgspec.json.encode({"snippets": [{"id": str(n), "code": ""} for n in range(10)]}).decode()
+        first = [asyncio.create_task(sent(f"{url}/api/check", JSON, body)) for _ in range(2)]
+        await eventually(lambda: lean.waiting == 20)
+        status, text = await sent(f"{url}/api/check", JSON)
+        assert status == 429 and "retry" in text
+        other = asyncio.create_task(_from("127.0.0.2", f"{url}/api/check"))  # another client
+        await eventually(lambda: lean.waiting == 21)
+        lean.open.set()
+        assert await other == 200 and [status for status, _ in await asyncio.gather(*first)] == [200, 200]
+        assert (await sent(f"{url}/api/check", JSON))[0] == 200, "its share is free again"
+
+
+async def _from(address: str, url: str) -> int:
+    connector = aiohttp.TCPConnector(local_addr=(address, 0))
+    async with (
+        aiohttp.ClientSession(connector=connector) as http,
+        http.post(url, data=BODY, headers=JSON) as response,
+    ):
+        return response.status
+
+
+async def test_kimina_client_is_no_web_page() -> None:
+    async with service() as (lean, url):
+        client = kimina().AsyncKiminaClient(api_url=url)
+        codes: Sequence[str] = ["a", "b", "c"]
+        answer = await client.check(list(codes), show_progress=False)
+        assert len(answer.results) == 3 and sorted(each.code for each in lean.seen) == ["a", "b", "c"]
