@@ -50,8 +50,8 @@ class LeanProcessSettings:
     """Memory limit of each process of a verification."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, no child processes, one folder to write to, and only
-    their toolchain, project and input to read."""
+    """Confine Lean processes as far as the system allows: no network, no child processes, one folder to write to, and
+    only their toolchain, project and input to read."""
 
     cache: Natural = 20_000
     """Most outcomes in the cache (about 1 KB each)."""

@@ -76,8 +76,8 @@ class ServeSettings:
     """After a request to stop, seconds in which open requests may finish."""
 
     sandbox: bool = True
-    """Confine Lean processes as far as the system allows: no network, no child processes, one folder to write to, and only
-    their toolchain, project and input to read."""
+    """Confine Lean processes as far as the system allows: no network, no child processes, one folder to write to, and
+    only their toolchain, project and input to read."""
 
     config: Path | None = None
     """A TOML file. Its sections [serve] and [lean] have the defaults of the flags."""
