@@ -80,7 +80,7 @@ LEAN_MAY_IMPORT = {
     "toolchain": {"text", "process"},
     "worker": {"text", "process", "toolchain", "backend", "cache", "settings"},
     "olean": set(),
-    "second": {"process", "olean"},
+    "second": {"process", "olean", "toolchain"},
     "verify": {"text", "process", "toolchain", "olean"},
     "files": {"text", "process", "toolchain", "olean", "settings", "verify", "second"},
     "trace": {"text", "process", "toolchain"},
