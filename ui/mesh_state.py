@@ -6,6 +6,7 @@ departed nodes, so the totals of the mesh never fall when a prover is killed.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,9 @@ GONE_AFTER = 60.0
 KNOWN_POINTS = 40_000
 """Points remembered to recognise repeated ones: twice the size of the broker's history, which may send all again."""
 
+
+LARGEST_VALUE = 1e100
+"""Larger values are no measurements; their sums could be infinite. NaN is not smaller, either."""
 
 EVALUATIONS = 2000
 """Most evaluations shown of a run: more than a chart has pixels across."""
@@ -94,7 +98,8 @@ class MeshState:
         node = self.nodes.get(heartbeat.node_id)
         if node is None or node.gone_since is not None:
             return
-        node.values, node.state, node.seen = heartbeat.values, heartbeat.state, heartbeat.time
+        node.values, node.state = finite(heartbeat.values), heartbeat.state
+        node.seen = heartbeat.time if math.isfinite(heartbeat.time) else node.seen
 
     def see_log(self, record: LogRecord) -> None:
         self.logs.append(record)
@@ -107,7 +112,11 @@ class MeshState:
         return new
 
     def see_point(self, point: Point) -> bool:
-        """Add a point. Returns True if it is new: the run's file, the broker's history and telemetry may repeat it."""
+        """Add a point. Returns True if it is new: the run's file, the broker's history and telemetry may repeat it. A
+        point without a time that is a number is ignored, because it could never be found again."""
+        if not math.isfinite(point.time):
+            return False
+        point = msgspec.structs.replace(point, values=finite(point.values))
         key = (point.time, point.step)
         new = key not in self._known_points
         if new:
@@ -176,6 +185,11 @@ class MeshState:
 
     def _drop(self, node_id: str) -> None:
         self._departed.update(_counters(self.nodes.pop(node_id)))
+
+
+def finite(values: dict[str, float]) -> dict[str, float]:
+    """The values that are numbers: one NaN in a sum would stay there for ever."""
+    return {name: value for name, value in values.items() if abs(value) <= LARGEST_VALUE}
 
 
 def evaluation_of(point: Point) -> dict[str, Any] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib.util
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -148,7 +147,9 @@ class Monitor:
 
     async def _state(self, _: web.Request) -> web.StreamResponse:
         """The data of the page as JSON, for programs: GET /api/state."""
-        return web.json_response({**self.overview(time.time()), **self.history()})
+        return web.Response(
+            body=_encode({**self.overview(time.time()), **self.history()}), content_type="application/json"
+        )
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **HEADERS})
@@ -185,7 +186,12 @@ async def _headers(request: web.Request, handler: Handler) -> web.StreamResponse
 
 
 def _event(kind: str, data: Any) -> str:
-    return f"event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
+    return f"event: {kind}\ndata: {_encode(data).decode()}\n\n"
+
+
+_encode = msgspec.json.Encoder().encode
+"""Encodes everything that pages and programs get. A number that is not finite becomes null; Python's own `json` would
+write `NaN`, which no browser can read."""
 
 
 def _close(page: asyncio.Queue[str | None]) -> None:

@@ -3,12 +3,15 @@
 import asyncio
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession, web
 
-from common.messages import LogRecord
+from common.messages import Heartbeat, LogRecord, NodeInfo, Point
 from ui import server
 from ui.mesh_state import MeshState
 from ui.server import STATIC, Monitor
@@ -79,3 +82,49 @@ async def test_programs_can_read_the_state(monitor: tuple[Monitor, str]) -> None
     async with ClientSession() as session:
         state = await (await session.get(url + "/api/state")).json()
     assert state["run"] == "demo" and state["nodes"] == []
+
+
+async def test_numbers_that_are_not_finite_blank_nothing(monitor: tuple[Monitor, str]) -> None:
+    watching, url = monitor
+    nan, huge = float("nan"), float("inf")
+    info = NodeInfo(node_id="a", role="prover", host="h", pid=1, version="1", started=nan)
+    watching.state.see_registry([info], 1.0)
+    for bad in (nan, huge, -huge, 1e308):
+        beat = Heartbeat(node_id="a", role="prover", time=bad, state="running", values={"attempts": bad, "other": bad})
+        watching.state.see_heartbeat(beat)
+        watching.state.tick(2.0)
+        watching.point(Point(time=3.0 + (bad == huge), step=1, values={"loss": bad, "valid_loss": 2.0}))
+    watching.point(Point(time=nan, step=2, values={"loss": 1.0}))
+    watching.state.see_log(LogRecord(node_id="a", role="prover", time=nan, level="info", event="odd"))
+    async with ClientSession() as session, session.get(url + "/events") as response:
+        kind, history = strict(await response.content.readuntil(b"\n\n"))
+        assert kind == "history" and [point["values"] for point in history["points"]] == [{"valid_loss": 2.0}] * 2
+        assert history["logs"][0]["time"] is None
+        kind, overview = strict(await response.content.readuntil(b"\n\n"))
+        assert kind == "overview" and overview["nodes"][0]["values"] == {}
+        watching.publish("point", {"values": {"loss": nan}})
+        assert strict(await response.content.readuntil(b"\n\n")) == ("point", {"values": {"loss": None}})
+        state = await (await session.get(url + "/api/state")).read()
+        json.loads(state, parse_constant=pytest.fail)
+    watching.state.see_heartbeat(
+        Heartbeat(node_id="a", role="prover", time=5.0, state="running", values={"attempts": 7})
+    )
+    assert watching.state.totals() == {"prover.attempts": 7.0}, "a later message is whole again"
+
+
+def strict(event: bytes) -> tuple[str, dict]:  # type: ignore[type-arg]
+    """An event as a browser reads it, which knows no NaN."""
+    kind, data = event.decode().strip().split("\n")
+    return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run the page's script")
+def test_one_bad_field_does_not_stop_the_page(tmp_path: Path) -> None:
+    shutil.copy(STATIC / "page.js", tmp_path / "page.mjs")
+    (tmp_path / "main.mjs").write_text(
+        'import { duration, each, number } from "./page.mjs"; console.error = () => {}; const seen = [];\n'
+        "each([1, null, 3], (x) => seen.push(x.toFixed(0)));\n"
+        "console.log(JSON.stringify([seen, [null, undefined, NaN, 1 / 0].map(number), [null, NaN].map(duration)]));"
+    )
+    done = subprocess.run(["node", tmp_path / "main.mjs"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [["1", "3"], ["–"] * 4, ["–"] * 2]

@@ -1,5 +1,5 @@
 // The monitor's page: listens to /events and draws. All text is set with textContent, so nothing a model writes is markup.
-import { $, COLOURS, DATES, duration, element, layout, number, received, visible } from "./page.js";
+import { $, COLOURS, DATES, duration, each, element, layout, number, received, visible } from "./page.js";
 import { addEvaluation, addSolveRate, showEvaluations } from "./evaluations.js";
 import { showSummary } from "./summary.js";
 import { showTraining } from "./training.js";
@@ -35,26 +35,36 @@ const LAYOUTS = { // title and options of the vertical axis
 };
 
 const gauge = (overview, role, name) => overview.nodes.find((n) => n.role === role && name in n.values)?.values[name];
-const percent = (x) => (x === undefined ? "–" : `${(100 * x).toFixed(1)} %`);
+const percent = (x) => (!Number.isFinite(x) ? "–" : `${(100 * x).toFixed(1)} %`);
 
 // --- overview: counters and nodes, once a second --------------------------------------------------------------------
 function showOverview(overview) {
+  each([showCounters, () => showOutcomes(overview.totals), showNodes, showPhase, showLink], (show) => show(overview));
+  if (overview.speed) addSpeed(overview.speed);
+}
+
+function showCounters(overview) {
   $("counters").replaceChildren(...COUNTERS.map(([label, source, className]) => {
     const value = typeof source === "function" ? source(overview) : overview.totals[source];
     const tile = element("div", `counter ${className ?? ""}`);
     tile.append(element("b", "", number(value)), element("span", "", label));
     return tile;
   }));
-  showOutcomes(overview.totals);
+}
+
+function showNodes(overview) {
   const alive = overview.nodes.filter((n) => n.state !== "gone").length;
   $("node-count").textContent = `${alive} alive`;
-  $("nodes").tBodies[0].replaceChildren(...overview.nodes.map(nodeRow));
+  const rows = [];
+  each(overview.nodes, (node) => rows.push(nodeRow(node)));
+  $("nodes").tBodies[0].replaceChildren(...rows);
+}
+
+function showPhase(overview) {
   const learner = overview.nodes.find((n) => n.role === "learner" && n.state !== "gone");
   $("phase").textContent = learner?.state ?? "";
   const left = learner?.values.budget_left_s;
   $("budget").textContent = left > 0 ? `${duration(left)} left in this phase` : "";
-  showLink(overview);
-  if (overview.speed) addSpeed(overview.speed);
 }
 
 function showOutcomes(totals) {
@@ -81,7 +91,7 @@ function nodeRow(node) {
   }
   row.append(element("td", "", node.role), element("td", `dot ${node.state}`, node.state),
     element("td", "", `${node.host} : ${node.pid}`), element("td", "number", duration(node.uptime)), values);
-  row.title = `${node.id}, version ${node.version}, last heard ${node.silent.toFixed(0)} s ago`;
+  row.title = `${node.id}, version ${node.version}, last heard ${number(node.silent)} s ago`;
   return row;
 }
 
@@ -183,21 +193,20 @@ $("level").addEventListener("change", () => {
 
 // --- the stream -----------------------------------------------------------------------------------------------------
 const events = new EventSource("/events");
-const on = (kind, handler) => events.addEventListener(kind, (event) => handler(received(event.data)));
+const on = (kind, handler) => events.addEventListener(kind, (event) => each([handler], (handle) => handle(received(event.data))));
 on("history", (history) => {
   $("run").textContent = history.run;
   fromFiles = history.files !== undefined;
   document.body.classList.toggle("alone", !history.mesh && !fromFiles);
   document.body.classList.toggle("files", fromFiles);
-  showSummary(history.summary);
-  showTraining(history.training, true);
+  each([() => showSummary(history.summary), () => showTraining(history.training, true)], (show) => show());
   document.title = `proofmesh · ${history.run}`;
   $("proofs").replaceChildren();
   $("log").replaceChildren();
   if (history.proofs.length === 0) $("proofs").append(element("p", "quiet empty", "No verified proof yet."));
-  drawCharts(history);
-  history.proofs.forEach(addProof);
-  history.logs.forEach(addLog);
+  each([drawCharts], (draw) => draw(history));
+  each(history.proofs, addProof);
+  each(history.logs, addLog);
 });
 on("overview", showOverview);
 on("proof", addProof);

@@ -9,11 +9,13 @@ export const DATES = { type: "date", nticks: 5, tickformatstops: TICKS };
 export function number(x) {
   if (x === undefined || x === null) return "–";
   if (typeof x === "string") return x;
+  if (!Number.isFinite(x)) return "–";
   if (Math.abs(x) >= 1e6) return `${(x / 1e6).toFixed(2)} M`;
   return Number.isInteger(x) || Math.abs(x) >= 1000 ? Math.round(x).toLocaleString("en") : x.toFixed(x < 10 ? 2 : 1);
 }
 
 export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return "–";
   const s = Math.floor(seconds), pad = (x) => String(x).padStart(2, "0");
   return s < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(Math.floor((s % 3600) / 60))}:${pad(s % 60)}`;
 }
@@ -38,6 +40,13 @@ export const received = (json) => JSON.parse(json, (key, value) => {
   if (typeof value !== "string") return value;
   return key === "exception" ? visible(value, true).replaceAll("\n", "\n    ") : visible(value, key === "lean");
 });
+
+// Do each of several steps. One that fails, because a message has a field that nobody expected, does not stop the others.
+export function each(items, step) {
+  for (const item of items) {
+    try { step(item); } catch (error) { console.error("not shown:", error); }
+  }
+}
 
 // Plotly reads some HTML in names and labels.
 export const plain = (text) => String(text).replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
