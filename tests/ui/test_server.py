@@ -28,7 +28,7 @@ async def monitor() -> AsyncIterator[tuple[Monitor, str]]:
     await runner.cleanup()
 
 
-async def next_event(response) -> tuple[str, dict]:  # type: ignore[no-untyped-def]
+async def next_event(response) -> tuple[str, dict]:  # type: ignore[no-untyped-def, type-arg]
     text = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 60)).decode()
     kind, data = text.strip().split("\n")
     return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "))
@@ -118,6 +118,7 @@ def strict(event: bytes) -> tuple[str, dict]:  # type: ignore[type-arg]
     return kind.removeprefix("event: "), json.loads(data.removeprefix("data: "), parse_constant=pytest.fail)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js to run the page's script")
 def test_one_bad_field_does_not_stop_the_page(tmp_path: Path) -> None:
     shutil.copy(STATIC / "page.js", tmp_path / "page.mjs")
