@@ -63,7 +63,7 @@ def test_it_is_a_benchmark_with_one_split() -> None:
     found = load_benchmark("textbook")
     assert (found.name, found.split, found.licence, len(found.statements)) == ("textbook", "test", "MIT", 200)
     assert load_benchmark("textbook:test").digest == found.digest
-    with pytest.raises(BenchmarkError, match="no statement in the split `valid` .*200 in `test`"):
+    with pytest.raises(BenchmarkError, match=r"no statement in the split `valid` .*200 in `test`"):
         load_benchmark("textbook:valid")
 
 
