@@ -574,7 +574,7 @@ class FileVerifier:
         unnamed = [LocalItem(UNNAMED, "text of this file that Lean cannot read alone", 0)]
         if keys[0]:
             # A statement that seems to depend on nothing of the file must mean the same without it.
-            bare_key = await self._compiled_bare(source, below, run)
+            bare_key = await run.bare[source.module]
             named = bare_key == NAMED
             bare_key = "" if named else bare_key
             request = StatedRequest(key, [each for each in keys if each], named, bare_key)
@@ -589,14 +589,9 @@ class FileVerifier:
             _with_unnamed(each, stated, unnamed) for each in corrected(report.declarations, stated, any_code, above)
         ]
 
-    async def _compiled_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
+    async def _compile_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled bare text, which is that of its clean text if they are the same; NAMED if none
         is needed; empty if it cannot be compiled."""
-        if (task := run.bare.get(source.module)) is None:
-            task = run.bare[source.module] = asyncio.create_task(self._compile_bare(source, below, run))
-        return await asyncio.shield(task)
-
-    async def _compile_bare(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         text, own = cleaned(self._text(source)), {each.module for each in below}
         library = [name for name in self._library_imports([source, *below]) if name not in own and name != "Init"]
         rest = bare(text, own, library)
@@ -604,32 +599,7 @@ class FileVerifier:
             return await self._clean(source, below, run)
         if not own and not acts_unnamed(text):
             return NAMED
-        folder = Path(tempfile.mkdtemp(prefix="bare-", dir=run.folder))
-        try:
-            compiled = await self._clean_compiler.compile(
-                source.module, rest, folder, [], salvage=True, named_as=self._text(source)
-            )
-            if compiled.olean is None:
-                return ""
-            key = f"{run.prefix}bare/{source.module}"
-            commands = [command for command in compiled.commands if command not in compiled.failed]
-            place = _passed_on(compiled.olean, source.module, run.bare_modules)
-            request = ReadRequest(
-                key,
-                source.module,
-                str(place),
-                rest,
-                self.version,
-                commands,
-                [*imports_of(rest)],
-                named_as=self._text(source),
-            )
-            await run.session.read(request)
-        except (BadOlean, OutOfLimits, OSError):
-            return ""
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        return key
+        return await self._compile_instead(source, rest, run.bare_modules, [], run)
 
     async def _clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         """The key of a file's compiled clean text, which is compiled once; empty if it cannot be compiled."""
@@ -640,47 +610,47 @@ class FileVerifier:
 
     async def _compile_clean(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> str:
         by_module = {each.module: each for each in below}
-        others = [await self._clean(by_module[name], below, run) for name in source.imports if name in by_module]
-        if not all(others):
+        if not all([await self._clean(by_module[name], below, run) for name in source.imports if name in by_module]):
             return ""
-        text = cleaned(self._text(source))
-        folder = Path(tempfile.mkdtemp(prefix="clean-", dir=run.folder))
+        others = [f"{run.prefix}{run.clean_modules.name}/{each.module}" for each in _below(source, by_module)]
+        return await self._compile_instead(source, cleaned(self._text(source)), run.clean_modules, others, run)
+
+    async def _compile_instead(
+        self, source: SourceFile, text: str, modules: Path, others: Sequence[str], run: _Run
+    ) -> str:
+        """The key of another text of a file, compiled and read; empty if it cannot be compiled.
+
+        `modules`: folder for its compiled file, and of those that it imports; `others`: their keys.
+        """
+        folder = Path(tempfile.mkdtemp(prefix=f"{modules.name}-", dir=run.folder))
         try:
+            # 1. Compile it, with the examples named as in the file's own text.
+            whole = self._text(source)
             compiled = await self._clean_compiler.compile(
-                source.module, text, folder, [run.clean_modules], salvage=True, named_as=self._text(source)
+                source.module, text, folder, [modules], salvage=True, named_as=whole
             )
             if compiled.olean is None:
                 return ""
-            key = f"{run.prefix}clean/{source.module}"
-            olean = _passed_on(compiled.olean, source.module, run.clean_modules)
-            commands = [command for command in compiled.commands if command not in compiled.failed]
-            all_others = [f"{run.prefix}clean/{each.module}" for each in below if each.module != source.module]
-            own = [each for each in all_others if each in await self._clean_below(source, below, run)]
-            touching = [item for item in touches_statements(text) if item.kind not in SCOPED]
+            # 2. Have it read. The kernel is not asked: none of its code has run, and only its statements count.
             request = ReadRequest(
-                key,
+                f"{run.prefix}{modules.name}/{source.module}",
                 source.module,
-                str(olean),
+                str(_passed_on(compiled.olean, source.module, modules)),
                 text,
                 self.version,
-                commands,
+                [command for command in compiled.commands if command not in compiled.failed],
                 [*imports_of(text)],
-                own,
-                touching,
-                named_as=self._text(source),
+                [*others],
+                [item for item in touches_statements(text) if item.kind not in SCOPED],
+                shift=text.count("\n") - source.text.count("\n"),
+                named_as=whole,
             )
-            request.shift = text.count("\n") - source.text.count("\n")
             await run.session.read(request)
         except (BadOlean, OutOfLimits, OSError):
             return ""
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        return key
-
-    async def _clean_below(self, source: SourceFile, below: Sequence[SourceFile], run: _Run) -> set[str]:
-        """Keys of the clean texts of the user's files that a file imports, directly or not."""
-        known = {each.module: each for each in below}
-        return {f"{run.prefix}clean/{each.module}" for each in _below(source, known)}
+        return request.key
 
 
 def corrected(
