@@ -34,6 +34,8 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
         from broker.watch import watch
 
         await streams.ensure(ctx.bus)
+        if keys := ctx.settings.bus.verifier_keys():
+            await ctx.bus.list_verifiers(keys)
         ctx.log.info("streams are ready", run=ctx.settings.run)
         ctx.spawn(watch(ctx, server.monitor_url, server.log_file), "limits")
         ended = ctx.spawn(server.wait(), "nats-server")

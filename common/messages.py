@@ -184,6 +184,8 @@ class LeanVerifyReply(Message, frozen=True):
     elapsed: float = 0.0
     rechecked: bool = False
     """Whether a fresh kernel process has checked the compiled proof as data. No proof is accepted without that."""
+    header: str = ""
+    """The configured header of the Lean that gave the verdict, above statements without a header of their own."""
 
 
 # --- snippets: serve -> lean-proxy ----------------------------------------------------------------------------------
@@ -281,6 +283,13 @@ class PauseAcknowledged(Message, frozen=True):
 
 
 # --- registry and telemetry -----------------------------------------------------------------------------------------
+
+
+class VerifierKeys(Message, frozen=True):
+    """Key `verifiers`: the lean-proxies whose verdicts count, for askers that are not configured with their keys."""
+
+    keys: tuple[str, ...]
+    """Ed25519 public keys, in base64."""
 
 
 class NodeInfo(Message, frozen=True):

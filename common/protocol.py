@@ -128,7 +128,9 @@ CHANNELS: tuple[Channel, ...] = (
         replies=(messages.LeanVerifyReply,),
         queue_group="lean-proxy",
         notes="The learner has every proof verified before the proof counts. A prover does so only for attempts with "
-        "`verify`.",
+        "`verify`. Only lean-proxies with a key ([lean_proxy] key) serve it. They sign every reply, `Busy` and "
+        "`Failure` too, and a reply counts only with the signature of a verifier that the asker knows "
+        "(`common/bus/signing.py`).",
     ),
     Channel(
         subjects.LEAN_CHECK,
@@ -201,6 +203,15 @@ CHANNELS: tuple[Channel, ...] = (
         senders=("learner", "stp"),
         readers=("inference",),
         stored_in="<run>-state",
+    ),
+    Channel(
+        subjects.VERIFIERS,
+        Delivery.STATE,
+        (messages.VerifierKeys,),
+        senders=("broker", "lean-proxy"),
+        readers=("learner", "prover", "stp", "eval --url", "prove --url"),
+        stored_in="<run>-state",
+        notes="Read by nodes without [bus] verifiers, when they first need it.",
     ),
     Channel(
         "model",

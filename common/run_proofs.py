@@ -14,12 +14,18 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.messages import ProofFound
-from common.places import NO_CONTEXT, Place
+from common.places import NO_CONTEXT, Context, Place
 
 DATABASE = "proofs.sqlite"
 
+SELF_PLAY = "stp.sqlite"
+"""The records of a run of self-play."""
+
 _PLACES_SINCE = 4
 """Schema version from which theorems have places in files."""
+
+_HEADERS_SINCE = 8
+"""Schema version from which proofs have the header that they were verified with."""
 
 
 class UnreadableRecords(ValueError):
@@ -82,6 +88,65 @@ def _shortest(
     command = Place(NO_CONTEXT, gap["before"], gap["after"]) if gap is not None else None
     theorem = Theorem(theorem_id, binders, conclusion, header, command)
     return RunProof(theorem.negation() if disproof else theorem, script, lean_version, proofs, bool(disproof))
+
+
+@dataclass(frozen=True)
+class RecordedProof:
+    """A proof that a run has recorded as verified."""
+
+    number: int
+    """In the records, from 1."""
+    name: str
+    attempt_id: str
+    """Empty for self-play, which may have found it several times."""
+    theorem: Theorem
+    """What it proves. For a disproof, the negation."""
+    script: str
+    header: str | None
+    """The configured header when it was verified; None if the records do not tell."""
+
+
+def recorded(folder: Path) -> list[RecordedProof]:
+    """All verified proofs in the records of a run, of a learner or of self-play, in their order. Raises
+    UnreadableRecords."""
+    if (folder / SELF_PLAY).is_file():
+        return _recorded_by_self_play(folder / SELF_PLAY)
+    path = folder / DATABASE
+    if not path.is_file():
+        raise UnreadableRecords(f"{folder} is not the folder of a run (it has no {DATABASE}); name one, like runs/demo")
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        places = version >= _PLACES_SINCE
+        rows = database.execute(
+            "SELECT proof_id, theorem_id, attempt_id, binders, conclusion, theorems.header, disproof, script,"
+            f" {'proofs.header' if version >= _HEADERS_SINCE else 'NULL'},"
+            f" {'digest, packed, place' if places else 'NULL, NULL, NULL'}"
+            " FROM proofs JOIN theorems USING (theorem_id)"
+            f"{' LEFT JOIN contexts ON digest = context' if places else ''} ORDER BY proof_id"
+        ).fetchall()
+    return [_recorded(*row) for row in rows]
+
+
+def _recorded(
+    number: int, theorem_id: str, attempt_id: str, binders: str, conclusion: str, own_header: str, disproof: int,
+    script: str, header: str | None, digest: str | None, packed: bytes | None, place: str | None,
+) -> RecordedProof:  # fmt: skip
+    gap = Place(Context(digest, packed or b""), **json.loads(place)) if digest and place else None
+    theorem = Theorem(theorem_id, binders, conclusion, own_header, gap)
+    proved = theorem.negation() if disproof else theorem
+    return RecordedProof(number, theorem_id, attempt_id, proved, script, header)
+
+
+def _recorded_by_self_play(path: Path) -> list[RecordedProof]:
+    with reading(path) as database:
+        rows = database.execute(
+            "SELECT proof_id, name, binders, conclusion, header, script FROM proofs JOIN theorems USING (name)"
+            " WHERE verified = 1 ORDER BY proof_id"
+        ).fetchall()
+    return [
+        RecordedProof(number, name, "", Theorem(name, binders, conclusion, header), script, None)
+        for number, name, binders, conclusion, header, script in rows
+    ]
 
 
 @contextmanager

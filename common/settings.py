@@ -21,6 +21,16 @@ class BusSettings:
     password: str = ""
     """Password; empty takes PROOFMESH_NATS_PASSWORD, which keeps it out of files and command lines."""
 
+    verifiers: tuple[str, ...] = ()
+    """Public keys of the lean-proxies whose verdicts on proofs count (each logs its own at the start), in addition to
+    those in PROOFMESH_VERIFIERS, separated by commas. `proofmesh up` adds the key of its own lean-proxies. Without any,
+    a node takes the keys that the run lists on the broker, which everybody with its password can change."""
+
+    def verifier_keys(self) -> tuple[str, ...]:
+        """The configured keys of verifiers, each once, from the settings and the environment."""
+        listed = (*self.verifiers, *os.environ.get("PROOFMESH_VERIFIERS", "").split(","))
+        return tuple(dict.fromkeys(key.strip() for key in listed if key.strip()))
+
     def servers(self) -> list[str]:
         """The list of addresses."""
         return [url.strip() for url in self.url.split(",") if url.strip()]

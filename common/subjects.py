@@ -19,6 +19,12 @@ RESULT = "theorem.result"
 PAUSE = "ctl.inference.pause"
 RESUME = "ctl.inference.resume"
 
+SIGNED = frozenset({LEAN_VERIFY})
+"""Subjects whose replies count only with the signature of one of the run's verifiers (`common.bus.signing`)."""
+
+VERIFIERS = "verifiers"
+"""State key with the public keys of the run's verifiers."""
+
 LONGEST_RUN_NAME = 40
 """Most characters of a run name."""
 

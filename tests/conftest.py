@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
@@ -101,12 +102,15 @@ async def lean_proxy(bus: Bus, broker: BusSettings, run_name: str) -> AsyncItera
 async def lean_proxy_process(
     bus: Bus, broker: BusSettings, run_name: str, *flags: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start a lean-proxy on a run and wait until it answers; it is stopped at the end, if it still runs."""
-    argv = [sys.executable, "-m", "node.mesh.cli", "lean-proxy", "--workers", "2", *flags]
-    process = await spawn_child([*argv, "--run", run_name, "--bus.url", broker.url])
-    try:
-        ready = LeanRunRequest(theorem=Theorem("ready", "", "True"))
-        await bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=30, deadline=180)
-        yield process
-    finally:
-        await kill_group(process, grace=10)
+    """Start a lean-proxy that verifies proofs, and wait until it answers; it is stopped at the end, if it still
+    runs."""
+    argv = [sys.executable, "-m", "node.mesh.cli", "lean-proxy", "--workers", "2"]
+    with tempfile.TemporaryDirectory(prefix="proofmesh-key-") as folder:
+        key = ["--key", f"{folder}/verifier.pem"]
+        process = await spawn_child([*argv, *key, *flags, "--run", run_name, "--bus.url", broker.url])
+        try:
+            ready = LeanRunRequest(theorem=Theorem("ready", "", "True"))
+            await bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=30, deadline=180)
+            yield process
+        finally:
+            await kill_group(process, grace=10)

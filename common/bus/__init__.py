@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from common.bus.admin import BucketSpec, ConsumerSpec, HistorySpec, ObjectStoreSpec, RunSpec, StreamSpec
     from common.bus.bus import Bus
     from common.bus.errors import (
+        BadKey,
         BusError,
         BusUnavailable,
         BusyError,
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     from common.bus.names import ACK_WAIT, NODE_TTL
     from common.bus.objects import file_digest
     from common.bus.persistence import persistently
+    from common.bus.signing import Signer
     from common.bus.subscriptions import ServedSubscription, Subscription
     from common.settings import BusSettings
 
 __all__ = [
     "ACK_WAIT",
     "NODE_TTL",
+    "BadKey",
     "BucketSpec",
     "Bus",
     "BusError",
@@ -49,6 +52,7 @@ __all__ = [
     "RemoteFailure",
     "RunSpec",
     "ServedSubscription",
+    "Signer",
     "StreamConflict",
     "StreamSpec",
     "Subscription",
@@ -62,13 +66,14 @@ _HOMES = {
     "common.bus.admin": ("BucketSpec", "ConsumerSpec", "HistorySpec", "ObjectStoreSpec", "RunSpec", "StreamSpec"),
     "common.bus.bus": ("Bus",),
     "common.bus.errors": (
-        *("BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),
+        *("BadKey", "BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),
         *("StreamConflict", "Unanswered"),
     ),
     "common.bus.leases": ("Lease",),
     "common.bus.names": ("ACK_WAIT", "NODE_TTL"),
     "common.bus.objects": ("file_digest",),
     "common.bus.persistence": ("persistently",),
+    "common.bus.signing": ("Signer",),
     "common.bus.subscriptions": ("ServedSubscription", "Subscription"),
     "common.settings": ("BusSettings",),
 }

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from common.bus import admin, counters, history, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
-from common.bus.errors import BusyError, NotThere, RemoteFailure, Unanswered
+from common.bus.errors import BadKey, BusyError, NotThere, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
+from common.bus.signing import Signer, Verifiers
 from common.bus.subscriptions import (
     RequestServer,
     ServedSubscription,
     Subscription,
     message_callback,
 )
-from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, decode, encode
+from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, VerifierKeys, decode, encode
 from common.settings import BusSettings
-from common.subjects import check_run_name
+from common.subjects import SIGNED, VERIFIERS, check_run_name
 
 R = TypeVar("R", bound=Message)
 
@@ -36,6 +37,7 @@ class Bus:
     """
 
     def __init__(self, connection: Connection, run: str) -> None:
+        """Raises BadKey for [bus] verifiers."""
         self.run = run
         self._prefix = f"{run}."
         self._connection = connection
@@ -44,17 +46,19 @@ class Bus:
         self._pullers: dict[str, Puller] = {}
         self._puller_lock = asyncio.Lock()
         self._served: list[ServedSubscription] = []
+        self._verifiers = Verifiers(connection.settings.verifier_keys())
+        """Those of the settings; if there are none, later those that the run lists."""
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
         """Connect, and reconnect for ever after later losses of the connection.
 
-        `wait`: most seconds for the first connection; None: for ever. Raises BusUnavailable and BadRunName.
+        `wait`: most seconds for the first connection; None: for ever. Raises BusUnavailable, BadKey and BadRunName.
         """
         check_run_name(run)
         connection = Connection(settings, name)
-        await connection.open(wait)
         bus = cls(connection, run)
+        await connection.open(wait)
         await bus._replies.start()
         traffic.follow(connection.client)
         return bus
@@ -111,11 +115,58 @@ class Bus:
         return Subscription(inner, subject)
 
     async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
-        """Send a request once. `timeout` in seconds. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage."""
+        """Send a request once. `timeout` in seconds. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage.
+
+        On a subject of `subjects.SIGNED`, replies without the signature of a verifier do not end the wait.
+        """
         payload = encode(message)
         with counters.REQUEST_SECONDS.labels(subject).time():
-            answer = await self._replies.ask(self._prefix + subject, payload, timeout=timeout)
+            if subject in SIGNED:
+                answer = await self._signed_reply(subject, payload, timeout)
+            else:
+                answer = await self._replies.ask(self._prefix + subject, payload, timeout=timeout)
         return _decoded_reply(answer, reply)
+
+    async def _signed_reply(self, subject: str, payload: bytes, timeout: float) -> Any:
+        """The first reply that a verifier of the run has signed. Raises Unanswered."""
+        verifiers = await self.verifiers()
+        if not verifiers:
+            raise Unanswered(
+                f"{subject}: run {self.run!r} lists no verifier, so no verdict counts; start a lean-proxy with "
+                "[lean_proxy] key, or a whole mesh with `proofmesh up`"
+            )
+        unsigned = 0
+
+        def counts(answer: Any) -> bool:
+            nonlocal unsigned
+            problem = verifiers.problem(answer.headers, self._prefix + subject, payload, answer.data)
+            if problem:
+                unsigned += 1
+                counters.UNSIGNED.inc()
+                counters.warn_sometimes("a verdict does not count", subject, reason=problem)
+            return not problem
+
+        answer = await self._replies.collect(self._prefix + subject, payload, timeout=timeout, done=counts)
+        if answer is None:
+            ignored = f", and {unsigned} without a verifier's signature, which do not count" if unsigned else ""
+            raise Unanswered(f"{subject}: no answer within {timeout:g} s{ignored}")
+        return answer
+
+    async def verifiers(self) -> Verifiers:
+        """The keys whose verdicts count: those of [bus] verifiers. If there are none, those that the run lists when
+        they are first needed; later changes of that list are ignored. Raises Unanswered."""
+        if not self._verifiers:
+            listed = await self.get_state(VERIFIERS, VerifierKeys)
+            if listed is not None:
+                try:
+                    self._verifiers = Verifiers(listed.keys)
+                except BadKey as error:
+                    raise Unanswered(f"run {self.run!r} lists a verifier that cannot be used: {error}") from error
+        return self._verifiers
+
+    async def list_verifiers(self, keys: Sequence[str]) -> None:
+        """Let the run list these keys, for nodes that are not configured with them. Raises Unanswered."""
+        await self.put_state(VERIFIERS, VerifierKeys(keys=tuple(keys)))
 
     async def request_patiently(
         self,
@@ -159,13 +210,16 @@ class Bus:
         *,
         queue: str | None,
         limit: int,
+        signer: Signer | None = None,
     ) -> ServedSubscription:
         """Serve requests with at most `limit` concurrent handlers. Further requests get Busy.
 
         `queue`: the group that shares the subject's requests; None: every server gets every request. An exception of
         the handler becomes a Failure (BusyError becomes Busy). The handler may also return Busy or Failure itself.
+        `signer`: signs all replies; required for the subjects of `subjects.SIGNED`.
         """
-        server = RequestServer(self._connection, subject, request, handler, limit)
+        assert signer is not None or subject not in SIGNED, f"replies on {subject} must be signed"
+        server = RequestServer(self._connection, subject, request, handler, limit, signer)
         inner = await self._connection.subscribe(self._prefix + subject, server.received, queue=queue or "")
         served = ServedSubscription(inner, subject, server)
         self._served.append(served)

@@ -24,6 +24,7 @@ DROPPED = metrics.counter("bus_dropped", "Messages dropped during an outage beca
 BUSY = metrics.counter("bus_busy_answers", "Requests answered with Busy", ["subject"])
 HANDLER_ERRORS = metrics.counter("bus_handler_errors", "Exceptions of request handlers and callbacks", ["subject"])
 REQUEST_SECONDS = metrics.histogram("bus_request_seconds", "Response time of requests that this node sent", ["subject"])
+UNSIGNED = metrics.counter("bus_unsigned_replies", "Verdicts that do not count, for want of a verifier's signature")
 SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["subject"])
 
 _SENDERS_REMEMBERED = 1024

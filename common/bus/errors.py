@@ -13,6 +13,10 @@ class BusUnavailable(BusError):
     """The broker could not be reached in the given time, or it refused the credentials."""
 
 
+class BadKey(BusError):
+    """A key of a verifier cannot be used. The message names the file or the text, and what to do."""
+
+
 class Unanswered(BusError):
     """A request got no reply: no node serves the subject, the reply was late, or the connection was lost meanwhile.
 

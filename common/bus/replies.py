@@ -57,17 +57,13 @@ class Replies:
             raise Unanswered(f"{subject}: no node serves it")
         return answer
 
-    async def collect(
-        self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]
-    ) -> tuple[list[Msg], bool]:
-        """Send a request and collect replies until `done(reply)` is true or the timeout passes. Also returns whether
-        `done` was true.
+    async def collect(self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]) -> Msg | None:
+        """Send a request and read replies until `done(reply)` is true. Returns that reply; None after the timeout.
 
         Raises Unanswered if no node serves the subject or the connection is lost.
         """
         token = await self._ready(subject, timeout)
         queue = self._waiting[token] = asyncio.Queue()
-        answers: list[Msg] = []
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}")
@@ -75,11 +71,10 @@ class Replies:
                     answer = await queue.get()
                     if answer is None or status_of(answer) == NO_RESPONDERS:
                         raise Unanswered(f"{subject}: {'no node serves it' if answer else 'the broker was lost'}")
-                    answers.append(answer)
                     if done(answer):
-                        return answers, True
+                        return answer
         except TimeoutError:
-            return answers, False
+            return None
         finally:
             del self._waiting[token]
 

@@ -28,12 +28,17 @@ async def stored(replies: Replies, stream: str) -> list[Msg]:
     sequence, remaining = 1, 1
     while remaining:
         body = json.dumps({"seq": sequence, "batch": BATCH, "next_by_subj": ">"}).encode()
-        answers, complete = await replies.collect(
-            f"$JS.API.DIRECT.GET.{stream}", body, timeout=TIMEOUT, done=lambda message: bool(status_of(message))
-        )
-        if not complete:
+        values: list[Msg] = []
+
+        def complete(message: Msg, values: list[Msg] = values) -> bool:
+            if status_of(message):
+                return True
+            values.append(message)
+            return False
+
+        end = await replies.collect(f"$JS.API.DIRECT.GET.{stream}", body, timeout=TIMEOUT, done=complete)
+        if end is None:
             raise NotThere(f"{stream}: no answer within {TIMEOUT:g} s; has the broker created this run's streams?")
-        *values, end = answers
         headers = end.headers or {}
         if status_of(end) not in (END_OF_BATCH, NOTHING, NO_RESPONDERS):
             raise BusError(f"{stream}: {headers.get('Description', status_of(end))}")

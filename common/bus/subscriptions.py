@@ -16,6 +16,7 @@ import structlog
 from common.bus import counters
 from common.bus.connection import Connection
 from common.bus.errors import BusyError, RemoteFailure
+from common.bus.signing import Signer
 from common.messages import Busy, Failure, FailureKind, Message, MessageError, decode, encode
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ class RequestServer:
         request: type[Message],
         handler: Callable[[Any], Awaitable[Message]],
         limit: int,
+        signer: Signer | None = None,
     ) -> None:
         self._connection = connection
+        self._signer = signer
         self._subject = subject
         self._request = request
         self._handler = handler
@@ -150,7 +153,8 @@ class RequestServer:
             payload = encode(
                 Failure(reason=f"{self._subject}: the reply is too large: {error}", kind=FailureKind.OVERSIZED)
             )
-        await self._connection.publish(message.reply, payload)
+        headers = self._signer.headers(message.subject, message.data, payload) if self._signer is not None else None
+        await self._connection.publish(message.reply, payload, headers=headers)
 
 
 def message_callback(

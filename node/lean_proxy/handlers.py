@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import structlog
 from prometheus_client import Histogram
 
@@ -28,8 +29,10 @@ log = structlog.get_logger("lean-proxy")
 class Handlers:
     """Handlers of `lean.run` and `lean.verify`, with their counters."""
 
-    def __init__(self, requests: Requests, verifier: ProofVerifier) -> None:
+    def __init__(self, requests: Requests, verifier: ProofVerifier, header: str) -> None:
+        """`header`: the configured one, which every verdict names."""
         self._requests = requests
+        self._header = header
         self._verifier = verifier
         self._open = 0
         self._none_open = asyncio.Event()
@@ -59,14 +62,14 @@ class Handlers:
             return await self._requests.run(request)
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
-        """Returns LeanVerifyReply, or Failure if there is no verdict."""
+        """Returns LeanVerifyReply, or Failure if there is no verdict. The bus signs it."""
         with self._counted(self._verify_seconds):
             try:
                 verdict = await self._verifier.verify(request.theorem, request.script)
             except VerificationFailed as error:
                 return Failure(reason=str(error), kind=error.kind)
         self._count(verdict)
-        return verdict
+        return msgspec.structs.replace(verdict, header=self._header)
 
     @property
     def unverified(self) -> int:

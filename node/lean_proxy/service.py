@@ -27,7 +27,9 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
     """Run a lean-proxy until it is stopped. Returns the exit code."""
     from common.node import run_node
 
-    capacity = {"workers": settings.resolved_workers(), "verifications": settings.resolved_verifications()}
+    capacity = {"workers": settings.resolved_workers()}
+    if settings.key:
+        capacity["verifications"] = settings.resolved_verifications()
     return run_node("lean-proxy", node, lambda ctx: serve(ctx, settings), capacity=capacity)
 
 
@@ -37,8 +39,9 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
     from node.lean_proxy.report import report
-    from node.lean_proxy.startup import confined_toolchain, load_header
+    from node.lean_proxy.startup import check_listed, confined_toolchain, load_header, make_signer
 
+    signer = make_signer(ctx, settings)
     toolchain = await confined_toolchain(ctx, settings)
     requests = make_requests(settings, toolchain)
     verifier = ProofVerifier(settings, toolchain)
@@ -46,11 +49,18 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     requests.backend.start()
     try:
         await load_header(ctx, requests.backend, size_to_machine=settings.workers == 0)
-        handlers = Handlers(requests, verifier)
+        handlers = Handlers(requests, verifier, toolchain.default_header)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
-        await ctx.bus.serve(
-            subjects.LEAN_VERIFY, LeanVerifyRequest, handlers.verify, queue=QUEUE_GROUP, limit=OPEN_REQUESTS
-        )
+        if signer is not None:
+            await check_listed(ctx, signer)
+            await ctx.bus.serve(
+                subjects.LEAN_VERIFY,
+                LeanVerifyRequest,
+                handlers.verify,
+                queue=QUEUE_GROUP,
+                limit=OPEN_REQUESTS,
+                signer=signer,
+            )
         checks = Checks(checker)
         await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
         await ctx.bus.subscribe(subjects.LEAN_CHECK_GONE, LeanCheckGone, checks.gone)

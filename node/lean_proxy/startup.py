@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
+from common import subjects
+from common.bus import BadKey, Signer, persistently
+from common.messages import VerifierKeys
 from common.node import NodeContext, NodeFailure
 from common.sizing import read_machine
 from common.waiting import unless_stopped
@@ -36,6 +40,36 @@ async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings) -> L
     for note in toolchain.notes:
         ctx.log.warning(note)
     return toolchain
+
+
+def make_signer(ctx: NodeContext, settings: LeanProxySettings) -> Signer | None:
+    """The key that signs verdicts, if this lean-proxy has one. Raises NodeFailure."""
+    if not settings.key:
+        ctx.log.info("this lean-proxy verifies no proofs, because it has no [lean_proxy] key")
+        return None
+    try:
+        signer = Signer.of_file(Path(settings.key))
+    except BadKey as error:
+        raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
+    ctx.facts["verifier"] = signer.public
+    ctx.changed.set()
+    ctx.log.info("verdicts are signed", verifier=signer.public)
+    return signer
+
+
+async def check_listed(ctx: NodeContext, signer: Signer) -> None:
+    """See that askers count this lean-proxy's verdicts, and say in its health if they do not. A run that lists no
+    verifier gets the list of this node."""
+
+    async def check() -> bool:
+        configured = await ctx.bus.verifiers()
+        if await ctx.bus.get_state(subjects.VERIFIERS, VerifierKeys) is None:
+            await ctx.bus.list_verifiers(configured.keys or (signer.public,))
+        return signer.public in (await ctx.bus.verifiers()).keys
+
+    known = await persistently(check, "list of verifiers not read yet", until=ctx.stopping.is_set)
+    problem = f"no node counts its verdicts: add {signer.public!r} to [bus] verifiers of the run's other machines"
+    ctx.health("verifier", None if known else problem)
 
 
 async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bool) -> None:

@@ -206,7 +206,7 @@ class Collector:
         if not reply.accepted:
             self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
             return Verdict(AttemptOutcome.REJECTED, reply.reason)
-        verified = VerifiedProof(script, transitions_of(proof), reply.axioms, reply.lean_version)
+        verified = VerifiedProof(script, transitions_of(proof), reply.axioms, reply.lean_version, reply.header)
         return Verdict(AttemptOutcome.PROVED, proof=verified)
 
     async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:

@@ -49,6 +49,7 @@ TOOLS: dict[str, Command] = {
     "fill": Command("replace `sorry`s in .lean files by proofs, printed or written", "node.mesh.fill:main"),
     "inspect": Command("show a search of `prove --explain`, or the theorems of a run", "node.mesh.inspect:main"),
     "verify": Command("check the proofs in .lean files and folders with Lean's kernel", "node.mesh.verify:main"),
+    "recheck": Command("verify every recorded proof of a run anew, with a second kernel", "node.mesh.recheck:main"),
     "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.mesh.status:main"),
     "trace": Command("extract every tactic of Lean files, with states before and after", "node.mesh.trace:main"),

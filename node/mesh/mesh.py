@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from common import config
+from common.bus import BadKey, Signer
 from common.settings import BusSettings
 from node.mesh.plan import MeshPlan, UpSettings, check_port, make_plan
 from node.mesh.supervisor import Child, Listener, Supervisor
@@ -23,7 +25,16 @@ class Mesh:
 
     def __init__(self, plan: MeshPlan, listener: Listener = lambda line: None) -> None:
         self.plan = plan
-        self._supervisor = Supervisor(plan.children, plan.up.rules(), listener)
+        children = plan.children
+        if plan.verifier_key:
+            try:
+                own = Signer.of_file(Path(plan.verifier_key))
+            except BadKey as error:
+                raise config.ConfigError(str(error)) from error
+            keys = self.bus.verifiers = (*self.bus.verifier_keys(), own.public)
+            listed = {"PROOFMESH_VERIFIERS": ",".join(keys)}
+            children = [replace(child, env={**child.env, **listed}) for child in children]
+        self._supervisor = Supervisor(children, plan.up.rules(), listener)
 
     @classmethod
     def from_file(cls, file: Path, listener: Listener = lambda line: None) -> Mesh:

@@ -15,6 +15,7 @@ from common.ports import listenable
 from common.settings import NodeSettings, RunSettings
 from common.sizing import gpu_names
 from common.subjects import check_run_name
+from node.lean_proxy.settings import LeanProxySettings
 from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
 from node.mesh.served_policy import models_of, served_policy
@@ -79,6 +80,9 @@ back their leases."""
 MOST = {"broker": 1, "learner": 1, "ui": 1}
 """Most nodes of a role on a machine."""
 
+VERIFIER_KEY = "verifier.pem"
+"""In the run directory: the key that signs the verdicts of the mesh's own lean-proxies."""
+
 NAME = 40
 """Most letters of a language model's name in the name of its inference node."""
 
@@ -97,6 +101,8 @@ class MeshPlan:
     """The run directory."""
     ui_url: str
     """Address of the monitor; empty if there is none or its port is not known in advance."""
+    verifier_key: str = ""
+    """The file of the key that signs the verdicts of its lean-proxies; empty: they verify no proofs."""
     notes: list[str] = field(default_factory=list)
     """Messages to the user."""
 
@@ -128,6 +134,11 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
         own["ui"] += ["--runs", run_dir]
+    key = ""
+    if up.lean_proxy and (up.broker or up.learner or up.policy):
+        # Elsewhere lean-proxies only run tactics: a machine that joins does not judge proofs unless it is told to.
+        key = config.load(LeanProxySettings, file, "lean_proxy").key or str(directory / VERIFIER_KEY)
+        own["lean-proxy"] = ["--key", key]
     shared += ["--bus.url", node.bus.url, "--node.log-json"]
     # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()
@@ -157,7 +168,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         for index, (role, name) in enumerate(nodes)
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return MeshPlan(children, up, node, address, directory, ui_url, notes)
+    return MeshPlan(children, up, node, address, directory, ui_url, key, notes)
 
 
 def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:

@@ -19,7 +19,7 @@ import msgspec
 
 from common import pulse, subjects
 from common.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
-from common.bus import Bus, Lease
+from common.bus import Bus, Lease, Signer
 from common.context import NodeContext
 from common.lean import ProofTree
 from common.messages import LeanVerifyReply, LeanVerifyRequest, Message
@@ -133,7 +133,9 @@ async def accept(part: Part, stopping: asyncio.Event) -> None:
         await asyncio.sleep(part.verify_seconds)
         return LeanVerifyReply(accepted=True, axioms=("propext",), lean_version="stub", elapsed=part.verify_seconds)
 
-    await bus.serve(subjects.LEAN_VERIFY, LeanVerifyRequest, verify, queue="lean", limit=OPEN_PROOFS)
+    signer = Signer.of_file(Path(part.out).with_name("verifier.pem"))
+    await bus.list_verifiers([signer.public])
+    await bus.serve(subjects.LEAN_VERIFY, LeanVerifyRequest, verify, queue="lean", limit=OPEN_PROOFS, signer=signer)
     await stopping.wait()
     await bus.close()
 

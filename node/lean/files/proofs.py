@@ -11,6 +11,7 @@ from common.places import BadContext, Context, Place
 from node.lean.files.other_gaps import AXIOM, mentions_axiom, others_assumed, theorems_assumed, with_axiom
 from node.lean.files.report import DeclarationVerdict, FileReport
 from node.lean.files.verifier import FileVerifier
+from node.lean.second.calling import SecondKernel
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.filling import filled
 from node.lean.text.headers import import_lines
@@ -31,8 +32,12 @@ _PLAIN_LINE = re.compile(
 class ProofVerifier:
     """Decides whether a script proves a theorem. Call `stop` at the end."""
 
-    def __init__(self, settings: LeanProcessSettings, toolchain: LeanToolchain) -> None:
+    def __init__(
+        self, settings: LeanProcessSettings, toolchain: LeanToolchain, second: SecondKernel | None = None
+    ) -> None:
+        """`second`: must accept what is verified in files, too."""
         self._settings = settings
+        self._second = second
         self._toolchain = toolchain
         self.statements = Verifier(
             toolchain,
@@ -52,6 +57,7 @@ class ProofVerifier:
                 at_once=self._settings.resolved_verifications(),
                 seconds=self._settings.verify_seconds,
                 memory_mb=self._settings.verify_memory_mb,
+                second=self._second,
             )
         return self._files
 

@@ -307,7 +307,7 @@ class FileVerifier:
         own: bool,
     ) -> AsyncGenerator[Judged]:
         """The results of `verify` in a session, which keeps the files for comparisons."""
-        await self._prepare()
+        await self.find_version()
         prefix = session.prefix()
         scratch = session.run_folder(prefix)
         run = _Run(scratch, scratch / "modules", prefix, salvage, everything, own, session)
@@ -416,7 +416,7 @@ class FileVerifier:
         own = {each.module for each in sources}
         return ["Init", *(name for each in sources for name in imports_of(self._text(each)) if name not in own)]
 
-    async def _prepare(self) -> None:
+    async def find_version(self) -> None:
         """Find the toolchain's version, once. Raises OutOfLimits."""
         async with self._asking:
             if not self.version:

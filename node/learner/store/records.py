@@ -37,6 +37,8 @@ class VerifiedProof:
     transitions: tuple[Transition, ...]
     axioms: tuple[str, ...] = ()
     lean_version: str = ""
+    header: str = ""
+    """The configured header of that Lean."""
 
 
 @dataclass(frozen=True)

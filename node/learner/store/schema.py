@@ -182,9 +182,13 @@ _FAILED_TACTICS = """
 ALTER TABLE transitions ADD COLUMN failed TEXT NOT NULL DEFAULT '[]';  -- the network's failed tactics there (JSON)
 """
 
+_HEADERS_OF_PROOFS = """
+ALTER TABLE proofs ADD COLUMN header TEXT;  -- the configured header of the Lean that verified it; NULL: not recorded
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
-    *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS),
+    *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

@@ -194,11 +194,11 @@ class Store(EvaluationRecords, TheoremStatistics):
         self, db: sqlite3.Connection, attempt_id: str, proof: VerifiedProof, theorem_id: str, purpose: str
     ) -> None:
         db.execute(
-            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version, header)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 *(attempt_id, theorem_id, purpose == Purpose.DISPROVE, proof.script),
-                *(" ".join(proof.axioms), proof.lean_version),
+                *(" ".join(proof.axioms), proof.lean_version, proof.header),
             ),
         )
         if purpose in TRAINED_PURPOSES:

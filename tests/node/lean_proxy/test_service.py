@@ -8,11 +8,12 @@ import psutil
 import pytest
 
 from common import subjects
-from common.bus import RemoteFailure
+from common.bus import RemoteFailure, Signer, Unanswered
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
 from common.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
-from tests.waiting import eventually
+from tests.conftest import lean_proxy_process
+from tests.waiting import eventually, until
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -22,9 +23,9 @@ async def run(bus, theorem, path, tactics, timeout=5.0):
     return await bus.request_patiently(subjects.LEAN_RUN, request, LeanRunReply, timeout=60, deadline=60)
 
 
-async def verify(bus, theorem, script):
+async def verify(bus, theorem, script, patience=60):
     request = LeanVerifyRequest(theorem=theorem, script=script)
-    return await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=60, deadline=60)
+    return await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=60, deadline=patience)
 
 
 async def test_a_proof_found_step_by_step_is_accepted(bus, lean_proxy):
@@ -133,6 +134,31 @@ async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_i
     reply = await draining
     assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
     assert await lean_proxy.wait() == 0
+
+
+async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
+    async with lean_proxy_process(bus, broker, run_name, "--key", ""):
+        (node,) = await bus.nodes()
+        assert "verifications" not in node.capacity and "verifier" not in node.facts
+        with pytest.raises(Unanswered, match="lists no verifier"):
+            await verify(bus, AND, "rfl", patience=1)
+
+
+async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, broker, run_name, tmp_path):
+    await bus.list_verifiers([Signer.of_file(tmp_path / "another.pem").public])
+    async with lean_proxy_process(bus, broker, run_name):
+
+        async def unhealthy() -> bool:
+            return [node.state for node in await bus.nodes()] == ["unhealthy"]
+
+        await until(unhealthy, what="a node that says that something is wrong")
+        (node,) = await bus.nodes()
+        own = node.facts["verifier"]
+        async with (
+            aiohttp.ClientSession() as http,
+            http.get(f"{node.metrics_url.removesuffix('/metrics')}/healthz") as page,
+        ):
+            assert f"add '{own}' to [bus] verifiers of the run's other machines" in await page.text()
 
 
 async def test_heartbeats_tell_the_monitor_what_was_done(bus, lean_proxy):

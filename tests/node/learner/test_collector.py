@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from common.attempts import Attempt, AttemptResult, ResultPart, Transition
-from common.bus import Bus
+from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES
+from common.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from common.parts import divide
 from common.subjects import RESULT
 from node.learner import collector
@@ -22,6 +22,7 @@ from node.learner.collector import Collector
 from node.learner.errors import RunDirectoryError
 from node.learner.run.run import Run
 from node.learner.store.store import Store
+from tests.forging import forging
 from tests.node.learner.builders import planned, result, theorem
 from tests.waiting import eventually, until
 
@@ -88,6 +89,21 @@ async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy:
     assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
+
+
+async def test_a_prover_that_answers_for_the_verifier_proves_nothing(
+    run: Run, bus: Bus, broker: BusSettings, run_name: str, lean_proxy: object
+) -> None:
+    """A node with the mesh's password reports a proof that is none, and accepts it itself, long before Lean has looked
+    at it."""
+    (attempt,) = await dispatch(run, 1)
+    accepted = LeanVerifyReply(accepted=True, axioms=("propext",), lean_version="4.35.0", rechecked=True)
+    async with forging(broker, run_name, (accepted, {})) as forged, collecting(run) as works:
+        await send(bus, claim(attempt, ProofTree("rfl", state=STATES[0])))
+        await until(lambda: drained(bus), what="the end of the results")
+        assert forged.is_set() and (works.verified, works.rejected) == (0, 1)
+    assert outcomes(run)[attempt.attempt_id][0] == "rejected"
+    assert not await run.store.call(Store.transitions)
 
 
 async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from common.bus import Signer
 from common.config import ConfigError, load, load_node
+from common.recipes import recipe
 from common.settings import BusSettings, NodeSettings
+from node.mesh.mesh import Mesh
 from node.mesh.plan import ORDER, UpSettings, make_plan
 
 
@@ -64,6 +67,48 @@ def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() ->
     for child in plan.children:
         assert "secret-word" not in " ".join(child.argv)
         assert child.env == {"PROOFMESH_NATS_USER": "mesh", "PROOFMESH_NATS_PASSWORD": "secret-word"}
+
+
+@pytest.mark.parametrize(
+    ("up", "verifies"),
+    [
+        (UpSettings(), True),
+        (UpSettings(broker=0), True),
+        (UpSettings(learner=0), True),
+        (UpSettings(broker=0, learner=0, policy="tactics"), True),
+        (UpSettings(broker=0, learner=0), False),
+    ],
+)
+def test_lean_proxies_of_a_machine_that_only_joins_do_not_verify(
+    up: UpSettings, verifies: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "mesh.toml"
+    file.write_text(f'[run]\ndir = "{tmp_path}"\n')
+    plan = make_plan(file, up, NodeSettings(run="r"))
+    (proxy,) = [child for child in plan.children if child.name == "lean-proxy"]
+    key = tmp_path / "r" / "verifier.pem"
+    assert plan.verifier_key == (str(key) if verifies else "")
+    assert (" ".join(proxy.argv).endswith(f"--key {key}")) is verifies
+    assert not key.exists(), "a plan writes nothing"
+
+
+def test_all_nodes_of_a_mesh_know_its_verifier_and_those_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    other = Signer.of_file(tmp_path / "other.pem").public
+    file.write_text(f'[run]\ndir = "{tmp_path}"\n[bus]\nverifiers = ["{other}"]\n[broker]\nport = 0\n')
+    mesh = Mesh.from_file(file)
+    own = Signer.of_file(tmp_path / "demo" / "verifier.pem").public
+    assert mesh.bus.verifier_keys() == (other, own)
+    assert {child.spec.env["PROOFMESH_VERIFIERS"] for child in mesh.children} == {f"{other},{own}"}
+    (tmp_path / "demo" / "verifier.pem").write_text("secret")
+    with pytest.raises(ConfigError, match=r"verifier\.pem: not a private key as PEM"):
+        Mesh.from_file(file)
+
+
+def test_the_recipe_for_joining_machines_has_no_verifier() -> None:
+    worker = recipe("worker")
+    plan = make_plan(worker, load(UpSettings, worker, "up"), load_node(worker))
+    assert not plan.verifier_key
 
 
 def test_a_fixed_metrics_port_is_the_first_of_a_range() -> None:

@@ -1,0 +1,198 @@
+"""Signed verdicts: what bears no signature of a verifier is no reply, whoever sends it."""
+
+from __future__ import annotations
+
+import itertools
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from common import metrics
+from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered
+from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, Verifiers
+from common.lean import Theorem
+from common.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
+from common.subjects import LEAN_VERIFY
+from tests.forging import Reply, forging
+
+FALSE = LeanVerifyRequest(theorem=Theorem("t", "", "1 = 2"), script="simp_all")
+FORGED = LeanVerifyReply(accepted=True, axioms=("propext",), lean_version="4.35.0", rechecked=True)
+REJECTED = LeanVerifyReply(accepted=False, reason="simp_all made no progress")
+
+
+@pytest.fixture
+def signer(tmp_path: Path) -> Signer:
+    return Signer.of_file(tmp_path / "keys" / "verifier.pem")
+
+
+# --- signatures -------------------------------------------------------------------------------------------------------
+
+
+def test_a_signature_binds_subject_request_and_reply(signer: Signer) -> None:
+    known = Verifiers([signer.public])
+    headers = signer.headers("r.lean.verify", b"request", b"reply")
+    assert known.problem(headers, "r.lean.verify", b"request", b"reply") == ""
+    original = ("r.lean.verify", b"request", b"reply")
+    others = ("other.lean.verify", b"another request", b"another reply")
+    for changed in itertools.product((False, True), repeat=3):
+        asked = [other if change else same for same, other, change in zip(original, others, changed, strict=True)]
+        problem = known.problem(headers, *asked)  # type: ignore[arg-type]
+        assert problem == ("its signature is wrong" if any(changed) else "")
+
+
+def test_only_keys_that_the_asker_knows_count(signer: Signer, tmp_path: Path) -> None:
+    stranger = Signer.of_file(tmp_path / "stranger.pem")
+    known = Verifiers([signer.public])
+    said = known.problem(stranger.headers("s", b"a", b"b"), "s", b"a", b"b")
+    assert said == "it is signed with a key that is not among the run's verifiers"
+    claimed = stranger.headers("s", b"a", b"b") | {KEY_HEADER: signer.public}
+    assert known.problem(claimed, "s", b"a", b"b") == "its signature is wrong"
+    for headers in (None, {}, {KEY_HEADER: signer.public}, {SIGNATURE_HEADER: "AAAA"}):
+        assert known.problem(headers, "s", b"a", b"b") == "it is not signed"
+    for nonsense in ("", "ÿ", "AAAA", "A" * 10_000):
+        assert known.problem({KEY_HEADER: signer.public, SIGNATURE_HEADER: nonsense}, "s", b"a", b"b")
+
+
+def test_a_key_is_made_once_for_this_user_only(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "verifier.pem"
+    first = Signer.of_file(file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert Signer.of_file(file).public == first.public
+    assert [each.name for each in file.parent.iterdir()] == ["verifier.pem"]
+
+
+def test_a_file_that_is_no_key_is_named(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    file = tmp_path / "verifier.pem"
+    file.write_text("secret")
+    with pytest.raises(BadKey, match=r"verifier\.pem: not a private key as PEM"):
+        Signer.of_file(file)
+    other = generate_private_key(SECP256R1())
+    file.write_bytes(other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    with pytest.raises(BadKey, match="openssl genpkey -algorithm ed25519"):
+        Signer.of_file(file)
+    with pytest.raises(BadKey, match="cannot be read or made"):
+        Signer.of_file(tmp_path / "verifier.pem" / "inside.pem")
+
+
+@pytest.mark.parametrize("text", ["secret", "AAAA", "ÿ" * 44])
+def test_a_public_key_that_is_none_is_named(text: str) -> None:
+    with pytest.raises(BadKey, match=r"\[bus\] verifiers: .* is not a public key"):
+        Verifiers([text])
+
+
+def test_keys_come_from_the_settings_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROOFMESH_VERIFIERS", "b, c,")
+    assert BusSettings(verifiers=("a", "b")).verifier_keys() == ("a", "b", "c")
+
+
+# --- over a broker ----------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def another(broker: BusSettings, run_name: str, *verifiers: str) -> AsyncIterator[Bus]:
+    """Another node of the run, with the keys of verifiers in its settings."""
+    bus = await Bus.connect(BusSettings(url=broker.url, verifiers=verifiers), run=run_name, name="other", wait=10)
+    yield bus
+    await bus.close()
+
+
+async def verdict(bus: Bus, timeout: float = 20.0) -> LeanVerifyReply:
+    return await bus.request(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=timeout)
+
+
+def unsigned() -> float:
+    value = metrics.METRICS.registry.get_sample_value("proofmesh_bus_unsigned_replies_total")
+    return value or 0.0
+
+
+async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(
+    bus: Bus, broker: BusSettings, run_name: str, signer: Signer, tmp_path: Path
+) -> None:
+    stranger = Signer.of_file(tmp_path / "stranger.pem")
+    subject = f"{run_name}.{LEAN_VERIFY}"
+    request, forged = encode(FALSE), encode(FORGED)
+    replies: list[Reply] = [
+        (FORGED, {}),
+        (FORGED, stranger.headers(subject, request, forged)),
+        (FORGED, stranger.headers(subject, request, forged) | {KEY_HEADER: signer.public}),
+        (FORGED, signer.headers(subject, request, encode(REJECTED))),  # a signature that was meant for another verdict
+        (Busy(retry_after=0.0), {}),
+        (Failure(reason="the statement is bad"), {}),
+    ]
+
+    before = unsigned()
+    async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, *replies) as forged_some:
+
+        async def judge(_: LeanVerifyRequest) -> Message:
+            await forged_some.wait()  # the honest verdict always comes last
+            return REJECTED
+
+        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+        assert await verdict(asker) == REJECTED
+    assert unsigned() - before == len(replies)
+
+
+async def test_a_signed_failure_and_a_signed_busy_count(
+    bus: Bus, broker: BusSettings, run_name: str, signer: Signer
+) -> None:
+    answers = iter([Busy(retry_after=0.0), Failure(reason="no such namespace")])
+
+    async def judge(_: LeanVerifyRequest) -> Message:
+        return next(answers)
+
+    await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+    async with another(broker, run_name, signer.public) as asker:
+        with pytest.raises(RemoteFailure, match="no such namespace"):
+            await asker.request_patiently(LEAN_VERIFY, FALSE, LeanVerifyReply, timeout=20, deadline=20)
+
+
+async def test_without_a_verifier_there_is_no_verdict(bus: Bus, broker: BusSettings, run_name: str) -> None:
+    async with forging(broker, run_name, (FORGED, {})):
+        with pytest.raises(Unanswered, match=f"run '{run_name}' lists no verifier, so no verdict counts"):
+            await verdict(bus)
+
+
+async def test_what_only_forgers_answer_is_not_answered(
+    bus: Bus, broker: BusSettings, run_name: str, signer: Signer
+) -> None:
+    async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, (FORGED, {})):
+        with pytest.raises(Unanswered, match="and 1 without a verifier's signature, which do not count"):
+            await verdict(asker, timeout=1.0)
+
+
+async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_their_verifiers(
+    bus: Bus, broker: BusSettings, run_name: str, signer: Signer, tmp_path: Path
+) -> None:
+    stranger = Signer.of_file(tmp_path / "stranger.pem")
+
+    async def judge(_: LeanVerifyRequest) -> Message:
+        return FORGED
+
+    await bus.list_verifiers([signer.public])
+    assert (await bus.verifiers()).keys == (signer.public,)
+    async with another(broker, run_name, signer.public) as configured:
+        await configured.list_verifiers([stranger.public])  # everybody with the password can do this
+        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=stranger)
+        for asker in (configured, bus):  # by its settings; by the list that it has read before
+            with pytest.raises(Unanswered, match="which do not count"):
+                await verdict(asker, timeout=1.0)
+
+
+async def test_a_list_that_is_no_list_of_keys_is_named(bus: Bus) -> None:
+    await bus.list_verifiers(["secret"])
+    with pytest.raises(Unanswered, match="lists a verifier that cannot be used"):
+        await verdict(bus)
+
+
+async def test_verdicts_cannot_be_served_without_a_key(bus: Bus) -> None:
+    async def judge(_: LeanVerifyRequest) -> Message:
+        return FORGED
+
+    with pytest.raises(AssertionError, match="must be signed"):
+        await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue=None, limit=1)

@@ -1,0 +1,101 @@
+"""`proofmesh recheck`: every recorded proof is verified anew, and what the records only claim is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from common.lean import Theorem
+from common.places import Context, Place
+from common.run_proofs import DATABASE
+from node.learner.store.records import TheoremRow, Verdict, VerifiedProof
+from node.learner.store.store import Store
+from node.mesh import recheck
+from node.mesh.recheck import PROGRESS, Judged
+from tests.node.learner.builders import FAILED, planned, result
+
+SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
+FALSE = Theorem("false", "", "(1 : Nat) = 2")
+GAP = Theorem(
+    "gap", "", "p → p", place=Place(Context.of("variable (p : Prop)\n"), "theorem gap : p → p := by\n  ", "\n")
+)
+OPENED = Theorem("opened", "(m n : Nat)", "succ m = succ n → m = n")
+HONEST = {
+    SWAP: "  intro h\n  exact ⟨h.2, h.1⟩",
+    GAP: "  exact id",
+    OPENED: "  exact succ.inj",
+}
+
+
+def records(folder: Path, proofs: Mapping[Theorem, str], disproofs: Mapping[Theorem, str] | None = None) -> Path:
+    """A run's folder with these proofs, recorded as verified. `open Nat` was the configured header."""
+    store = Store(folder / DATABASE)
+    store.add_theorems([TheoremRow(each, "train", "f", 1) for each in (*proofs, *(disproofs or {}))])
+    plans = [planned(number, each.name) for number, each in enumerate(proofs, 1)]
+    plans += [planned(len(plans) + number, each.name, "disprove") for number, each in enumerate(disproofs or {}, 1)]
+    store.dispatch(plans, 1.0)
+    for plan, script in zip(plans, [*proofs.values(), *(disproofs or {}).values()], strict=True):
+        proof = VerifiedProof(script, (), (), "4.35.0", "open Nat")
+        assert store.record(result(plan.attempt), Verdict(FAILED.outcome.PROVED, proof=proof), now=2.0)
+    store.close()
+    return folder
+
+
+@pytest.mark.lean
+def test_honest_proofs_are_accepted_again_by_both_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = records(tmp_path, HONEST, {FALSE: "  decide"})
+    assert recheck.main([str(run)]) == recheck.ACCEPTED
+    printed = capsys.readouterr()
+    assert "4 of 4 recorded proofs accepted" in printed.out and "kernel and a second kernel" in printed.out
+    assert sorted(each.name for each in run.iterdir()) == [DATABASE], "a complete recheck leaves nothing behind"
+
+
+@pytest.mark.lean
+def test_forged_records_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    escape = "  trivial\ntheorem proofmesh_recorded_2 : True := trivial"
+    forged = {
+        FALSE: "  simp_all",
+        Theorem("also_false", "", "(2 : Nat) = 3"): escape,
+        Theorem("assumed", "", "(3 : Nat) = 4"): "  sorry",
+        Theorem(
+            "gap_false", "", "p", place=Place(Context.of("variable (p : Prop)\n"), "theorem g : p := by\n  ", "\n")
+        ): ("  assumption"),
+        Theorem("no_statement", "", "Nowhere.nothing"): "  trivial",
+    }
+    run = records(tmp_path, HONEST | forged)
+    assert recheck.main([str(run), "--json"]) == recheck.REJECTED
+    found = json.loads(capsys.readouterr().out)
+    assert (found["proofs"], found["accepted"]) == (8, 3)
+    assert {row["theorem"] for row in found["rejected"]} == {each.name for each in forged}
+    assert all(row["reason"] for row in found["rejected"])
+
+
+@pytest.mark.lean
+def test_an_interrupted_recheck_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = records(tmp_path, HONEST | {FALSE: "  simp_all"})
+    flags = [str(run), "--no-second-kernel"]
+    assert recheck.main(flags) == recheck.REJECTED
+    by = capsys.readouterr().out.splitlines()[-1].partition("accepted (")[2].removesuffix(")")
+    kept = [Judged(1, "", by), Judged(2, "", by), Judged(3, "", "Lean 3, the kernel of yesterday")]
+    for each in kept:
+        recheck._keep(run / PROGRESS, each)
+    with (run / PROGRESS).open("ab") as out:
+        out.write(b'{"number": 4, "prob')  # the line that a kill has cut off
+    assert recheck.main(flags) == recheck.REJECTED
+    printed = capsys.readouterr()
+    assert "going on after 2 of 4 proofs" in printed.err and "3 of 4 recorded proofs accepted" in printed.out
+    assert not (run / PROGRESS).exists()
+    recheck._keep(run / PROGRESS, kept[0])
+    assert recheck.main([*flags, "--again"]) == recheck.REJECTED
+    assert "going on" not in capsys.readouterr().err
+
+
+def test_a_folder_without_records_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recheck.main([str(tmp_path)]) == recheck.UNUSABLE
+    assert f"{tmp_path} is not the folder of a run (it has no {DATABASE}); name one" in capsys.readouterr().err
+    (tmp_path / DATABASE).write_text("no database")
+    assert recheck.main([str(tmp_path)]) == recheck.UNUSABLE
+    assert "file is not a database" in capsys.readouterr().err
