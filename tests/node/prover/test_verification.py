@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from common.attempts import Attempt, AttemptOutcome, Ended, Purpose
-from common.bus import Bus, Unanswered
+from common.bus import Bus, BusSettings, Unanswered
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES
+from common.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from node.lean.text.script import proof_script
 from node.prover.verification import MeshVerification
 from node.proving.statements import read_target
+from tests.forging import forging
 from tests.node.prover.nodes import played
 
 FILE = """axiom cheat (p : Prop) : p
@@ -34,9 +35,15 @@ def attempt(attempt_id: str, theorem: Theorem, **changes: object) -> Attempt:
     return Attempt(attempt_id=attempt_id, theorem=theorem, **fields)  # type: ignore[arg-type]
 
 
-async def test_the_search_goes_on_after_a_proof_that_lean_refuses(
-    bus: Bus, lean_proxy: object, theorem: Theorem, tmp_path: Path
+async def test_the_search_goes_on_after_a_proof_that_lean_refuses_whoever_accepts_it(
+    bus: Bus, broker: BusSettings, lean_proxy: object, theorem: Theorem, tmp_path: Path
 ) -> None:
+    accepted = LeanVerifyReply(accepted=True, axioms=(), lean_version="4.35.0", rechecked=True)
+    async with forging(broker, bus.run, (accepted, {})):
+        await search_goes_on(bus, theorem, tmp_path)
+
+
+async def search_goes_on(bus: Bus, theorem: Theorem, tmp_path: Path) -> None:
     tactics = tmp_path / "cheating.txt"
     tactics.write_text("exact cheat _\nconstructor\nexact h.1\nexact h.2\n", encoding="utf-8")
     attempts = [attempt("believed", theorem), attempt("verified", theorem, verify=True)]

@@ -11,6 +11,7 @@ import pytest
 
 from common.attempts import Method
 from common.bus import Bus, BusSettings
+from common.messages import LeanVerifyReply
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
@@ -18,6 +19,7 @@ from node.proving.prover import Budget, ProvingFailed
 from node.proving.remote import MeshProver, mesh_prover
 from node.proving.settings import ProvingSettings, SearchMethod
 from node.proving.statements import read_target
+from tests.forging import forging
 
 BUDGET = Budget(seconds=60, simulations=40)
 
@@ -37,11 +39,16 @@ async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterat
     await asyncio.wait_for(proving, 60)
 
 
-async def test_statements_and_places_in_files_are_proved_by_the_mesh(mesh: MeshProver, tmp_path: Path) -> None:
+async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rejects_them(
+    mesh: MeshProver, broker: BusSettings, bus: Bus, tmp_path: Path
+) -> None:
     path = tmp_path / "file.lean"
     path.write_text(FILE, encoding="utf-8")
     words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:303"], [str(path), "t"]]
-    found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
+    rejected = LeanVerifyReply(accepted=False, reason="a program that is no verifier says so")
+    async with forging(broker, bus.run, (rejected, {})) as forged:
+        found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
+    assert forged.is_set()
     assert [each.outcome for each in found] == ["proved"] * 3, found
     assert {each.by for each in found} == {"the mesh"}
     assert found[1].replacement and found[2].lean.startswith("theorem t (h : True ∧ double 1 = 2)")
