@@ -15,7 +15,7 @@ from common.bus import (
     names,
 )
 from common.messages import MAX_MESSAGE_BYTES
-from common.subjects import PURPOSES, RESULT, telemetry, todo
+from common.subjects import DURABLE_CLIENTS, PURPOSES, result, telemetry, todo
 
 MIB = 1024 * 1024
 
@@ -24,8 +24,12 @@ TODO_BYTES = 256 * MIB
 learner's outbox."""
 
 RESULTS_BYTES = 1024 * MIB
-"""A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the stream is full, provers keep
-their results and wait."""
+"""For the learner and self-play. A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the
+stream is full, provers keep their results and wait."""
+
+ANSWERS_BYTES, ANSWERS_SECONDS = 256 * MIB, 3600.0
+"""For all other clients. The oldest results are dropped, so a client that has vanished fills nothing. Each client reads
+its results as they are stored; after an outage it reads them again."""
 
 DUPLICATE_WINDOW = 600.0
 """Seconds in which the broker drops a second copy of an attempt or result (published again after an outage) by its id.
@@ -54,18 +58,30 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
     """All streams, consumers and buckets of a run. Times in seconds."""
     largest = MAX_MESSAGE_BYTES + HEADROOM
     todo_stream, results_stream = names.todo_stream(run), names.results_stream(run)
+
+    def own(client: str) -> str:
+        return f"{run}.{result(client)}"
+
     return RunSpec(
         streams=(
             StreamSpec(todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), TODO_BYTES, largest, DUPLICATE_WINDOW),
-            StreamSpec(results_stream, (f"{run}.{RESULT}",), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
+            StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
-        histories=(HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, HISTORY_BYTES),),
+        histories=(
+            HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, HISTORY_BYTES),
+            HistorySpec(
+                names.answers_stream(run), (own("*.*"),), -1, ANSWERS_BYTES, seconds=ANSWERS_SECONDS, confirmed=True
+            ),
+        ),
         consumers=(
             *(
                 _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose)}", ack_wait)
                 for purpose in PURPOSES
             ),
-            _consumer(names.RESULTS, results_stream, f"{run}.{RESULT}", ack_wait),
+            *(
+                _consumer(names.RESULTS_PREFIX + client, results_stream, own(client), ack_wait)
+                for client in DURABLE_CLIENTS
+            ),
         ),
         buckets=(
             # A few keys (weights, pause), each far below a message.

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 
 from broker.streams import MAX_ACK_PENDING
-from common.bus import BusError
+from common.bus import BusError, names
 from common.logging import keep_small
 from common.metrics import gauge
 from common.node import NodeContext
@@ -45,8 +45,8 @@ async def _look_at_queues(ctx: NodeContext) -> None:
         _leased.labels(consumer).set(number)
         if number > ALARM_SHARE * MAX_ACK_PENDING:
             ctx.log.warning("nearly all leases are out", consumer=consumer, leased=number, limit=MAX_ACK_PENDING)
-    results = backlog.pop("results")
-    ctx.report(attempts_waiting=sum(backlog.values()), results_waiting=results, leased=sum(leased.values()))
+    results = sum(number for name, number in backlog.items() if name.startswith(names.RESULTS_PREFIX))
+    ctx.report(attempts_waiting=sum(backlog.values()) - results, results_waiting=results, leased=sum(leased.values()))
 
 
 async def _look_at_server(ctx: NodeContext, session: aiohttp.ClientSession, monitor_url: str) -> None:

@@ -40,6 +40,13 @@ TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 data."""
 
 
+LEARNER, SELF_PLAY = "learner", "stp"
+"""The clients with durable results: a run has one of each."""
+
+Client = Annotated[str, msgspec.Meta(pattern=r"\A(learner|stp|(eval|prove)\.[0-9a-z]{1,32})\Z")]
+"""Who asks for attempts and gets their results: the learner, self-play, or one process of `eval` or `prove`."""
+
+
 class AttemptOutcome(enum.StrEnum):
     """The outcome of an attempt. Provers report all of these except `rejected`, which only the learner records."""
 
@@ -118,6 +125,8 @@ class Attempt(Message, frozen=True):
     """Budget: most expansions that are backed up, or most whole proofs that are sampled; 0: no limit. The search ends
     when the first of its budgets is used up."""
     seed: int
+    client: Client = LEARNER
+    """Who gets the result. Attempts that are played in the same process need none."""
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
     samples: int = SAMPLES

@@ -17,7 +17,7 @@ import msgspec
 from common.lean import Outcome, Step, Theorem
 from common.sampling import PLAIN, Sampling
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of all messages. It increases when a field changes its meaning or a required field is added. Nodes refuse
 versions they do not know."""
 

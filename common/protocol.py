@@ -71,15 +71,25 @@ CHANNELS: tuple[Channel, ...] = (
         "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
     ),
     Channel(
-        subjects.RESULT,
+        "theorem.result.<durable client>",
         Delivery.WORK_QUEUE,
         (attempts.AttemptResult, attempts.ResultPart),
         senders=("prover",),
-        readers=("learner", "stp", "eval --url", "prove --url"),
+        readers=("learner", "stp"),
         stored_in="<run>-results",
-        notes="The learner (or `stp run`) reads the consumer `results`. It acknowledges a result after it has recorded "
-        "it in SQLite. `eval` and `prove` listen on the subject for results of their own attempts. The first result of "
-        "an attempt id counts; later ones are ignored.",
+        notes="A result goes to the client that the attempt names (`client`). The learner reads the consumer "
+        "`results-learner`, self-play `results-stp`. They acknowledge a result after they have recorded it in SQLite. "
+        "The first result of an attempt id counts; later ones are ignored.",
+    ),
+    Channel(
+        "theorem.result.<command>.<client>",
+        Delivery.HISTORY,
+        (attempts.AttemptResult, attempts.ResultPart),
+        senders=("prover",),
+        readers=("eval --url", "prove --url"),
+        stored_in="<run>-answers",
+        notes="Each client chooses a name that no other has. The broker keeps its results for an hour, and drops the "
+        "oldest if they are many.",
     ),
     Channel(
         subjects.TACTIC_REQUEST,

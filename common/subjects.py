@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 
-from common.attempts import Purpose
+from common.attempts import LEARNER, SELF_PLAY, Purpose
 
 PURPOSES = tuple(Purpose)
 """Kinds of attempts, in the order in which provers take them."""
@@ -15,7 +16,6 @@ LEAN_RUN = "lean.run"
 LEAN_VERIFY = "lean.verify"
 LEAN_CHECK = "lean.check"
 LEAN_CHECK_GONE = "lean.check.gone"
-RESULT = "theorem.result"
 PAUSE = "ctl.inference.pause"
 RESUME = "ctl.inference.resume"
 
@@ -24,6 +24,9 @@ SIGNED = frozenset({LEAN_VERIFY})
 
 VERIFIERS = "verifiers"
 """State key with the public keys of the run's verifiers."""
+
+DURABLE_CLIENTS = (LEARNER, SELF_PLAY)
+"""Clients whose results wait until they have stored them. The results of all others are kept for an hour."""
 
 LONGEST_RUN_NAME = 40
 """Most characters of a run name."""
@@ -43,6 +46,16 @@ def check_run_name(name: str) -> str:
             "`demo-2` (the name is part of every subject on the broker)"
         )
     return name
+
+
+def result(client: str) -> str:
+    """Subject for the results of one client's attempts (`common.attempts.Client`)."""
+    return f"theorem.result.{client}"
+
+
+def new_client(command: str) -> str:
+    """A client name for a command that asks for attempts (`eval`, `prove`), which no other process has."""
+    return f"{command}.{secrets.token_hex(8)}"
 
 
 def todo(purpose: str) -> str:

@@ -13,7 +13,7 @@ async def results(bus: Bus, count: int, timeout: float = 20.0) -> list[AttemptRe
     found: list[AttemptResult] = []
     async with asyncio.timeout(timeout):
         while len(found) < count:
-            for lease in await bus.lease("results", AttemptResult, limit=count, wait=0.2):
+            for lease in await bus.lease("results-learner", AttemptResult, limit=count, wait=0.2):
                 found.append(lease.message)
                 await lease.ack()
     return found

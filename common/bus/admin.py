@@ -43,6 +43,10 @@ class HistorySpec:
     subjects: tuple[str, ...]
     max_messages: int
     max_bytes: int
+    seconds: float = 0.0
+    """Seconds until a message is dropped; 0: never."""
+    confirmed: bool = False
+    """Whether senders wait until a message is stored."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,8 @@ def _history(spec: HistorySpec) -> StreamConfig:
         discard=DiscardPolicy.OLD,
         max_msgs=spec.max_messages,
         max_bytes=spec.max_bytes,
-        no_ack=True,
+        max_age=spec.seconds,
+        no_ack=not spec.confirmed,
         allow_direct=True,
     )
 

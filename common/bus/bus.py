@@ -25,6 +25,7 @@ from common.bus.subscriptions import (
 from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, VerifierKeys, decode, encode
 from common.settings import BusSettings
 from common.subjects import SIGNED, VERIFIERS, check_run_name
+from common.subjects import result as result_subject
 
 R = TypeVar("R", bound=Message)
 
@@ -262,8 +263,8 @@ class Bus:
     ) -> list[Lease[R]]:
         """Lease up to `limit` queued messages. If there are none, wait up to `wait` seconds for the first one.
 
-        Consumers: `todo-<purpose>`, `results`. `wait=0` does not wait. Malformed messages are terminated and not
-        returned.
+        Consumers: `todo-<purpose>`, `results-<client>`. `wait=0` does not wait. Malformed messages are terminated and
+        not returned.
         """
         puller = await self._puller(consumer, wait)
         if puller is None or limit < 1:
@@ -319,7 +320,22 @@ class Bus:
         None means that there is no value. Values that cannot be decoded are skipped. Raises NotThere if the run's
         buckets do not exist.
         """
-        watch = state.Watch(self._connection, self._jetstream, names.state_bucket(self.run), key, type, callback)
+        bucket = names.state_bucket(self.run)
+        watch = state.Watch(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,), callback)
+        await watch.start()
+        return watch
+
+    async def watch_results(
+        self, client: str, types: tuple[type[Message], ...], callback: Callable[[Any], None]
+    ) -> state.Watch[Message]:
+        """Call `callback` with each result of a client's attempts that the broker has stored, and once more with all of
+        them after a reconnect. For clients other than `subjects.DURABLE_CLIENTS`, which lease theirs.
+
+        Raises NotThere if the run's streams do not exist.
+        """
+        subject = self._prefix + result_subject(client)
+        stream = names.answers_stream(self.run)
+        watch = state.Watch(self._connection, self._jetstream, stream, subject, types, callback, all_stored=True)
         await watch.start()
         return watch
 

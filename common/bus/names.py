@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.subjects import PURPOSES
+from common.subjects import DURABLE_CLIENTS, PURPOSES
 
 ACK_WAIT = 30.0
 """Seconds until an unrenewed lease expires and its message goes to another node. Long enough for a restart of a
@@ -11,9 +11,12 @@ lean-proxy, short enough that the attempt of a killed prover soon continues."""
 NODE_TTL = 10.0
 """Seconds until the registry entry of a node expires. Nodes renew it after a third of this time."""
 
-RESULTS = "results"
+RESULTS_PREFIX = "results-"
 TODO_PREFIX = "todo-"
-CONSUMERS = (*(TODO_PREFIX + purpose for purpose in PURPOSES), RESULTS)
+CONSUMERS = (
+    *(TODO_PREFIX + purpose for purpose in PURPOSES),
+    *(RESULTS_PREFIX + client for client in DURABLE_CLIENTS),
+)
 
 
 def todo_stream(run: str) -> str:
@@ -24,6 +27,10 @@ def results_stream(run: str) -> str:
     return f"{run}-results"
 
 
+def answers_stream(run: str) -> str:
+    return f"{run}-answers"
+
+
 def history_stream(run: str) -> str:
     return f"{run}-history"
 
@@ -32,7 +39,7 @@ def stream_of(run: str, consumer: str) -> str:
     """The stream that a consumer reads. Raises ValueError for an unknown consumer."""
     if consumer not in CONSUMERS:
         raise ValueError(f"unknown consumer {consumer!r}; use one of {', '.join(CONSUMERS)}")
-    return results_stream(run) if consumer == RESULTS else todo_stream(run)
+    return results_stream(run) if consumer.startswith(RESULTS_PREFIX) else todo_stream(run)
 
 
 def state_bucket(run: str) -> str:

@@ -75,31 +75,34 @@ def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
 
 
 class Watch(Generic[AnyMessage]):
-    """Follows one key: the current value first, then every change, and the current value again after every
-    reconnect."""
+    """Follows one subject of a stream: a key, with its current value first, then every change, and the current value
+    again after every reconnect; or all stored messages, also again after a reconnect."""
 
     def __init__(
         self,
         connection: Connection,
         jetstream: Any,
-        bucket: str,
-        key: str,
-        kind: type[AnyMessage],
+        stream: str,
+        subject: str,
+        kinds: tuple[type[AnyMessage], ...],
         callback: Callable[[AnyMessage | None], None],
+        *,
+        all_stored: bool = False,
     ) -> None:
-        self.subject = f"$KV.{bucket}.{key}"
+        self.subject = subject
         self._connection = connection
         self._jetstream = jetstream
-        self._stream = f"KV_{bucket}"
-        self._kind = kind
+        self._stream = stream
+        self._kinds = kinds
         self._callback = callback
+        self._all_stored = all_stored
         self._inner: Any = None
         self._stopped = False
         self._generation = 0
         self._restarting = asyncio.Lock()
 
     async def start(self) -> None:
-        """Start watching. Raises NotThere if the run has no such bucket."""
+        """Start watching. Raises NotThere if the run has no such bucket or stream."""
         try:
             await self._subscribe()
         except (JetStreamError, NatsError) as error:
@@ -126,8 +129,10 @@ class Watch(Generic[AnyMessage]):
             stream=self._stream,
             cb=received,
             ordered_consumer=True,
-            deliver_policy=DeliverPolicy.LAST_PER_SUBJECT,
+            deliver_policy=DeliverPolicy.ALL if self._all_stored else DeliverPolicy.LAST_PER_SUBJECT,
         )
+        if self._all_stored:
+            return
         info = await self._inner.consumer_info()
         if info.num_pending == 0 and self._inner.delivered == 0:
             self._call(None)
@@ -156,7 +161,7 @@ class Watch(Generic[AnyMessage]):
     def _see(self, message: Msg) -> None:
         if _deleted(message):
             self._call(None)
-        elif (value := decoded(message, self._kind)) is not None:
+        elif (value := decoded(message, *self._kinds)) is not None:
             self._call(value)
 
     def _call(self, value: AnyMessage | None) -> None:

@@ -66,6 +66,8 @@ class MeshPlayer:
         self._policy = policy
         self._searches = searches
         self._tag = secrets.token_hex(4)
+        self.client = subjects.new_client("eval")
+        """Names this client in its attempts, so that it gets their results."""
         self._numbers = itertools.count(1)
         self._outstanding: dict[str, tuple[Attempt, asyncio.Future[AttemptResult]]] = {}
         self._parts = Parts()
@@ -99,7 +101,7 @@ class MeshPlayer:
             policy=self._policy,
             verify=verify,
         )
-        result = await self._result(attempt)
+        result = await self._result(msgspec.structs.replace(attempt, client=self.client))
         slot.leave()
         if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
             return record_of(result, statement.name, number)
@@ -136,10 +138,10 @@ class MeshPlayer:
         verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
         return await verification.verdict(script)
 
-    def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
-        """Handles a result, or a part of one. Results of other programs' attempts are ignored."""
-        _, waiting = self._outstanding.get(message.attempt_id, (None, None))
-        if waiting is None or waiting.done():
+    def received(self, message: AttemptResult | ResultPart | None) -> None:
+        """Handles a result, or a part of one. Results that were received before are ignored."""
+        _, waiting = self._outstanding.get(message.attempt_id, (None, None)) if message is not None else (None, None)
+        if message is None or waiting is None or waiting.done():
             return
         try:
             result = self._parts.add(message) if isinstance(message, ResultPart) else message
@@ -209,14 +211,14 @@ class MeshVenue:
     async def player(self, plan: Plan) -> AsyncIterator[MeshPlayer]:
         """Raises BusError."""
         player = MeshPlayer(plan, self._bus, self.policy, self._searches)
-        subscription = await self._bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), player.received)
+        results = await self._bus.watch_results(player.client, (AttemptResult, ResultPart), player.received)
         following = asyncio.create_task(player.follow())
         try:
             yield player
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
-            await subscription.unsubscribe()
+            await results.unsubscribe()
 
     def lean_cpu(self) -> float | None:
         """Always None: the Lean processes run on other machines."""

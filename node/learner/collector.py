@@ -11,8 +11,8 @@ import contextlib
 from typing import Any
 
 from common import faults, metrics
-from common.attempts import TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
-from common.bus import BusError, Lease, RemoteFailure
+from common.attempts import LEARNER, TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.bus import BusError, Lease, RemoteFailure, names
 from common.gathering import Gathering
 from common.lean import ProofTree
 from common.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
@@ -25,7 +25,7 @@ from node.learner.run.run import Recorded, Run, now
 from node.learner.store.records import Verdict, VerifiedProof
 from node.learner.store.store import Store
 
-CONSUMER = "results"
+CONSUMER = names.RESULTS_PREFIX + LEARNER
 
 HAND_BACK_DELAY = 5.0
 """Seconds until a result whose proof could not be verified (no lean-proxy) is redelivered."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,14 +13,7 @@ from node.prover.proof_list import read_proofs
 from node.prover.tactic_list import read_tactics
 
 if TYPE_CHECKING:
-    from common.settings import BusSettings
     from node.llm.address import ModelAddress
-
-AT_ONCE = 64
-"""Most results that one request takes from the broker."""
-
-LOOK_SECONDS = 5.0
-"""Seconds that one request waits for results, and the pause before a retry during an outage."""
 
 
 @dataclass(frozen=True)
@@ -136,24 +128,3 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
                     f"`{name}`: its folder names a template file, which provers do not read: write {name}@FILE"
                 )
     return replace(name, where=served.mesh_name(address).partition(":")[2])
-
-
-async def discard_results(settings: BusSettings, run: str) -> None:
-    """Remove results from the broker until cancelled. Without a learner the stream would become full and stop the
-    provers.
-
-    Clients that wait for a result get it when it is published.
-    """
-    from common.attempts import AttemptResult, ResultPart
-    from common.bus import Bus, BusError
-
-    bus = await Bus.connect(settings, run=run, name="up", wait=None)
-    try:
-        while True:
-            try:
-                for lease in await bus.lease("results", (AttemptResult, ResultPart), limit=AT_ONCE, wait=LOOK_SECONDS):
-                    await lease.ack()
-            except BusError:
-                await asyncio.sleep(LOOK_SECONDS)
-    finally:
-        await bus.close()

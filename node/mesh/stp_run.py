@@ -58,7 +58,7 @@ class RunOptions:
     directory: str = ""
     """Folder of the run directories; empty: as in the recipe."""
     url: str = ""
-    """The broker of a running mesh with inference nodes, provers and lean-proxies, and without a learner; empty: start
+    """The broker of a running mesh with inference nodes, provers and lean-proxies; empty: start
     a mesh here, which nodes of other machines may join."""
     stp: StpSettings = field(default_factory=StpSettings)
     """Settings of [stp]."""

@@ -22,7 +22,6 @@ from node.mesh.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
 from node.mesh.restarts import USAGE_ERROR
-from node.mesh.served_policy import discard_results
 from node.mesh.supervisor import ChildFailed
 
 NO_FILE = """no file given, which says what runs.
@@ -71,8 +70,6 @@ async def run(plan: MeshPlan) -> int:
         return 1
     with status.shown():
         background_tasks = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
-        if plan.up.policy:
-            background_tasks.append(asyncio.create_task(discard_results(mesh.bus, mesh.run)))
         try:
             failure, code = await _wait(mesh, stop_signal[0])
         finally:

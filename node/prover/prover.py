@@ -190,14 +190,14 @@ class Prover:
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
         """Publish the result, wait until the broker has stored it, and then acknowledge the lease."""
         for number, piece in enumerate(divide(result)):
-            await self._publish(piece, f"{self._id}.{lease.sequence}.{number}")
+            await self._publish(lease.message.client, piece, f"{self._id}.{lease.sequence}.{number}")
         faults.reach("prover:published-not-acked")
         with contextlib.suppress(BusError):
             await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
         self._errors.pop(result.attempt_id, None)
         self._count_attempt(result)
 
-    async def _publish(self, piece: AttemptResult | ResultPart, play: str) -> None:
+    async def _publish(self, client: str, piece: AttemptResult | ResultPart, play: str) -> None:
         """`play`: identifies this play of the attempt. An attempt that is dispatched again has another one, so that the
         broker does not drop its result as a duplicate."""
         message_id = f"{piece.attempt_id}.{play}"
@@ -206,7 +206,7 @@ class Prover:
             message_id += f".{piece.digest}"
 
         def publish() -> Coroutine[Any, Any, None]:
-            return self._bus.publish_durable(subjects.RESULT, piece, message_id=message_id)
+            return self._bus.publish_durable(subjects.result(client), piece, message_id=message_id)
 
         await persistently(publish, "result not stored yet", attempt=piece.attempt_id)
 

@@ -52,6 +52,8 @@ class MeshProver:
     def __init__(self, bus: Bus, settings: ProvingSettings | None = None) -> None:
         self._bus = bus
         self._settings = settings or ProvingSettings()
+        self.client = subjects.new_client("prove")
+        """Names this client in its attempts, so that it gets their results."""
         self._waiting: dict[str, asyncio.Future[AttemptResult]] = {}
         self._parts = Parts()
 
@@ -85,10 +87,10 @@ class MeshProver:
         except (BusError, MessageError) as error:
             raise ProvingFailed(f"the mesh did not verify the proof that was found: {error}") from error
 
-    def received(self, subject: str, message: AttemptResult | ResultPart) -> None:
-        """Handle a result or a part of one. Results of other clients' attempts are ignored."""
-        waiting = self._waiting.get(message.attempt_id)
-        if waiting is None or waiting.done():
+    def received(self, message: AttemptResult | ResultPart | None) -> None:
+        """Handle a result or a part of one. Results that were received before are ignored."""
+        waiting = self._waiting.get(message.attempt_id) if message is not None else None
+        if message is None or waiting is None or waiting.done():
             return
         try:
             result = self._parts.add(message) if isinstance(message, ResultPart) else message
@@ -160,6 +162,7 @@ class MeshProver:
             purpose=Purpose.INTERACTIVE,
             simulations=budget.simulations,
             seed=0,
+            client=self.client,
             samples=self._settings.samples,
             seconds=budget.seconds,
             method=self._settings.method,
@@ -198,10 +201,13 @@ async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = Non
         except BusError as error:
             raise ProvingFailed(str(error)) from error
         prover = MeshProver(bus, settings)
-        subscription = await bus.subscribe(subjects.RESULT, (AttemptResult, ResultPart), prover.received)
+        try:
+            results = await bus.watch_results(prover.client, (AttemptResult, ResultPart), prover.received)
+        except BusError as error:
+            raise ProvingFailed(str(error)) from error
         try:
             yield prover
         finally:
-            await subscription.unsubscribe()
+            await results.unsubscribe()
     finally:
         await bus.close()

@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from common import subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import ACK_WAIT, BusError, Lease, names, persistently
 from common.messages import MessageError
 from common.parts import Parts
@@ -44,6 +44,9 @@ LEASED_AT_ONCE = 64
 
 BATCH = 64
 """Attempts published concurrently."""
+
+RESULTS = names.RESULTS_PREFIX + SELF_PLAY
+"""The durable queue of self-play's results."""
 
 log = structlog.get_logger("stp")
 
@@ -198,7 +201,7 @@ class Outstanding:
         purposes = {names.TODO_PREFIX + self._expected[name].attempt.purpose for name in self._played}
         if any(waiting[each] or leased[each] for each in purposes):
             return
-        if waiting[names.RESULTS] or leased[names.RESULTS] > held:
+        if waiting[RESULTS] or leased[RESULTS] > held:
             return
         log.warning("the mesh has lost attempts; they are dispatched again", attempts=len(self._played))
         await asyncio.gather(*(self._publish_again(self._expected[name].attempt) for name in list(self._played)))
@@ -211,7 +214,7 @@ class Outstanding:
             await self._waited_for.wait()
             try:
                 leases = await self._bus.lease(
-                    names.RESULTS, (AttemptResult, ResultPart), limit=LEASED_AT_ONCE, wait=LOOK_EVERY
+                    RESULTS, (AttemptResult, ResultPart), limit=LEASED_AT_ONCE, wait=LOOK_EVERY
                 )
             except BusError:  # the broker is away
                 await asyncio.sleep(LOOK_EVERY)
@@ -224,7 +227,9 @@ class Outstanding:
         message: AttemptResult | ResultPart = lease.message
         expected = self._expected.get(message.attempt_id)
         if expected is None or expected.result is not None:
-            await _acknowledge(lease)  # not from this run, or the second result of an attempt that was played twice
+            await _acknowledge(
+                lease
+            )  # of an earlier run on this mesh, or the second of an attempt that was played twice
             return
         expected.leases.append(lease)
         try:

@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from common.attempts import Attempt, AttemptResult, Method, Purpose
-from common.bus import BusError
+from common.attempts import SELF_PLAY, Attempt, AttemptResult, Method, Purpose
 from common.gathering import Gathering
 from common.lean import BadStatement, ProofTree, Theorem
 from common.messages import LeanVerifyReply, NodeInfo
@@ -63,11 +62,9 @@ class Task:
 class MeshProving:
     """Attempts, statements and proofs of self-play on a running mesh.
 
-        async with MeshProving(bus, weights=3) as proving:
-            async for result in proving.attempts(tasks):
-                ...
-
-    The mesh must not have a learner, which would take the results.
+    async with MeshProving(bus, weights=3) as proving:
+        async for result in proving.attempts(tasks):
+            ...
     """
 
     def __init__(
@@ -94,12 +91,6 @@ class MeshProving:
         self._gathering = Gathering(GATHER_SECONDS, self._leaving)
 
     async def __aenter__(self) -> MeshProving:
-        """Raises BusError if the broker is away, or the mesh has a learner."""
-        if any(node.role == "learner" for node in await self._bus.nodes()):
-            raise BusError(
-                f"run {self._bus.run!r} has a learner, which takes the results of all attempts; start self-play with "
-                "another run name, on a mesh without a learner"
-            )
         self._outstanding.start()
         return self
 
@@ -127,6 +118,7 @@ class MeshProving:
             purpose=Purpose.TRAIN,
             simulations=task.samples,
             seed=task.seed,
+            client=SELF_PLAY,
             weights=self.weights,
             samples=min(self._at_once, task.samples),
             method=Method.WHOLE_PROOF,

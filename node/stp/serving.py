@@ -48,6 +48,11 @@ async def serve(bus: Bus, checkpoint: Path, version: int) -> None:
 
     Raises ServingError, CheckpointError (no checkpoint, or a damaged one), BusError, OSError.
     """
+    if any(node.role == "learner" for node in await bus.nodes()):
+        raise ServingError(
+            f"run {bus.run!r} has a learner, and its inference nodes serve the learner's network; start self-play with "
+            "another run name, or with a language model ([stp] model)"
+        )
     path = await asyncio.to_thread(weights_at, checkpoint, log.warning)
     # The written file's own digest differs each time, so the object is named by the checkpoint's digest.
     name = f"weights-{version:06d}-{await asyncio.to_thread(short_digest, path)}"

@@ -93,10 +93,10 @@ class SimulatedProver(Prover):
             statistics=AttemptStatistics(simulations=8, expansions=9, nodes=30, tactics_tried=60, lean_attempts=60),
         )
 
-    async def _publish(self, piece: AttemptResult | ResultPart, play: str) -> None:
+    async def _publish(self, client: str, piece: AttemptResult | ResultPart, play: str) -> None:
         self._measured.published.setdefault(piece.attempt_id, time.time())
         began = time.perf_counter()
-        await super()._publish(piece, play)
+        await super()._publish(client, piece, play)
         self._measured.store.append(time.perf_counter() - began)
 
 

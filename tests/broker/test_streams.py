@@ -31,7 +31,8 @@ async def test_repeating_ensure_changes_nothing_and_loses_nothing(bus: Bus) -> N
 async def test_there_is_a_queue_for_each_purpose_and_one_for_results(bus: Bus) -> None:
     for number, purpose in enumerate(PURPOSES):
         await bus.publish_durable(todo(purpose), attempt(number, purpose), message_id=f"a{number}")
-    assert await bus.backlog() == {**{f"todo-{purpose}": 1 for purpose in PURPOSES}, "results": 0}
+    todos = {f"todo-{purpose}": 1 for purpose in PURPOSES}
+    assert await bus.backlog() == {**todos, "results-learner": 0, "results-stp": 0}
 
 
 async def test_an_unknown_purpose_is_not_stored_where_nobody_would_take_it(bus: Bus) -> None:
@@ -49,9 +50,9 @@ async def test_limits_are_those_that_were_chosen(bus: Bus) -> None:
 
 async def test_changed_limits_are_brought_up_to_date(bus: Bus) -> None:
     await streams.ensure(bus, ack_wait=7.0)
-    assert (await bus._consumer_info("results"))["config"]["ack_wait"] == 7e9
+    assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == 7e9
     await streams.ensure(bus)
-    assert (await bus._consumer_info("results"))["config"]["ack_wait"] == 30e9
+    assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == 30e9
 
 
 async def test_a_full_queue_refuses_and_keeps_what_it_has(broker: BusSettings, run_name: str) -> None:

@@ -18,7 +18,7 @@ from node.lean.text.filling import written
 from node.learner.run.directory import explained
 
 RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
-DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before, or are not ours")
+DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before")
 DISPATCHED = counter("learner_attempts_dispatched", "Attempts written to the outbox", ["purpose"])
 TRANSITIONS = gauge("learner_replay_transitions", "Transitions in the replay window")
 STEPS = gauge("learner_train_steps", "Optimizer steps since the run began")

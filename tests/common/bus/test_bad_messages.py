@@ -10,7 +10,7 @@ import pytest
 import structlog
 from nats.aio.client import Client
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.bus.counters import MALFORMED
 from common.lean import Theorem
@@ -26,7 +26,7 @@ from common.messages import (
     decode,
     encode,
 )
-from common.subjects import RESULT, todo
+from common.subjects import result, todo
 from tests.waiting import eventually
 
 BAD = {
@@ -105,8 +105,8 @@ async def test_telemetry_is_passed_over(bus: Bus, foreign: Client, expected: dic
             ),
         ),
         (
-            RESULT,
-            "results",
+            result(LEARNER),
+            "results-learner",
             AttemptResult(
                 attempt_id="a", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome=AttemptOutcome.FAILED
             ),

@@ -8,11 +8,12 @@ import time
 import pytest
 
 from broker import streams
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Lease, Unanswered
 from common.lean import Theorem
 from common.messages import OversizedMessage
-from common.subjects import RESULT, todo
+from common.subjects import result as results_of
+from common.subjects import todo
 
 TRUE = Theorem("t", "", "True")
 
@@ -130,8 +131,8 @@ async def test_results_have_a_queue_of_their_own(bus: Bus, other: Bus) -> None:
     result = AttemptResult(
         attempt_id="a1", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome=AttemptOutcome.FAILED
     )
-    await other.publish_durable(RESULT, result, message_id="a1.p.0")
-    (lease,) = await bus.lease("results", AttemptResult, limit=5, wait=10)
+    await other.publish_durable(results_of(LEARNER), result, message_id="a1.p.0")
+    (lease,) = await bus.lease("results-learner", AttemptResult, limit=5, wait=10)
     assert lease.message == result
     await lease.ack()
 
@@ -206,4 +207,4 @@ async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> Non
         message="x" * 600_000,
     )
     with pytest.raises(OversizedMessage, match="parts"):
-        await bus.publish_durable(RESULT, result, message_id="a.p.0")
+        await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")

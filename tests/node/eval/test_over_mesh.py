@@ -96,10 +96,10 @@ async def test_a_result_that_the_broker_lost_is_asked_for_again(
     heard: list[str] = []
     received = MeshPlayer.received
 
-    def deaf_at_first(self: MeshPlayer, subject: str, message: AttemptResult) -> None:
+    def deaf_at_first(self: MeshPlayer, message: AttemptResult) -> None:
         heard.append(message.attempt_id)
         if len(heard) > 1:
-            received(self, subject, message)
+            received(self, message)
 
     monkeypatch.setattr(MeshPlayer, "received", deaf_at_first)
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:

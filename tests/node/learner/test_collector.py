@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from common.attempts import Attempt, AttemptResult, ResultPart, Transition
+from common.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
 from common.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from common.parts import divide
-from common.subjects import RESULT
+from common.subjects import result as results_of
 from node.learner import collector
 from node.learner.collector import Collector
 from node.learner.errors import RunDirectoryError
@@ -49,12 +49,12 @@ async def collecting(run: Run) -> AsyncIterator[Collector]:
 
 async def send(bus: Bus, *results: AttemptResult | ResultPart) -> None:
     for each in results:
-        await bus.publish_durable(RESULT, each, message_id=secrets.token_hex(8))
+        await bus.publish_durable(results_of(LEARNER), each, message_id=secrets.token_hex(8))
 
 
 async def drained(bus: Bus) -> bool:
     """The broker holds no result any more."""
-    return not (await bus.backlog())["results"] and not (await bus.leased())["results"]
+    return not (await bus.backlog())["results-learner"] and not (await bus.leased())["results-learner"]
 
 
 def outcomes(run: Run) -> dict[str, tuple[str, str]]:

@@ -162,7 +162,7 @@ async def test_a_learner_killed_at_a_critical_point_loses_nothing_and_counts_not
     dispatched, outstanding, done = store.ids()
     assert dispatched == outstanding | done and not outstanding & done
     before = results(world)
-    held = (await world.bus.leased())["results"]
+    held = (await world.bus.leased())["results-learner"]
 
     second = await world.learner()
     await recorded(world, dispatched, second)
@@ -176,7 +176,7 @@ async def test_a_learner_killed_at_a_critical_point_loses_nothing_and_counts_not
     assert store.counts()["proofs"] > 0 and store.counts()["transitions"] > 0
     # The second learner gave back all that it held. What the first one held may be on its way back still: results that
     # were recorded before it died come again as duplicates, once the broker has waited for their acknowledgement.
-    assert (await world.bus.leased())["results"] <= held
+    assert (await world.bus.leased())["results-learner"] <= held
     used = {row[0] for row in store._rows("SELECT split FROM attempts JOIN theorems USING (theorem_id)")}
     assert used == {"train"}
 

@@ -53,7 +53,7 @@ BAD = {
 }
 
 REQUESTS = (subjects.TACTIC_REQUEST, subjects.LEAN_RUN, subjects.LEAN_VERIFY, subjects.PAUSE, subjects.RESUME)
-QUEUED = (*map(subjects.todo, subjects.PURPOSES), subjects.RESULT)
+QUEUED = (*map(subjects.todo, subjects.PURPOSES), *map(subjects.result, subjects.DURABLE_CLIENTS))
 TELEMETRY = [f"telemetry.prover.x.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
 
 SERVING = """
@@ -129,7 +129,7 @@ async def proves(bus: Bus) -> None:
     await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
     async with asyncio.timeout(120):
         while True:
-            for lease in await bus.lease("results", AttemptResult, limit=9, wait=1):
+            for lease in await bus.lease("results-learner", AttemptResult, limit=9, wait=1):
                 await lease.ack()
                 if lease.message.attempt_id == name:
                     assert lease.message.outcome == "proved", lease.message.message

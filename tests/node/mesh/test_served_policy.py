@@ -15,7 +15,7 @@ from common.bus import Bus
 from common.config import ConfigError
 from common.process import kill_group, spawn_child
 from common.settings import BusSettings, NodeSettings
-from common.subjects import RESULT
+from common.subjects import result
 from node.mesh.cli import USAGE_ERROR, main
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
@@ -133,7 +133,7 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) ->
     try:
         bus = await Bus.connect(BusSettings(url=url), run="served", name="test", wait=60)
         heard: list[AttemptResult | ResultPart] = []
-        await bus.subscribe(RESULT, (AttemptResult, ResultPart), lambda _, result: heard.append(result))
+        await bus.subscribe(result("prove.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
         for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
             asked = ["prove", "theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
             prove = await spawn_child([*program, *asked, "--seconds", "90"], stdout=pipe, stderr=pipe)

@@ -104,4 +104,4 @@ async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
         (result,) = await results(bus, 1)
     assert result.outcome is AttemptOutcome.ERROR
     assert await bus.lease("todo-train", Attempt, limit=1, wait=1.0) == []
-    assert (await bus.backlog())["results"] == 0
+    assert (await bus.backlog())["results-learner"] == 0

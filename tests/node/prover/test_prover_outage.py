@@ -47,7 +47,7 @@ async def collect(bus: Bus, wanted: set[str]) -> dict[str, AttemptResult]:
     found: dict[str, AttemptResult] = {}
 
     async def complete() -> bool:
-        for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.2):
+        for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
             found.setdefault(lease.message.attempt_id, lease.message)
             await lease.ack()
         return set(found) == wanted

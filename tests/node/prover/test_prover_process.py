@@ -70,7 +70,7 @@ async def collect(bus: Bus, wanted: set[str], timeout: float = 60.0) -> list[Att
     found: list[AttemptResult] = []
     async with asyncio.timeout(timeout):
         while {result.attempt_id for result in found} != wanted:
-            for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.2):
+            for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
                 found.append(lease.message)
                 await lease.ack()
     return found
@@ -119,7 +119,7 @@ async def test_prover_killed_between_result_and_acknowledgement(
     await start_prover()
     found = await collect(bus, set(THEOREMS))
     await until_nothing_is_leased(bus)
-    for lease in await bus.lease("results", AttemptResult, limit=50, wait=0.5):
+    for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.5):
         found.append(lease.message)
         await lease.ack()
     ids = [result.attempt_id for result in found]
@@ -159,4 +159,4 @@ async def test_terminated_prover_hands_back_what_it_holds(bus: Bus, lean_proxy: 
         while len(left) < len(attempts):
             left += [lease.message.attempt_id for lease in await bus.lease("todo-train", Attempt, limit=9, wait=0.2)]
     assert sorted(left) == sorted(attempts)
-    assert (await bus.backlog())["results"] == 0
+    assert (await bus.backlog())["results-learner"] == 0

@@ -11,7 +11,7 @@ import pytest
 
 from broker import streams
 from common import subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusError, BusSettings, Lease
 from common.lean import Theorem
 from node.proving.statements import read_target
@@ -57,7 +57,7 @@ async def test_attempts_count_what_a_plain_loop_over_the_same_samples_counts(
         assert (result.statistics.correct, result.statistics.simulations) == (sum(each.count for each in expected), 40)
     assert len(found["swap"].proofs) == 3 and not found["false"].proofs
     backlog, leased = await bus.backlog(), await bus.leased()
-    assert not backlog["results"] and not leased["results"], "every result is acknowledged"
+    assert not backlog["results-stp"] and not leased["results-stp"], "every result is acknowledged"
 
 
 async def test_a_prover_that_is_killed_in_the_middle_changes_no_count(
@@ -131,23 +131,20 @@ def result(**changes: object) -> AttemptResult:
     return AttemptResult(**{**fields, "outcome": AttemptOutcome.PROVED, **changes})  # type: ignore[arg-type]
 
 
-async def test_results_of_others_and_of_older_provers_are_told_apart(bus: Bus) -> None:
-    await bus.publish_durable(subjects.RESULT, result(attempt_id="other"), message_id="1")
+async def test_results_of_earlier_runs_and_of_older_provers_are_told_apart(bus: Bus) -> None:
+    await bus.publish_durable(subjects.result(SELF_PLAY), result(attempt_id="other"), message_id="1")
     old = result(attempt_id="a-swap", prover_id="old")
     for number in range(outstanding.TRIES):
-        await bus.publish_durable(subjects.RESULT, old, message_id=f"old {number}")
+        await bus.publish_durable(subjects.result(SELF_PLAY), old, message_id=f"old {number}")
     found = await played(bus, [task(SWAP, 4)])
     assert [each.outcome for each in found] == [AttemptOutcome.ERROR]
     assert "prover old has an older version" in found[0].message
-    assert not (await bus.backlog())["results"] and not (await bus.leased())["results"]
+    assert not (await bus.backlog())["results-stp"] and not (await bus.leased())["results-stp"]
 
 
-async def test_a_mesh_with_a_learner_and_tasks_of_one_id_are_refused(bus: Bus) -> None:
+async def test_tasks_of_one_id_are_refused(bus: Bus) -> None:
     with pytest.raises(ValueError, match="two attempts have the same id"):
         await played(bus, [task(SWAP, 4), task(SWAP, 8)])
-    await bus.register(info("learner"))
-    with pytest.raises(BusError, match=r"has a learner, which takes the results .* a mesh without a learner"):
-        await played(bus, [task(SWAP, 4)])
 
 
 async def test_conjectures_that_do_not_elaborate_are_told_with_leans_error(bus: Bus, lean_proxy: object) -> None:
