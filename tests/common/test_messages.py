@@ -61,6 +61,8 @@ def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
     """Values within the bounds of a field."""
     if typing.get_origin(kind) is tuple:
         return st.lists(strategy(typing.get_args(kind)[0]), max_size=meta.max_length).map(tuple)
+    if kind is str and meta.pattern:
+        return st.from_regex(meta.pattern)
     if kind is str:
         return st.text(min_size=meta.min_length or 0, max_size=12)
     if kind is int:
