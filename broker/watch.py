@@ -10,7 +10,7 @@ import aiohttp
 from broker.streams import MAX_ACK_PENDING
 from common.bus import BusError, names
 from common.logging import keep_small
-from common.metrics import gauge
+from common.metrics import Followed, counter, gauge
 from common.node import NodeContext
 
 EVERY_SECONDS = 5.0
@@ -19,7 +19,7 @@ ALARM_SHARE = 0.8
 
 _backlog = gauge("backlog", "Messages that nobody has taken yet", ["consumer"])
 _leased = gauge("leased", "Messages taken and not yet acknowledged", ["consumer"])
-_slow = gauge("server_slow_consumers", "Connections that nats-server dropped because they did not read")
+_slow = Followed(counter("server_slow_consumers", "Connections that nats-server dropped because they did not read"))
 _connections = gauge("server_connections", "Connections to nats-server")
 
 
@@ -52,6 +52,6 @@ async def _look_at_queues(ctx: NodeContext) -> None:
 async def _look_at_server(ctx: NodeContext, session: aiohttp.ClientSession, monitor_url: str) -> None:
     async with session.get(f"{monitor_url}/varz") as answer:
         numbers = await answer.json(content_type=None)
-    _slow.set(numbers["slow_consumers"])
+    _slow.follow(numbers["slow_consumers"])
     _connections.set(numbers["connections"])
     ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])

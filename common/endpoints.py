@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import ipaddress
+import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +23,7 @@ class Endpoints:
         self._metrics = metrics
         self._health = health
         self._runner: web.AppRunner | None = None
-        self.url = ""
+        self._address: tuple[str, int] = ("", 0)
 
     async def start(self, host: str, port: int) -> None:
         """Listen; 0 takes a free port. Raises OSError (port in use, no such address)."""
@@ -36,8 +39,12 @@ class Endpoints:
         except OSError:
             await self.stop()
             raise
-        address = self._runner.addresses[0]
-        self.url = f"http://{address[0]}:{address[1]}"
+        self._address = self._runner.addresses[0][:2]
+
+    async def metrics_url(self, broker: str) -> str:
+        """The address of `/metrics` for programs on other machines. `broker`: the host of the broker."""
+        host, port = self._address
+        return f"http://{in_url(await address_for_others(host, broker))}:{port}/metrics"
 
     async def stop(self) -> None:
         """Close the port."""
@@ -56,3 +63,35 @@ class Endpoints:
         health = self._health()
         status = 200 if health["status"] == "ok" else 503
         return web.Response(body=msgspec.json.encode(health), status=status, content_type="application/json")
+
+
+async def address_for_others(bound: str, broker: str) -> str:
+    """The address at which others reach a server that listens on the address `bound`.
+
+    If that means all addresses: this machine's address towards the broker. If the broker is on this machine, too, or if
+    there is no way to it: the machine's name.
+    """
+    listens = ipaddress.ip_address(bound)
+    if not listens.is_unspecified:
+        return bound
+    family = socket.AF_INET if listens.version == 4 else socket.AF_INET6
+    own = await own_address(broker, family)
+    return socket.gethostname() if not own or ipaddress.ip_address(own).is_loopback else own
+
+
+async def own_address(host: str, family: socket.AddressFamily) -> str:
+    """This machine's address on the way to a host; empty if there is no way. Nothing is sent."""
+    try:
+        transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+            asyncio.DatagramProtocol, remote_addr=(host, 9), family=family
+        )
+    except OSError:
+        return ""
+    address: str = transport.get_extra_info("sockname")[0]
+    transport.close()
+    return address.partition("%")[0]
+
+
+def in_url(host: str) -> str:
+    """A host as it stands in a URL: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host else host

@@ -100,10 +100,11 @@ async def _life(
     _handle_signals(ctx)
     try:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(_endpoints(ctx))
+            endpoints = await stack.enter_async_context(_endpoints(ctx))
             address = await stack.enter_async_context(around(ctx)) if around else None
             if await _connect(ctx, address or settings.bus):
                 stack.push_async_callback(ctx.bus.close)
+                ctx.metrics_url = await endpoints.metrics_url(ctx.bus.broker_host)
                 await _work(ctx, main, forwarder)
     except Exception as error:
         _log_failure(ctx, error)
@@ -137,7 +138,7 @@ def _handle_signals(ctx: NodeContext) -> None:
 
 
 @asynccontextmanager
-async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
+async def _endpoints(ctx: NodeContext) -> AsyncIterator[Endpoints]:
     endpoints = Endpoints(ctx.metrics, ctx.healthz)
     host, port = ctx.settings.host, ctx.settings.metrics_port
     try:
@@ -147,9 +148,8 @@ async def _endpoints(ctx: NodeContext) -> AsyncIterator[None]:
             f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another port with "
             "--node.metrics-port (0 takes a free one)"
         ) from error
-    ctx.metrics_url = f"{endpoints.url}/metrics"
     try:
-        yield
+        yield endpoints
     finally:
         await endpoints.stop()
 

@@ -8,6 +8,7 @@ that no message and no subject is missing.
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 
 from common import attempts, messages, model_messages, subjects
@@ -262,6 +263,32 @@ CHANNELS: tuple[Channel, ...] = (
 
 ANY_REPLY: tuple[type[messages.Message], ...] = (messages.Busy, messages.Failure)
 """Replies that every request may get."""
+
+
+NO_CHANNEL = "other"
+"""Instead of a channel's name, for a subject that is on none."""
+
+_BY_PARTS = tuple(
+    (tuple(channel.name.split(".")), channel.name)
+    for channel in CHANNELS
+    if channel.delivery not in (Delivery.REGISTRY, Delivery.OBJECT)  # their names have only a part that varies
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def channel_name(subject: str) -> str:
+    """The name in CHANNELS of the channel of a subject or state key: `sample.at-work.<node>` for every node.
+
+    Metrics use it as a label, because subjects with a node's name become more with each start of a node. NO_CHANNEL for
+    other subjects.
+    """
+    parts = subject.split(".")
+    for pattern, name in _BY_PARTS:
+        if len(pattern) == len(parts) and all(
+            each.startswith("<") or each == part for each, part in zip(pattern, parts, strict=True)
+        ):
+            return name
+    return NO_CHANNEL
 
 
 def all_messages() -> tuple[type[messages.Message], ...]:

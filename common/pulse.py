@@ -20,8 +20,8 @@ LOG_SECONDS = 0.25
 LOG_BATCH = 200
 """Most records sent at once: 800 per second, so that a node that logs in a loop does not overload the broker."""
 
-_lag = gauge("loop_lag_seconds", "Longest delay of the event loop in the last second")
-_lags = histogram("loop_lag", "Delays of the event loop, probed ten times a second")
+_lag = gauge("loop_lag_max_seconds", "Longest delay of the event loop in the last second")
+_lags = histogram("loop_lag_seconds", "Delays of the event loop, probed ten times a second")
 
 
 async def measure_lag(ctx: NodeContext) -> None:

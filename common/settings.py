@@ -51,7 +51,8 @@ class LifeSettings:
     waits for the broker."""
 
     host: str = "127.0.0.1"
-    """Address that /metrics and /healthz listen on."""
+    """Address that /metrics and /healthz listen on. With `0.0.0.0` the registry has this machine's address on the way
+    to the broker."""
 
     metrics_port: Port = 0
     """Port of /metrics and /healthz; 0 takes a free port, which the registry and the log show."""

@@ -23,6 +23,7 @@ from common.bus.subscriptions import (
     message_callback,
 )
 from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, VerifierKeys, decode, encode
+from common.protocol import channel_name
 from common.settings import BusSettings
 from common.subjects import SIGNED, VERIFIERS, check_run_name
 from common.subjects import result as result_subject
@@ -69,6 +70,12 @@ class Bus:
         """False while there is no connection."""
         return self._connection.connected
 
+    @property
+    def broker_host(self) -> str:
+        """The host of the broker that it is connected to; empty without a connection."""
+        url = self._connection.client.connected_url
+        return (url.hostname or "") if url else ""
+
     async def wait_connected(self) -> None:
         """Wait for a connection, without a time limit."""
         await self._connection.wait_connected()
@@ -111,7 +118,7 @@ class Bus:
         """Call `callback(subject, message)` for each message. It must not block; longer work belongs in a task."""
         accepted = types if isinstance(types, tuple) else (types,)
         inner = await self._connection.subscribe(
-            self._prefix + subject, message_callback(subject, accepted, self._prefix, callback)
+            self._prefix + subject, message_callback(accepted, self._prefix, callback)
         )
         return Subscription(inner, subject)
 
@@ -121,7 +128,7 @@ class Bus:
         On a subject of `subjects.SIGNED`, replies without the signature of a verifier do not end the wait.
         """
         payload = encode(message)
-        with counters.REQUEST_SECONDS.labels(subject).time():
+        with counters.REQUEST_SECONDS.labels(channel_name(subject)).time():
             if subject in SIGNED:
                 answer = await self._signed_reply(subject, payload, timeout)
             else:
@@ -320,8 +327,12 @@ class Bus:
         None means that there is no value. Values that cannot be decoded are skipped. Raises NotThere if the run's
         buckets do not exist.
         """
-        bucket = names.state_bucket(self.run)
-        watch = state.Watch(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,), callback)
+        bucket, channel = names.state_bucket(self.run), channel_name(key)
+        watch = state.Watch(
+            *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
+            callback,
+            channel=channel,
+        )
         await watch.start()
         return watch
 
@@ -333,9 +344,13 @@ class Bus:
 
         Raises NotThere if the run's streams do not exist.
         """
-        subject = self._prefix + result_subject(client)
-        stream = names.answers_stream(self.run)
-        watch = state.Watch(self._connection, self._jetstream, stream, subject, types, callback, all_stored=True)
+        subject, stream = result_subject(client), names.answers_stream(self.run)
+        watch = state.Watch(
+            *(self._connection, self._jetstream, stream, self._prefix + subject, types),
+            callback,
+            channel=channel_name(subject),
+            all_stored=True,
+        )
         await watch.start()
         return watch
 

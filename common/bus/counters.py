@@ -21,11 +21,11 @@ SLOW_CONSUMERS = metrics.counter("bus_slow_consumers", "Messages dropped because
 RECONNECTS = metrics.counter("bus_reconnects", "Reconnections to the broker")
 CONNECTED = metrics.gauge("bus_connected", "1 while the broker is connected")
 DROPPED = metrics.counter("bus_dropped", "Messages dropped during an outage because the buffer was full")
-BUSY = metrics.counter("bus_busy_answers", "Requests answered with Busy", ["subject"])
-HANDLER_ERRORS = metrics.counter("bus_handler_errors", "Exceptions of request handlers and callbacks", ["subject"])
-REQUEST_SECONDS = metrics.histogram("bus_request_seconds", "Response time of requests that this node sent", ["subject"])
+BUSY = metrics.counter("bus_busy_answers", "Requests answered with Busy", ["channel"])
+HANDLER_ERRORS = metrics.counter("bus_handler_errors", "Exceptions of request handlers and callbacks", ["channel"])
+REQUEST_SECONDS = metrics.histogram("bus_request_seconds", "Response time of requests that this node sent", ["channel"])
 UNSIGNED = metrics.counter("bus_unsigned_replies", "Verdicts that do not count, for want of a verifier's signature")
-SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["subject"])
+SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["channel"])
 
 _SENDERS_REMEMBERED = 1024
 """Senders whose malformed messages are not logged again. Limited, since senders choose their own names."""

@@ -87,9 +87,12 @@ class Watch(Generic[AnyMessage]):
         kinds: tuple[type[AnyMessage], ...],
         callback: Callable[[AnyMessage | None], None],
         *,
+        channel: str,
         all_stored: bool = False,
     ) -> None:
+        """`channel`: its name in `common.protocol`, for metrics."""
         self.subject = subject
+        self._channel = channel
         self._connection = connection
         self._jetstream = jetstream
         self._stream = stream
@@ -168,7 +171,7 @@ class Watch(Generic[AnyMessage]):
         try:
             self._callback(value)
         except Exception:
-            counters.HANDLER_ERRORS.labels(self.subject).inc()
+            counters.HANDLER_ERRORS.labels(self._channel).inc()
             log.exception("state callback failed", key=self.subject)
 
 

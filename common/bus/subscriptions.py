@@ -18,6 +18,7 @@ from common.bus.connection import Connection
 from common.bus.errors import BusyError, RemoteFailure
 from common.bus.signing import Signer
 from common.messages import Busy, Failure, FailureKind, Message, MessageError, decode, encode
+from common.protocol import channel_name
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -105,8 +106,8 @@ class RequestServer:
         self._limit = limit
         self._time = ServiceTime()
         self.at_work: set[asyncio.Task[None]] = set()
-        self._busy = counters.BUSY.labels(subject)
-        self._seconds = counters.SERVED_SECONDS.labels(subject)
+        self._busy = counters.BUSY.labels(channel_name(subject))
+        self._seconds = counters.SERVED_SECONDS.labels(channel_name(subject))
 
     async def received(self, message: Msg) -> None:
         """The subscription's callback: starts a handler, or replies Busy or Failure."""
@@ -140,7 +141,7 @@ class RequestServer:
         except RemoteFailure as error:
             return Failure(reason=error.reason, kind=error.kind)
         except Exception as error:
-            counters.HANDLER_ERRORS.labels(self._subject).inc()
+            counters.HANDLER_ERRORS.labels(channel_name(self._subject)).inc()
             log.exception("request handler failed", subject=self._subject)
             return Failure(reason=f"{self._subject}: {type(error).__name__}: {error}")
 
@@ -158,7 +159,7 @@ class RequestServer:
 
 
 def message_callback(
-    subject: str, types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
+    types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
 ) -> Callable[[Msg], Coroutine[Any, Any, None]]:
     """A subscription's callback that decodes each message and calls `callback(subject, message)`, with the subject
     without the run's prefix."""
@@ -170,10 +171,11 @@ def message_callback(
         except MessageError as error:
             counters.count_malformed(message, error)
             return
+        subject = message.subject[skip:]
         try:
-            callback(message.subject[skip:], decoded)
+            callback(subject, decoded)
         except Exception:
-            counters.HANDLER_ERRORS.labels(subject).inc()
+            counters.HANDLER_ERRORS.labels(channel_name(subject)).inc()
             log.exception("subscription callback failed", subject=subject)
 
     return received

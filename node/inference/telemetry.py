@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from common import metrics
+from common.metrics import Followed
 from common.node import NodeContext
-from node.inference.job import Counters
 from node.inference.worker import Snapshot
 
 
@@ -13,25 +13,28 @@ class Telemetry:
 
     def __init__(self, context: NodeContext) -> None:
         self._context = context
-        self._last = Counters()
         self._version = -1
         self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
-        self._states = metrics.counter("inference_states", "States answered")
-        self._tokens = metrics.counter("inference_tokens", "Tokens sampled, ends included")
-        self._prompt_tokens = metrics.counter("inference_prompt_tokens", "Tokens of prompts read")
-        self._remembered = metrics.counter(
-            "inference_states_remembered", "States whose prompt was found prefilled and not read again"
+        self._states = Followed(metrics.counter("inference_states", "States answered"))
+        self._tokens = Followed(metrics.counter("inference_tokens", "Tokens sampled, ends included"))
+        self._prompt_tokens = Followed(metrics.counter("inference_prompt_tokens", "Tokens of prompts read"))
+        self._remembered = Followed(
+            metrics.counter("inference_states_remembered", "States whose prompt was found prefilled and not read again")
         )
-        self._dropped = metrics.counter("inference_prefilled_dropped", "Prefilled states dropped for newer ones")
-        self._cut_off = metrics.counter("inference_cut_off", "Samples cut off, which never go to Lean")
+        self._dropped = Followed(
+            metrics.counter("inference_prefilled_dropped", "Prefilled states dropped for newer ones")
+        )
+        self._cut_off = Followed(metrics.counter("inference_cut_off", "Samples cut off, which never go to Lean"))
         self._prefilled = metrics.gauge("inference_prefilled", "Prefilled states kept, over all weight versions")
         self._prefilled_bytes = metrics.gauge("inference_prefilled_bytes", "Memory of the prefilled states")
-        self._passes = metrics.counter("inference_passes", "Forward passes")
-        self._rows = metrics.counter("inference_rows", "Rows of forward passes: distinct completions and new prompts")
-        self._samples = metrics.counter("inference_samples", "Samples advanced, summed over forward passes")
+        self._passes = Followed(metrics.counter("inference_passes", "Forward passes"))
+        self._rows = Followed(
+            metrics.counter("inference_rows", "Rows of forward passes: distinct completions and new prompts")
+        )
+        self._samples = Followed(metrics.counter("inference_samples", "Samples advanced, summed over forward passes"))
         self._queue = metrics.gauge("inference_queue", "Requests held, running ones included")
         self._paused = metrics.gauge("inference_paused", "1 while the learner holds the compute")
-        self._fraction = metrics.gauge("inference_pause_fraction", "Share of time paused")
+        self._fraction = metrics.gauge("inference_pause_ratio", "Share of time paused")
         self._weights = metrics.gauge("inference_weights", "Weight version served")
 
     def answered(self, seconds: float) -> None:
@@ -43,19 +46,18 @@ class Telemetry:
 
     def update(self, snapshot: Snapshot, queue: int, paused: bool, fraction: float) -> None:
         """Count what the worker did since the last call."""
-        now, last = snapshot.counters, self._last
-        self._states.inc(now.states - last.states)
-        self._tokens.inc(now.tokens - last.tokens)
-        self._prompt_tokens.inc(now.prompt_tokens - last.prompt_tokens)
-        self._remembered.inc(now.remembered - last.remembered)
-        self._dropped.inc(now.dropped - last.dropped)
-        self._cut_off.inc(now.cut_off - last.cut_off)
+        now = snapshot.counters
+        self._states.follow(now.states)
+        self._tokens.follow(now.tokens)
+        self._prompt_tokens.follow(now.prompt_tokens)
+        self._remembered.follow(now.remembered)
+        self._dropped.follow(now.dropped)
+        self._cut_off.follow(now.cut_off)
         self._prefilled.set(snapshot.prefilled)
         self._prefilled_bytes.set(snapshot.prefilled_bytes)
-        self._passes.inc(now.passes - last.passes)
-        self._rows.inc(now.rows - last.rows)
-        self._samples.inc(now.samples - last.samples)
-        self._last = now
+        self._passes.follow(now.passes)
+        self._rows.follow(now.rows)
+        self._samples.follow(now.samples)
         self._queue.set(queue)
         self._paused.set(paused)
         self._fraction.set(fraction)

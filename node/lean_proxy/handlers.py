@@ -46,7 +46,9 @@ class Handlers:
         self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, with queueing")
         self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
-        self._batches = metrics.histogram("lean_verify_batch", "Number of proofs in a check", buckets=BATCH_SIZES)
+        self._batches = metrics.histogram(
+            "lean_verify_batch_proofs", "Number of proofs in a check", buckets=BATCH_SIZES
+        )
         self._proof_seconds = metrics.histogram(
             "lean_verify_proof_seconds", "Time of a check divided by its verdicts, without queueing"
         )

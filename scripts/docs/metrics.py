@@ -26,11 +26,17 @@ A scrape configuration for one machine with fixed ports:
         static_configs:
           - targets: ["127.0.0.1:9101", "127.0.0.1:9102"]
 
-Counters end in `_total`. Histograms are in seconds unless the table says otherwise, with the buckets {buckets}.
+Names and values follow Prometheus' conventions, as `promtool check metrics` reads them: counters end in `_total` and
+begin at 0 with the process; times are in seconds, sizes in bytes, shares from 0 to 1 (`_ratio`); a label has one of a
+fixed set of values, so a restarted node adds none (`channel` is a name from [protocol.md](protocol.md), without the
+run's). Histograms of seconds have the buckets {buckets}.
+Every node also shows `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`,
+`process_start_time_seconds` and the like, of its own process without its children.
 Heartbeats carry the most important of these numbers, so the monitor shows them without Prometheus.
 """
 
-KINDS = ("counter", "gauge", "histogram")
+KINDS = {"counter": "counter", "gauge": "gauge", "histogram": "histogram", "CounterMetricFamily": "counter"}
+"""Kinds of metrics, by the function that declares them."""
 
 SHOWN_BY = {
     "common": "every node",
@@ -92,8 +98,8 @@ def declared() -> Iterator[Metric]:
 
 def _metric(call: ast.Call, file: Path) -> Metric | None:
     function = call.func
-    kind = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    if kind not in KINDS or len(call.args) < 2 or not all(_text(each) for each in call.args[:2]):
+    kind = KINDS.get(function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", ""), "")
+    if not kind or len(call.args) < 2 or not all(_text(each) for each in call.args[:2]):
         return None
     name = _text(call.args[0]).removeprefix(PREFIX)
     labels = call.args[2] if len(call.args) > 2 else next((k.value for k in call.keywords if k.arg == "labels"), None)

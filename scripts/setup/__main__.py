@@ -1,7 +1,9 @@
 """Set up `.venv`: packages, nats-server, pocket Lean. Finished steps are not repeated.
 
-    ./start --setup [cpu|gpu] [--only just]
-    just setup [cpu|gpu]
+    ./start --setup [cpu|gpu|tools] [--only just]
+    just setup [cpu|gpu|tools]
+
+`tools` is not part of the others: it gets programs that some tests use, and that are skipped without them.
 
 Uses only the standard library, with any Python 3.11 to 3.13. A set-up that was stopped resumes where it stopped.
 """
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts.setup import machine, pip, steps, torch, venv
+from scripts.setup import machine, pip, steps, tools, torch, venv
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
@@ -30,6 +32,8 @@ LOG = VENV / "proofmesh-setup.log"
 def main() -> int:
     """Run set-up; returns the exit code."""
     options = _arguments()
+    if options.kind == "tools":
+        return _get_tools()
     started = time.monotonic()
     stamp = steps.Stamp(STAMP)
     kind = options.kind or stamp.read().get("kind", "cpu")
@@ -62,10 +66,26 @@ def say(line: str) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./start --setup", description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument(
-        "kind", nargs="?", choices=("cpu", "gpu"), help="build of torch (default: the last choice, or cpu)"
+        "kind",
+        nargs="?",
+        choices=("cpu", "gpu", "tools"),
+        help="build of torch (default: the last choice, or cpu); tools: only promtool, for tests",
     )
     parser.add_argument("--only", choices=("just",), help="just: stop once `just` is installed")
     return parser.parse_args()
+
+
+def _get_tools() -> int:
+    """Get the programs that are neither here nor on PATH; returns the exit code."""
+    try:
+        with _alone():
+            for program in tools.missing():
+                tools.unpack(program)
+                say(f"{program}: unpacked into {tools.BIN}")
+    except tools.NoTool as error:
+        say(f"FAILED: {error}")
+        return 1
+    return 0
 
 
 def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.SetupStep]:

@@ -64,7 +64,7 @@ async def test_the_broker_serves_its_run_and_stops_its_server_on_sigterm(tmp_pat
     (server,) = [p for p in psutil.Process(process.pid).children() if "nats-server" in p.name()]
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="service", name="n", wait=10)
     assert set((await bus.backlog()).values()) == {0}
-    metrics = await metrics_with(bus, "proofmesh_server_slow_consumers 0.0")
+    metrics = await metrics_with(bus, "proofmesh_server_slow_consumers_total 0.0")
     assert 'proofmesh_leased{consumer="todo-train"} 0.0' in metrics
     process.send_signal(signal.SIGTERM)
     _, errors = await asyncio.wait_for(process.communicate(), 60)

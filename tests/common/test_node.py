@@ -92,7 +92,7 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, s
     status, metrics = await fetch(info.metrics_url)
     assert status == 200
     assert "proofmesh_test_things_total 7.0" in metrics
-    assert "proofmesh_loop_lag_seconds" in metrics
+    assert "proofmesh_loop_lag_max_seconds" in metrics
     assert "proofmesh_bus_connected 1.0" in metrics
 
     beats = lambda: [m for m in heard if isinstance(m, Heartbeat) and m.values.get("searches") == 3.0]  # noqa: E731
@@ -165,7 +165,7 @@ async def test_a_blocked_event_loop_is_noticed(bus: Bus, start: Start) -> None:
     process = await start("block")
     info = await registered(bus)
     _, metrics = await fetch(info.metrics_url)
-    assert 'proofmesh_loop_lag_bucket{le="1.0"}' in metrics
+    assert 'proofmesh_loop_lag_seconds_bucket{le="1.0"}' in metrics
     process.send_signal(signal.SIGTERM)
     _, errors = await ended(process)
     assert "event loop was blocked" in errors

@@ -21,8 +21,8 @@ RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
 DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before")
 DISPATCHED = counter("learner_attempts_dispatched", "Attempts written to the outbox", ["purpose"])
 TRANSITIONS = gauge("learner_replay_transitions", "Transitions in the replay window")
-STEPS = gauge("learner_train_steps", "Optimizer steps since the run began")
-PAUSED = gauge("learner_pause_fraction", "Share of the time of reinforcement learning in which inference was paused")
+STEP = gauge("learner_train_step", "Number of the latest optimizer step; smaller after a return to a checkpoint")
+PAUSED = gauge("learner_pause_ratio", "Share of the time of reinforcement learning in which inference was paused")
 FAILURES = counter("learner_trainer_failures", "Trainer groups that died or hung and were started again")
 
 SOLVE_WINDOW = 200
@@ -65,7 +65,7 @@ class LearnerJournal:
 
     async def point(self, step: int, values: dict[str, float]) -> None:
         """Write one line of metrics.jsonl, and send the same point to the monitor. Raises RunDirectoryError."""
-        STEPS.set(step)
+        STEP.set(step)
         await self._append(round(time.time(), 3), step, values)
 
     async def evaluation(self, finished: Evaluated) -> None:

@@ -171,7 +171,7 @@ def test_a_little_more_is_outstanding_than_the_provers_search_at_once() -> None:
     assert searches_of([info("prover", 8), info("lean-proxy"), info("prover", 8)]) == 20
 
 
-async def test_results_of_others_are_passed_over(bus: Bus) -> None:
+async def test_results_that_it_does_not_wait_for_are_passed_over(bus: Bus) -> None:
     player = MeshPlayer(OF, bus, "")
-    player.received("", AttemptResult("theirs", "t", Purpose.EVAL, "p", AttemptOutcome.FAILED))
+    player.received(AttemptResult("theirs", "t", Purpose.EVAL, "p", AttemptOutcome.FAILED))
     assert player.slots.taken == 0

@@ -203,7 +203,7 @@ async def test_each_kind_of_outcome_is_counted_by_itself(bus, lean_proxy):
     ):
         metrics = await page.text()
     for kind, number in wanted.items():
-        assert f'proofmesh_lean_outcomes{{kind="{kind}"}} {number:.1f}' in metrics
+        assert f'proofmesh_lean_outcomes_total{{kind="{kind}"}} {number:.1f}' in metrics
     await subscription.unsubscribe()
 
 
@@ -219,7 +219,8 @@ async def test_proofs_that_wait_are_verified_together_and_counted(bus, lean_prox
     assert metrics['verified_total{verdict="accepted"}'] == 41 and metrics['verified_total{verdict="rejected"}'] == 1
     # A check or two while the requests come, and then one of all that wait.
     assert (
-        metrics["verify_batch_count"] <= 12
-        and metrics['verify_batch_bucket{le="16.0"}'] < metrics["verify_batch_count"]
+        metrics["verify_batch_proofs_count"] <= 12
+        and metrics['verify_batch_proofs_bucket{le="16.0"}'] < metrics["verify_batch_proofs_count"]
     )
     assert metrics["verify_proof_seconds_count"] >= 2 and metrics["verify_queue"] == 0
+    assert metrics["workers_resident_memory_bytes"] > 50 * 2**20

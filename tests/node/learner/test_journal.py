@@ -53,7 +53,7 @@ async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> 
 
 async def test_the_share_of_time_paused_is_a_gauge(run: Run) -> None:
     run.journal.paused(0.25)
-    assert shown("learner_pause_fraction") == 0.25
+    assert shown("learner_pause_ratio") == 0.25
 
 
 async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_statements(run: Run) -> None:
@@ -91,7 +91,7 @@ async def test_a_point_is_in_the_file_in_the_gauge_and_on_the_way_to_the_monitor
     await eventually(lambda: bool(heard))
     (point,) = Tail(run.directory.metrics).read().points
     assert (point.step, point.values) == (12, {"loss": 1.234568}) and heard[0].step == 12
-    assert shown("learner_train_steps") == 12
+    assert shown("learner_train_step") == 12
 
 
 async def test_a_proof_is_announced_as_lean_text(run: Run, bus: Bus) -> None:

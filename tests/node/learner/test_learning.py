@@ -72,8 +72,8 @@ async def test_it_waits_until_enough_is_fresh_then_trains_holds_the_compute_and_
     assert hold is not None and (hold.epoch, hold.until) == (1, 0.0)
     state = await bus.get_state(WEIGHTS, WeightsState)
     assert state is not None and (state.version, state.step) == (1, 3)
-    assert shown("learner_pause_fraction") == pytest.approx(learning.time.paused_share) and learning.time.paused > 0
-    assert shown("learner_train_steps") == 3
+    assert shown("learner_pause_ratio") == pytest.approx(learning.time.paused_share) and learning.time.paused > 0
+    assert shown("learner_train_step") == 3
     await learning.turn(RL)  # nothing is fresh any more
     assert trainer.step_number == 3
 

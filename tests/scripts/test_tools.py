@@ -1,0 +1,58 @@
+"""`just setup tools`: programs out of Debian's packages, without root."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.setup import __main__ as setup
+from scripts.setup import tools
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH with nothing on it, and an own folder for the programs."""
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(tools, "BIN", tmp_path / "tools")
+    monkeypatch.setattr("sys.argv", ["setup", "tools"])
+    (tmp_path / "bin").mkdir()
+    return tmp_path / "bin"
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    file = folder / name
+    file.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+    file.chmod(0o755)
+
+
+def test_without_apt_get_it_says_what_is_not_there_and_what_to_do(
+    nowhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert setup.main() == 1
+    said = capsys.readouterr().err
+    assert "this system has no apt-get and no dpkg" in said and "Put promtool on PATH" in said
+    assert not tools.BIN.exists()
+
+
+@pytest.mark.process
+def test_a_package_that_cannot_be_had_is_one_clear_line(nowhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(nowhere, "apt-get", "echo 'E: Unable to locate package' >&2; exit 100")
+    program(nowhere, "dpkg", "exit 1")
+    assert setup.main() == 1
+    said = capsys.readouterr().err
+    assert "`apt-get ... update` failed: E: Unable to locate package" in said and "Traceback" not in said
+    assert list(tools.BIN.iterdir()) == []
+
+
+@pytest.mark.process
+def test_the_program_is_taken_out_of_the_package_once(nowhere: Path) -> None:
+    program(nowhere, "apt-get", "touch package.deb")
+    content = 'mkdir -p "$3/usr/bin"; printf "#!/bin/sh\\necho right\\n" > "$3/usr/bin/promtool"'
+    program(nowhere, "dpkg", f'{content}; chmod +x "$3/usr/bin/promtool"')
+    assert setup.main() == 0
+    (nowhere / "apt-get").unlink()
+    assert setup.main() == 0 and tools.missing() == []
+    assert list(tools.BIN.iterdir()) == [tools.BIN / "promtool"]
+    assert subprocess.run([tools.BIN / "promtool"], capture_output=True, check=True).stdout == b"right\n"
