@@ -12,9 +12,10 @@ import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import structlog
 
-from common.messages import Heartbeat, NodeInfo
+from common.messages import Heartbeat, NodeFacts, NodeInfo
 from common.metrics import METRICS, Metrics
 from common.settings import NodeSettings
 
@@ -45,11 +46,10 @@ class NodeContext:
         self.changed = asyncio.Event()
         """Set when the node's entry in the registry is out of date."""
         self.crash: BaseException | None = None
-        self.facts: dict[str, str] = {}
-        """Properties of this node that do not change. `/healthz` and `proofmesh status` show them."""
         self.metrics_url = ""
         self.started = time.time()
         self._state = "starting"
+        self._facts: NodeFacts | None = None
         self._problems: dict[str, str] = {}
         self._values: dict[str, float] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -64,6 +64,16 @@ class NodeContext:
     @state.setter
     def state(self, state: str) -> None:
         self._state = state
+        self.changed.set()
+
+    @property
+    def facts(self) -> NodeFacts | None:
+        """What the node serves, or how it plays. Other nodes, `/healthz` and `proofmesh status` read it."""
+        return self._facts
+
+    @facts.setter
+    def facts(self, facts: NodeFacts) -> None:
+        self._facts = facts
         self.changed.set()
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
@@ -107,7 +117,7 @@ class NodeContext:
             metrics_url=self.metrics_url,
             capacity=self.capacity,
             state=self.state,
-            facts=dict(self.facts),
+            facts=self.facts,
         )
 
     def heartbeat(self) -> Heartbeat:
@@ -124,7 +134,7 @@ class NodeContext:
             "id": self.id,
             "run": self.settings.run,
             "uptime_s": round(time.time() - self.started, 3),
-            "facts": dict(self.facts),
+            "facts": msgspec.to_builtins(self.facts),
         }
 
     async def cancel_tasks(self) -> None:

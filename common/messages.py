@@ -10,6 +10,7 @@ are listed in `common.subjects`.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -285,6 +286,75 @@ class PauseAcknowledged(Message, frozen=True):
 # --- registry and telemetry -----------------------------------------------------------------------------------------
 
 
+class Protection(msgspec.Struct, frozen=True):
+    """What Lean processes are protected from, or limited in."""
+
+    name: str
+    works: bool
+    how: str
+    """The mechanisms; if it does not work, the reasons. For people to read."""
+
+    def __str__(self) -> str:
+        return self.how if self.works else f"NOT PROTECTED ({self.how})"
+
+
+class LeanProxyFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """The Lean of a lean-proxy."""
+
+    version: str
+    name: str = ""
+    """The toolchain: pocket Lean, its name in elan, or the path of `lean`."""
+    project: str = ""
+    """Folder of the Lake project; empty: none."""
+    library: dict[str, str] = {}
+    """Commits of the project (`project`) and its packages, as far as they are known."""
+    options: tuple[str, ...] = ()
+    """Options of the project, as `NAME=VALUE`."""
+    header: str = ""
+    """The header of theorems that import nothing: Lean text, exactly as Lean gets it."""
+    protections: tuple[Protection, ...] = ()
+    verifier: str = ""
+    """The Ed25519 public key of its verdicts, in base64."""
+
+
+class ProverFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """How a prover plays attempts that do not say it."""
+
+    policy: str
+    leaves: int
+    """Most expansions in flight within one search."""
+    sampling: Sampling
+    templates: dict[str, str] = {}
+    """The prompt template of each language model in the policy: its label in results."""
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What an inference node serves: a language model."""
+
+    model: str
+    """The name that requests have to use."""
+    template: str = ""
+    """Its prompt template, if the model's name does not determine it."""
+    digest: str = ""
+    """Digest of its weights; empty: they are on a server."""
+    trouble: str = ""
+    """Why it gives no samples at present; empty: it does."""
+
+
+class NetworkFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What an inference node serves: the mesh's own network."""
+
+    weights: str = ""
+    """Digest of weights that do not change; empty: the node serves the versions that the learner announces, or is still
+    loading."""
+
+
+NodeFacts = LeanProxyFacts | ProverFacts | ModelFacts | NetworkFacts
+"""What a program needs to know about a node, by role."""
+
+Facts = TypeVar("Facts", LeanProxyFacts, ProverFacts, ModelFacts, NetworkFacts)
+
+
 class VerifierKeys(Message, frozen=True):
     """Key `verifiers`: the lean-proxies whose verdicts count, for askers that are not configured with their keys."""
 
@@ -305,8 +375,13 @@ class NodeInfo(Message, frozen=True):
     capacity: dict[str, int] = {}
     state: str = "running"
     """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
-    facts: dict[str, str] = {}
-    """Facts about this node that do not change: a lean-proxy's Lean and protections."""
+    facts: NodeFacts | None = None
+    """What the node serves, or how it plays. None: it is still starting, or its role has no facts."""
+
+
+def facts_of(nodes: Iterable[NodeInfo], kind: type[Facts]) -> dict[str, Facts]:
+    """The facts of one kind, by node id."""
+    return {node.node_id: node.facts for node in nodes if isinstance(node.facts, kind)}
 
 
 class Heartbeat(Message, frozen=True):

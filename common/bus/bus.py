@@ -327,11 +327,11 @@ class Bus:
         None means that there is no value. Values that cannot be decoded are skipped. Raises NotThere if the run's
         buckets do not exist.
         """
-        bucket, channel = names.state_bucket(self.run), channel_name(key)
+        bucket = names.state_bucket(self.run)
         watch = state.Watch(
             *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
             callback,
-            channel=channel,
+            channel=channel_name(key),
         )
         await watch.start()
         return watch

@@ -167,8 +167,8 @@ def _record(
     settings: ImportSettings, source: Source, reading: SourceReading, toolchain: LeanToolchain | None
 ) -> SourceRecord:
     """The source's record in the bank's manifest. Raises SourceProblem."""
-    from node.bank.library import library
     from node.bank.manifest import SourceRecord
+    from node.lean.toolchain.library import library
 
     known = source.data_set
     return SourceRecord(
@@ -181,7 +181,7 @@ def _record(
         rows=reading.rows,
         statements=len(reading.statements),
         lean=toolchain.version if toolchain is not None else "",
-        library=library(toolchain) if toolchain is not None else {},
+        library=library(toolchain.project) if toolchain is not None else {},
     )
 
 

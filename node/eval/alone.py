@@ -14,7 +14,6 @@ from common.lean import ProofTree, Theorem
 from common.messages import FailureKind, LeanVerifyReply
 from common.sizing import read_machine, sizes
 from node.bank.elaboration import elaboration_errors
-from node.bank.library import library
 from node.eval import cost
 from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
@@ -23,6 +22,7 @@ from node.eval.weights import digests, label_of, without_servers
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.toolchain.library import library
 from node.lean.verify.verdicts import VerificationFailed
 from node.llm.settings import ModelSettings
 from node.prover.agents import agent_of
@@ -78,7 +78,7 @@ class LoneVenue:
         self.lean = LeanFacts(
             version=toolchain.version,
             name=toolchain.name,
-            library=library(toolchain),
+            library=library(toolchain.project),
             header=toolchain.default_header,
         )
         self._settings = settings

@@ -16,7 +16,16 @@ from common import subjects
 from common.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, ResultPart
 from common.bus import Bus, BusError, BusSettings, persistently
 from common.gathering import Gathering
-from common.messages import LeanVerifyReply, MessageError, NodeInfo
+from common.messages import (
+    LeanProxyFacts,
+    LeanVerifyReply,
+    MessageError,
+    ModelFacts,
+    NetworkFacts,
+    NodeInfo,
+    ProverFacts,
+    facts_of,
+)
 from common.parts import Parts
 from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
@@ -27,7 +36,6 @@ from node.lean.text.script import proof_script
 from node.llm.served import has_template_file, mesh_name, served_name
 from node.prover.mesh_models import address_of, labels
 from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
-from node.prover.settings import ProverSettings
 from node.prover.verification import MeshVerification
 from node.proving.outstanding import searches_of
 from node.proving.policies import check_for_mesh
@@ -258,13 +266,17 @@ async def mesh_venue(
         await bus.close()
 
 
+NEEDED: dict[str, type[ProverFacts] | type[LeanProxyFacts]] = {"prover": ProverFacts, "lean-proxy": LeanProxyFacts}
+"""The roles that play attempts, with the facts that their nodes announce when they have started."""
+
+
 async def _nodes(bus: Bus, note: Callable[[str], None]) -> list[NodeInfo]:
-    """Waits for a prover and a lean-proxy, and returns the mesh's nodes. Raises BusError."""
+    """Waits for a prover and a lean-proxy that have started, and returns the mesh's nodes. Raises BusError."""
     announced = False
     end = time.monotonic() + NODES_SECONDS
     while True:
         nodes = await bus.nodes()
-        missing = [role for role in ("prover", "lean-proxy") if not any(node.role == role for node in nodes)]
+        missing = [role for role, kind in NEEDED.items() if not any(isinstance(node.facts, kind) for node in nodes)]
         if not missing:
             return nodes
         if time.monotonic() > end:
@@ -281,23 +293,26 @@ class NoNodes(BusError):
 
 def _lean(nodes: Sequence[NodeInfo]) -> LeanFacts:
     """The Lean of the lean-proxies. Raises BadPolicy if they serve different ones."""
-    served = {
-        node.facts.get("Lean", "") + "; " + node.facts.get("project", "") for node in nodes if node.role == "lean-proxy"
-    }
-    if len(served) > 1:
-        raise BadPolicy(
-            f"the lean-proxies serve different Leans ({', '.join(sorted(served))}): let all serve the same one"
-        )
-    facts = next(node.facts for node in nodes if node.role == "lean-proxy")
-    version, _, name = facts.get("Lean", "").partition(" (")
-    library = {"project": facts["project"]} if facts.get("project", "none") != "none" else {}
-    header = _header(facts.get("header", ""))
-    return LeanFacts(version=version, name=name.removesuffix(")"), library=library, header=header)
+    (first, facts), *others = facts_of(nodes, LeanProxyFacts).items()
+    for other, its_facts in others:
+        if difference := _difference(facts, its_facts):
+            raise BadPolicy(
+                f"the lean-proxies {first} and {other} serve different Leans: {difference}; give both the same [lean]"
+            )
+    return LeanFacts(version=facts.version, name=facts.name, library=facts.library, header=facts.header)
 
 
-def _header(in_one_line: str) -> str:
-    """The header as Lean text. `LeanToolchain.facts` has it in one line, with `; ` between its lines."""
-    return "" if in_one_line == "none" else in_one_line.replace("; ", "\n")
+def _difference(one: LeanProxyFacts, other: LeanProxyFacts) -> str:
+    """The first difference of two Leans that may change what a statement means or whether it is proved; empty: none.
+    Folders of projects whose commits are known may differ."""
+    places = ["project"] if not (one.library or other.library) else []
+    for name in ("version", "name", *places, "library", "options"):
+        here, there = getattr(one, name), getattr(other, name)
+        if here != there:
+            return f"{name} is {here!r} and {there!r}"
+    lines = itertools.zip_longest(one.header.split("\n"), other.header.split("\n"))
+    differing = ((number, *both) for number, both in enumerate(lines, 1) if both[0] != both[1])
+    return next((f"line {number} of the header is {here!r} and {there!r}" for number, here, there in differing), "")
 
 
 def _policy(nodes: Sequence[NodeInfo]) -> str:
@@ -310,18 +325,15 @@ def _policy(nodes: Sequence[NodeInfo]) -> str:
 
 def _played(nodes: Sequence[NodeInfo]) -> tuple[int, Sampling]:
     """Expansions in flight and sampling of the provers. Raises BadPolicy if the provers differ."""
-    facts = [node.facts for node in nodes if node.role == "prover"]
-    played = {(each.get("leaves", ""), each.get("sampling", "")) for each in facts}
+    played = {(facts.leaves, facts.sampling) for facts in facts_of(nodes, ProverFacts).values()}
     if len(played) > 1:
         raise BadPolicy("the provers have different [prover] leaves or sampling: give all of them the same values")
-    leaves, sampling = played.pop()
-    settings = ProverSettings()
-    return int(leaves or settings.leaves), msgspec.json.decode(sampling or "{}", type=Sampling)
+    return played.pop()
 
 
 def _weights(nodes: Sequence[NodeInfo]) -> dict[str, str]:
     """Digest of the network that the inference nodes serve. Raises BadPolicy if they serve different ones."""
-    served = {node.facts["weights"] for node in nodes if node.role == "inference" and "weights" in node.facts}
+    served = {facts.weights for facts in facts_of(nodes, NetworkFacts).values()} - {""}
     if len(served) > 1:
         raise BadPolicy(
             f"the inference nodes serve different networks ({', '.join(sorted(served))}): let all serve the same one"
@@ -334,8 +346,7 @@ def _templates(nodes: Sequence[NodeInfo], policy: str) -> dict[str, str]:
 
     Raises BadPolicy if the provers have different files, or one has none.
     """
-    facts = [node.facts.get("templates", "{}") for node in nodes if node.role == "prover"]
-    templates_of_provers = [msgspec.json.decode(each, type=dict[str, str]) for each in facts]
+    templates_of_provers = [facts.templates for facts in facts_of(nodes, ProverFacts).values()]
     templates: dict[str, str] = {}
     for name in parse(policy, INFERENCE):
         if not name.is_model:
@@ -356,7 +367,7 @@ def _templates(nodes: Sequence[NodeInfo], policy: str) -> dict[str, str]:
 def _digest(nodes: Sequence[NodeInfo], name: PolicyName) -> str:
     """Digest of a language model's weights, if the nodes that serve it report one. Raises BadPolicy if they differ."""
     model = served_name(address_of(name))
-    digests = {node.facts["digest"] for node in nodes if node.facts.get("model") == model and "digest" in node.facts}
+    digests = {facts.digest for facts in facts_of(nodes, ModelFacts).values() if facts.model == model} - {""}
     if len(digests) > 1:
         raise BadPolicy(f"the inference nodes serve different weights of `{model}` ({', '.join(sorted(digests))})")
     return f", weights {digests.pop()}" if digests else ""

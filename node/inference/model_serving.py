@@ -11,8 +11,10 @@ import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack
 
+import msgspec
+
 from common import metrics
-from common.messages import Busy, Failure, FailureKind, Message
+from common.messages import Busy, Failure, FailureKind, Message, ModelFacts
 from common.model_messages import SampleRequest, SampleWait
 from common.node import NodeContext, NodeFailure
 from common.subjects import samples, samples_at_work
@@ -51,6 +53,7 @@ class ModelServing:
         self._name = ""
         self._model: OpenedModel | None = None
         self._problem = ""
+        self._facts = ModelFacts(model="")
         self._counts: Counter[str] = Counter()
         self._desk = self._new_desk()
         self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
@@ -96,19 +99,16 @@ class ModelServing:
 
     async def _announce(self) -> None:
         """Announce the served model, and the digest of its weights if they are local. Raises NodeFailure."""
-        facts = self._context.facts
-        for fact in ("digest", "template"):  # of the previous model
-            facts.pop(fact, None)
+        digest = ""
         if isinstance(self._address, HubAddress):
             try:
-                facts["digest"] = await asyncio.to_thread(weights_of, self._address)
+                digest = await asyncio.to_thread(weights_of, self._address)
             except BadModel as error:
                 raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
         template = await asyncio.to_thread(self._template)
-        if template is not None and template.name != _named_by(self._name):
-            facts["template"] = template.name
-        facts["model"] = self._name
-        self._context.changed.set()
+        named = template.name if template is not None and template.name != _named_by(self._name) else ""
+        self._facts = ModelFacts(model=self._name, template=named, digest=digest, trouble=self._facts.trouble)
+        self._context.facts = self._facts
 
     async def _opened(self, stack: AsyncExitStack) -> bool:
         """Open the model, and retry until its servers are up. Raises NodeFailure."""
@@ -184,14 +184,11 @@ class ModelServing:
         for a proof can see it."""
         context = self._context
         context.health("model", problem or None)
-        if context.facts.get("trouble", "") == problem:
+        if self._facts.trouble == problem:
             return
         if problem:
-            context.facts["trouble"] = problem
             context.log.warning("the model gives no samples", reason=problem)
-        else:
-            context.facts.pop("trouble", None)
-        context.changed.set()
+        self._facts = context.facts = msgspec.structs.replace(self._facts, trouble=problem)
 
 
 def _named_by(model: str) -> str:

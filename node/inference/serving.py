@@ -18,6 +18,7 @@ from common.messages import (
     Failure,
     FailureKind,
     Message,
+    NetworkFacts,
     PauseHold,
     PauseRequest,
     TacticReply,
@@ -84,14 +85,14 @@ class Serving:
 
     async def run(self) -> None:
         """Serve until the node stops, then finish the running requests."""
+        self._context.facts = NetworkFacts()
         self._worker.start()
         self._context.spawn(self._watch_worker(), "inference worker")
         self._context.spawn(self._report(), "report")
         try:
             if self._settings.weights:
                 served = await self._weights.serve_local(Path(self._settings.weights.removeprefix(OWN)))
-                self._context.facts["weights"] = served
-                self._context.changed.set()
+                self._context.facts = NetworkFacts(weights=served)
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch("weights", WeightsState, self._weights.announced)

@@ -42,7 +42,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     from node.lean_proxy.startup import check_listed, confined_toolchain, load_header, make_signer
 
     signer = make_signer(ctx, settings)
-    toolchain = await confined_toolchain(ctx, settings)
+    toolchain = await confined_toolchain(ctx, settings, signer)
     requests = make_requests(settings, toolchain)
     verifier = ProofVerifier(settings, toolchain)
     checker = make_checker(settings, toolchain)

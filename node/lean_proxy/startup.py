@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
+
 from common import subjects
 from common.bus import BadKey, Signer, persistently
 from common.messages import VerifierKeys
@@ -24,7 +26,7 @@ WRONG_CONFIGURATION = 2
 """Exit code of a node whose configured Lean cannot be used."""
 
 
-async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings) -> LeanToolchain:
+async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings, signer: Signer | None) -> LeanToolchain:
     """The configured Lean, confined as far as the system allows. Raises NodeFailure."""
     try:
         # Compiling pocket Lean's library takes seconds, and running `lake` may take as long.
@@ -33,10 +35,11 @@ async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings) -> L
         raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
     if settings.sandbox:
         toolchain = await toolchain.confined()
-    _announce_protections(ctx, toolchain.protections)
-    ctx.facts.update(toolchain.facts())
-    ctx.changed.set()
-    ctx.log.info("Lean found", command=" ".join(toolchain.command), **toolchain.facts())
+    facts = toolchain.facts()
+    ctx.facts = msgspec.structs.replace(facts, verifier=signer.public if signer is not None else "")
+    found = {"version": facts.version, "toolchain": facts.name, "project": facts.project, "header": facts.header}
+    ctx.log.info("Lean found", command=" ".join(toolchain.command), **found)
+    _log_protections(ctx, toolchain.protections)
     for note in toolchain.notes:
         ctx.log.warning(note)
     return toolchain
@@ -51,8 +54,6 @@ def make_signer(ctx: NodeContext, settings: LeanProxySettings) -> Signer | None:
         signer = Signer.of_file(Path(settings.key))
     except BadKey as error:
         raise NodeFailure(str(error), WRONG_CONFIGURATION) from error
-    ctx.facts["verifier"] = signer.public
-    ctx.changed.set()
     ctx.log.info("verdicts are signed", verifier=signer.public)
     return signer
 
@@ -90,11 +91,8 @@ async def load_header(ctx: NodeContext, backend: Backend, *, size_to_machine: bo
         ctx.log.info("Lean is ready", header_seconds=seconds, header_mb=memory, workers=backend.workers)
 
 
-def _announce_protections(ctx: NodeContext, protections: Protections) -> None:
-    """Write the protections to the log, to /healthz, and to the registry, where `proofmesh status` reads them."""
+def _log_protections(ctx: NodeContext, protections: Protections) -> None:
     facts = protections.facts()
-    ctx.facts.update(facts)
-    ctx.changed.set()
     if gaps := protections.gaps():
         ctx.log.warning("Lean processes are not fully confined", **{name: facts[name] for name in gaps})
     else:

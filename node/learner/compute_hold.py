@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from common.bus import BusError
-from common.messages import PauseAcknowledged, PauseHold, PauseRequest
+from common.messages import NetworkFacts, PauseAcknowledged, PauseHold, PauseRequest, facts_of
 from common.subjects import PAUSE, RESUME
 from node.learner.run.run import Run, now
 
@@ -123,8 +123,7 @@ class ComputeHolder:
         """Number of inference nodes that serve the network. Nodes that serve other people's language models do not
         pause."""
         try:
-            nodes = await self._run.bus.nodes()
-            return sum(node.role == "inference" and "model" not in node.facts for node in nodes)
+            return len(facts_of(await self._run.bus.nodes(), NetworkFacts))
         except BusError:
             return 0
 

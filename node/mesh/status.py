@@ -10,7 +10,7 @@ import asyncio
 import dataclasses
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,13 @@ from common.visible import as_json, say
 from node.mesh.heartbeat_view import duration
 
 if TYPE_CHECKING:
-    from common.messages import NodeInfo
+    from common.messages import NodeFacts, NodeInfo
     from common.settings import NodeSettings
 
 HEALTHY, NOT_HEALTHY = 0, 1
+
+LONGEST_FACT = 500
+"""Characters of a fact that are shown: the header of a lean-proxy may be long."""
 
 _COLOURS = {"running": "green", "unhealthy": "red", "draining": "yellow", "starting": "yellow"}
 
@@ -91,7 +94,7 @@ async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
 def _entry(info: NodeInfo) -> dict[str, object]:
     import msgspec
 
-    return {"uptime_s": round(time.time() - info.started, 1), **msgspec.structs.asdict(info)}
+    return {"uptime_s": round(time.time() - info.started, 1), **msgspec.to_builtins(info)}
 
 
 def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
@@ -112,31 +115,60 @@ def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
         table.add_row(line(info.node_id), line(info.state, _COLOURS.get(info.state, "")), *map(line, cells))
     console.print(table)
     for info in nodes:
-        if info.facts:
-            _facts(f"{info.node_id}:", info.facts)
+        if info.facts is not None:
+            _print_facts(f"{info.node_id}:", _in_words(info.facts))
 
 
-def _facts(title: str, facts: dict[str, str]) -> None:
-    """Print one line for each fact; missing protections are highlighted."""
+def _in_words(facts: NodeFacts) -> Iterator[tuple[str, object]]:
+    """The facts of a node for people, as names and texts."""
+    import msgspec
 
+    from common.messages import LeanProxyFacts
+
+    if isinstance(facts, LeanProxyFacts):
+        yield "Lean", f"{facts.version} ({facts.name})"
+        yield "project", facts.project or "none"
+        if facts.options:
+            yield "options", " ".join(facts.options)
+        yield "header", facts.header or "none"
+        if facts.verifier:
+            yield "verifier", facts.verifier
+        yield from ((each.name, each) for each in facts.protections)
+        return
+    for name, value in msgspec.structs.asdict(facts).items():
+        if name == "templates":
+            value = ", ".join(f"{model}: {label}" for model, label in value.items())
+        if name == "sampling":
+            value = ", ".join(f"{key} {each}" for key, each in msgspec.to_builtins(value).items() if each)
+        if value:
+            yield name, value
+
+
+def _print_facts(title: str, facts: Iterable[tuple[str, object]]) -> None:
+    """Print one line for each fact, cut to LONGEST_FACT characters; missing protections are highlighted."""
+    from common.messages import Protection
     from common.terminal import Console, line
 
     console = Console()
     console.print(line(title))
-    for name, fact in facts.items():
-        console.print(line(f"  {name:<10} {fact}", "yellow" if fact.startswith("NOT ") else ""))
+    for name, fact in facts:
+        missing = isinstance(fact, Protection) and not fact.works
+        text = f"  {name[:LONGEST_FACT]:<10} {str(fact)[:LONGEST_FACT]}{'…' * (len(str(fact)) > LONGEST_FACT)}"
+        console.print(line(text, "yellow" if missing else ""))
 
 
 async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
     """Without a mesh: show the protections that Lean processes would have on this machine."""
     from node.lean.process.protections import detect
 
-    facts = (await detect()).facts()
+    protections = (await detect()).each()
     if settings.json:
-        print(as_json({"run": node.run, "broker": node.bus.url, "problem": problem, "local": facts}))
+        local = {each.name: str(each) for each in protections}
+        print(as_json({"run": node.run, "broker": node.bus.url, "problem": problem, "local": local}))
     else:
         say(f"proofmesh status: {problem}", file=sys.stderr)
-        _facts("Lean processes on this machine, if a lean-proxy ran here:", facts)
+        title = "Lean processes on this machine, if a lean-proxy ran here:"
+        _print_facts(title, ((each.name, each) for each in protections))
     return NOT_HEALTHY
 
 

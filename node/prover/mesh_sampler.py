@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from common import subjects
 from common.bus import BusError, BusyError, RemoteFailure, Unanswered
-from common.messages import FailureKind, MessageError, NodeInfo, OversizedMessage
+from common.messages import FailureKind, MessageError, ModelFacts, NetworkFacts, NodeInfo, OversizedMessage, facts_of
 from common.model_messages import ANSWER, SampleReply, SampleRequest, SampleWait
 from common.seeds import derive_seed
 from common.waiting import all_results
@@ -30,27 +30,22 @@ MOST_LOST = 5
 
 def served_models(nodes: Iterable[NodeInfo]) -> set[str]:
     """The models that inference nodes serve, or will serve once they are loaded."""
-    return {node.facts["model"] for node in _model_nodes(nodes)}
+    return {facts.model for facts in facts_of(nodes, ModelFacts).values()}
 
 
-def _model_nodes(nodes: Iterable[NodeInfo]) -> Iterator[NodeInfo]:
-    return (node for node in nodes if node.role == "inference" and "model" in node.facts)
-
-
-def _with_template(node: NodeInfo) -> str:
-    """The node's model as it is named in a policy: with its template if the name does not determine it."""
-    model, template = node.facts["model"], node.facts.get("template", "")
-    return f"{model}@{template}" if template else model
+def _with_template(facts: ModelFacts) -> str:
+    """The model as it is named in a policy: with its template if the name does not determine it."""
+    return f"{facts.model}@{facts.template}" if facts.template else facts.model
 
 
 def serve_network(nodes: Iterable[NodeInfo]) -> bool:
     """Whether an inference node serves the mesh's own network."""
-    return any(node.role == "inference" and "model" not in node.facts for node in nodes)
+    return bool(facts_of(nodes, NetworkFacts))
 
 
 def served_in_words(nodes: Sequence[NodeInfo]) -> str:
     """The models and the network that inference nodes serve, as text for an error about a missing model."""
-    models = {node.facts["model"]: node for node in _model_nodes(nodes)}
+    models = {facts.model: facts for facts in facts_of(nodes, ModelFacts).values()}
     names = [_with_template(models[name]) for name in sorted(models)]
     if serve_network(nodes):
         names.append(f"the network (`{INFERENCE}`)")

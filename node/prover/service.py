@@ -5,8 +5,7 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-import msgspec
-
+from common.messages import ProverFacts
 from common.settings import NodeSettings
 from node.prover.settings import ProverSettings
 
@@ -28,12 +27,12 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
         from node.prover.prover import Prover
 
         gc.set_threshold(*GC_THRESHOLDS)
-        context.facts["policy"] = settings.policy
-        if models := labels(parse(settings.policy, INFERENCE)):
-            context.facts["templates"] = msgspec.json.encode(models).decode()
-        context.facts["leaves"] = str(settings.leaves)
-        context.facts["sampling"] = msgspec.json.encode(settings.sampling).decode()
-        context.changed.set()
+        context.facts = ProverFacts(
+            policy=settings.policy,
+            leaves=settings.leaves,
+            sampling=settings.sampling,
+            templates=labels(parse(settings.policy, INFERENCE)),
+        )
         await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
 
     return run_node("prover", node, serve, capacity={"searches": settings.resolved_searches()})

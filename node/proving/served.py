@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from common.bus import Bus
-from common.messages import NodeInfo
+from common.messages import ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.served import served_name
 from node.prover.mesh_models import address_of
 from node.prover.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_words, served_models
@@ -37,7 +37,7 @@ async def check_served(bus: Bus, policy: str) -> None:
 
 def policies_of(nodes: Iterable[NodeInfo]) -> set[str]:
     """The policies of the provers, which they use for attempts that name none."""
-    return {node.facts.get("policy", INFERENCE) for node in nodes if node.role == "prover"}
+    return {facts.policy for facts in facts_of(nodes, ProverFacts).values()}
 
 
 def trouble_of(nodes: Sequence[NodeInfo], policy: str) -> str:
@@ -49,7 +49,7 @@ def trouble_of(nodes: Sequence[NodeInfo], policy: str) -> str:
     if policy and has_network(names) and not serve_network(nodes):
         problems.append("no inference node serves a network")
     for model in sorted(_models(names)):
-        troubles = [node.facts.get("trouble", "") for node in nodes if node.facts.get("model") == model]
+        troubles = [facts.trouble for facts in facts_of(nodes, ModelFacts).values() if facts.model == model]
         if not troubles:
             problems.append(f"no inference node serves `{model}`")
         elif all(troubles):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common.bus import BusError, persistently
+from common.messages import ModelFacts, facts_of
 from common.model_messages import ModelState
 from node.inference.model_follower import KEY
 from node.llm import updating
@@ -26,7 +27,6 @@ from node.stp.serving import ServingError
 
 if TYPE_CHECKING:
     from common.bus import Bus
-    from common.messages import NodeInfo
 
 LOOK_EVERY = 0.2
 """Seconds between checks of the registry."""
@@ -90,18 +90,18 @@ async def _followed(bus: Bus, name: str) -> None:
     end = bus.connected_seconds() + PATIENCE
     while True:
         with suppress(BusError):
-            nodes = [each for each in await bus.nodes() if each.role == "inference" and "model" in each.facts]
-            if nodes and all(node.facts["model"] == name for node in nodes):
+            served = facts_of(await bus.nodes(), ModelFacts)
+            if served and all(facts.model == name for facts in served.values()):
                 return
             if bus.connected_seconds() > end:
-                raise ServingError(_behind(nodes, name))
+                raise ServingError(_behind(served, name))
         if bus.given_up.is_set():
             raise BusError("the connection to the broker was given up")
         await asyncio.sleep(LOOK_EVERY)
 
 
-def _behind(nodes: list[NodeInfo], name: str) -> str:
-    behind = [f"{node.node_id} ({node.facts['model']})" for node in nodes if node.facts["model"] != name]
+def _behind(served: dict[str, ModelFacts], name: str) -> str:
+    behind = [f"{node_id} ({facts.model})" for node_id, facts in served.items() if facts.model != name]
     if not behind:
         return f"no inference node serves a language model after {PATIENCE:g} s; start one"
     return (

@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+import types
 import typing
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from broker import streams
 from common import attempts, messages, protocol
-from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, errors, names
+from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, errors, names, retries
 from common.protocol import CHANNELS, Channel, Delivery
+from node.prover.settings import ProverSettings
 from scripts.docs import fields
 
 RUN = "<run>"
@@ -31,19 +34,74 @@ storage limits.
   hyphen: `demo.tactic.request`, `demo-results`. One broker serves several runs. A run's name has 1 to 40 lower-case
   letters, digits and inner hyphens.
 - **Messages.** A message is a msgpack map with the key `type` (the name of the message), the key `v` (the schema
-  version, now {version}) and its fields. Optional fields may be missing. Any msgpack library can read a message.
+  version, now {version}) and its fields. Fields with a default may be missing. Any msgpack library can read a message.
 - **Size.** A message has at most {size} KiB. Larger results are split into parts (`ResultPart`); weights go through the
   object store.
 - **Malformed messages** and messages of an unknown schema version are counted (`proofmesh_bus_malformed_total`),
   logged once per sender and subject, and answered with a `Failure` where a reply is expected. They never stop a node.
 - **Requests.** Every request may also get the reply `Busy` (retry later, at the same node or another) or `Failure` (a
   retry does not help). A node that gets no reply sends the request again, so answering a request twice is harmless.
+
+## A program in any language
+
+A program joins a mesh with two libraries, one for NATS and one for msgpack, and checks verdicts with a third. It needs the address of the broker and the
+name of the run. It does not have to register: the registry only shows nodes to each other and to people.
+
+- **The envelope.** Every message has `type` and `v`. Send `v` with the version that your program was written for. The
+  version increases when a field changes its meaning or a required field is added. A node answers another version with a
+  `Failure` of kind `version`, and your program should refuse another version, too.
+- **Fields.** New fields with a default may come without a new version. So ignore the fields that you do not know, and
+  take the default for those that are missing. An unknown field in your message is ignored as well.
+- **Types.** The tables below use these names: `bool`, `int` (64 bits), `float` (a msgpack float or integer), `str`
+  (UTF-8), `bytes` (binary), `nil`, `array[T]`, `map[K, V]`, alternatives with `|`, literal values in quotes. Other
+  names are parts of messages on this page: maps of their fields, or strings of an enumeration. Bounds follow the type.
+  Defaults are written as in JSON; `{{}}` is a map of defaults.
+- **`Busy`.** The node's queue is full, or it is paused. Send the same request again after `retry_after` seconds, and
+  wait longer after every repetition: half as long again, up to {longest:g} s, is what our nodes do. A queue group may
+  have several nodes, and another one may take the repeated request.
+- **`Failure`.** The same request would fail again. `kind` says why ([FailureKind](#failurekind)), `reason` is for
+  people.
+- **No reply.** NATS reports at once if nobody serves a subject ("no responders"): a node may be starting, so try again.
+  A request whose node is lost gets no reply at all: send it again after a time limit. No request has a limit of its own
+  beyond its fields (`timeout`, `seconds`), because it may wait in a queue first. Our nodes repeat a `lean.verify`
+  request after {timeout:g} s, and give up after {patience:g} s.
+- **Signatures.** A verdict (`lean.verify`) counts only with the signature of a verifier, because everybody with the
+  broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an Ed25519
+  signature, both in base64. Signed are `proofmesh 1`, the subject, the SHA-256 digest of the request and that of the
+  reply, with a zero byte between them. Take the key from the operator, not from the reply.
+- **Work queues.** Attempts and results are stored in streams and read with JetStream's pull consumers. Acknowledge a
+  message when its work is done, and renew the lease of a long one with JetStream's "in progress". Without either, it
+  goes to another reader after {lease:g} s. Publish with the header `Nats-Msg-Id`: a repetition is then stored once.
+- **Telemetry.** Subscribe to `<run>.telemetry.>` for everything that the monitor shows. Nothing has to be sent.
+
+This program has two proofs verified, one of them wrong. It uses nothing of proofmesh's own code.
+
+```python
+{example}```
+
+Its output on a mesh (`pip install nats-py msgpack cryptography`, `proofmesh up FILE`, `proofmesh status` for the key, then
+`python docs/examples/mesh_client.py nats://127.0.0.1:4222 demo KEY`):
+
+```text
+accepted | exact fun h => ⟨h.2, h.1⟩ | []
+refused | exact fun h => h | []
+```
 """
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "mesh_client.py"
 
 
 def page() -> str:
     """The page as Markdown."""
-    head = INTRODUCTION.format(version=messages.SCHEMA_VERSION, size=messages.MAX_MESSAGE_BYTES // 1024)
+    head = INTRODUCTION.format(
+        version=messages.SCHEMA_VERSION,
+        size=messages.MAX_MESSAGE_BYTES // 1024,
+        longest=retries.LONGEST,
+        lease=ACK_WAIT,
+        timeout=ProverSettings().verify_timeout,
+        patience=ProverSettings().verify_patience,
+        example=EXAMPLE.read_text(encoding="utf-8"),
+    )
     parts = [
         head,
         "## Subjects\n",
@@ -140,15 +198,71 @@ def _section(kind: type) -> str:
     lines = [f"### {kind.__name__}\n", fields.doc(kind) + "\n" if fields.doc(kind) else ""]
     if issubclass(kind, enum.Enum):
         return "\n".join([*lines, _members(kind)])
-    rows = fields.fields(kind)
+    hints, defaults = typing.get_type_hints(kind, include_extras=True), _defaults(kind)
+    rows = []
+    for row in fields.fields(kind):
+        default = fields.code(defaults.get(row.name, ""))
+        rows.append(f"| `{row.name}` | {_type(hints[row.name])} | {default} | {fields.cell(row.doc)} |")
+    if not issubclass(kind, messages.Message) and getattr(kind, "__struct_config__", None):
+        tag = kind.__struct_config__.tag  # type: ignore[attr-defined]
+        rows[:0] = [f"| `type` | `{tag!r}` |  | Which kind of struct this is. |"] if tag else []
     if rows:
-        lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
-        lines += [
-            f"| `{row.name}` | {fields.code(row.annotation)} | {fields.code(row.default)} | {fields.cell(row.doc)} |"
-            for row in rows
-        ]
+        lines += ["| field | type | default | meaning |", "|---|---|---|---|", *rows]
     lines.append(f"\nDefined in `{kind.__module__.replace('.', '/')}.py`.\n")
     return "\n".join(lines)
+
+
+def _defaults(kind: type) -> dict[str, str]:
+    """The defaults of a class's fields as JSON, with `nil` for None, and `{}` for a struct that has only defaults."""
+    found: Any = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else msgspec.structs.fields(kind)
+    none = (dataclasses.MISSING, msgspec.NODEFAULT)
+    texts = {}
+    for field in found:
+        if field.default in none and field.default_factory in none:
+            continue
+        default = field.default_factory() if field.default in none else field.default
+        is_struct = isinstance(default, msgspec.Struct) or dataclasses.is_dataclass(default)
+        text = "{}" if is_struct and default == type(default)() else msgspec.json.encode(default).decode()
+        texts[field.name] = "nil" if text == "null" else text
+    return texts
+
+
+def _type(hint: Any) -> str:
+    """The type of a field on the wire, for a cell of a table: in code, then its bounds."""
+    return ", ".join([fields.code(_wire_type(hint)), *_bounds(hint)])
+
+
+def _wire_type(hint: Any) -> str:
+    """The type of a field in the page's own names, which are valid Python expressions."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return _wire_type(arguments[0])
+    if origin is typing.Literal:
+        return " | ".join(map(repr, arguments))
+    if origin in (types.UnionType, typing.Union):
+        return " | ".join(map(_wire_type, arguments))
+    if origin is tuple and arguments[1:] == (...,):
+        return f"array[{_wire_type(arguments[0])}]"
+    if origin is dict:
+        return f"map[{', '.join(map(_wire_type, arguments))}]"
+    if hint is type(None):
+        return "nil"
+    if isinstance(hint, type) and origin is None:
+        return hint.__name__
+    raise TypeError(f"{hint} has no name on the page of the protocol")
+
+
+def _bounds(hint: Any) -> Iterator[str]:
+    """The bounds in an annotation: of numbers, and of the lengths of texts and arrays."""
+    if typing.get_origin(hint) is typing.Annotated:
+        meta = hint.__metadata__[0]
+        limits = (("", ">=", "ge"), ("", ">", "gt"), ("", "<=", "le"), ("", "<", "lt"))
+        lengths = (("length ", ">=", "min_length"), ("length ", "<=", "max_length"))
+        for what, sign, name in (*limits, *lengths):
+            if getattr(meta, name) is not None:
+                yield f"{what}{sign} {getattr(meta, name)}"
+    for part in typing.get_args(hint):
+        yield from _bounds(part)
 
 
 def _members(kind: type[enum.Enum]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import dataclasses
 import enum
+import json
+import re
 import types
 import typing
+from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -15,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common import attempts, messages, model_messages
+from common import attempts, messages, model_messages, protocol
 from common.lean import ProofTree, Theorem
 from common.messages import (
     MAX_MESSAGE_BYTES,
@@ -35,6 +39,68 @@ from common.messages import (
 MODULES = (messages, attempts, model_messages)
 
 ALL_MESSAGES = sorted(Message.__subclasses__(), key=lambda cls: cls.__name__)
+
+PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+ROWS = {
+    section[1]: [
+        [cell.strip(" ") for cell in line.replace("\\|", "∣").split("|")[1:-1]]
+        for line in section[2].splitlines()
+        if line.startswith("| `")
+    ]
+    for section in re.finditer(r"^### (\w+)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
+}
+"""The tables in the sections of messages, structs and enumerations."""
+
+DOCUMENTED = {
+    name: {row[0].strip("`"): row[1].split("`")[1] if len(row) == 4 else "" for row in rows}
+    for name, rows in ROWS.items()
+}
+
+ON_THE_WIRE: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "int": (int,),
+    "float": (float, int),
+    "str": (str,),
+    "bytes": (bytes,),
+    "nil": (type(None),),
+}
+
+
+def conforms(value: Any, kind: ast.expr) -> bool:
+    """Whether a plain value has a type of docs/protocol.md."""
+    match kind:
+        case ast.BinOp(left=left, right=right):
+            return conforms(value, left) or conforms(value, right)
+        case ast.Constant(value=literal):
+            return bool(value == literal)
+        case ast.Subscript(value=ast.Name(id="array"), slice=item):
+            return type(value) is list and all(conforms(each, item) for each in value)
+        case ast.Subscript(value=ast.Name(id="map"), slice=ast.Tuple(elts=[key, item])):
+            pairs = value.items() if type(value) is dict else [(None, None)]
+            return all(conforms(name, key) and conforms(each, item) for name, each in pairs)
+        case ast.Name(id=name) if name in ON_THE_WIRE:
+            return type(value) in ON_THE_WIRE[name]
+        case ast.Name(id=name):
+            return as_documented(value, DOCUMENTED[name])
+    raise AssertionError(f"docs/protocol.md does not explain {ast.unparse(kind)}")
+
+
+def as_documented(value: Any, section: dict[str, str]) -> bool:
+    """Whether a plain value is a struct or a member of an enumeration as its section describes it."""
+    if not any(section.values()):
+        return value in section
+    return (
+        type(value) is dict
+        and set(value) == set(section)
+        and all(conforms(value[name], parsed(kind)) for name, kind in section.items())
+    )
+
+
+def parsed(kind: str) -> ast.expr:
+    return ast.parse(kind.replace("∣", "|"), mode="eval").body
+
 
 PROOF_TREES = st.recursive(
     st.builds(ProofTree, tactic=st.text(max_size=9)),
@@ -61,7 +127,7 @@ def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
     """Values within the bounds of a field."""
     if typing.get_origin(kind) is tuple:
         return st.lists(strategy(typing.get_args(kind)[0]), max_size=meta.max_length).map(tuple)
-    if kind is str and meta.pattern:
+    if meta.pattern is not None:
         return st.from_regex(meta.pattern)
     if kind is str:
         return st.text(min_size=meta.min_length or 0, max_size=12)
@@ -99,17 +165,41 @@ def strategy(kind: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("cls", ALL_MESSAGES, ids=lambda cls: cls.__name__)
-def test_a_message_survives_the_wire_and_msgpack_alone_reads_it(cls: type[Message]) -> None:
+def test_a_message_survives_the_wire(cls: type[Message]) -> None:
     @settings(max_examples=25, deadline=None, derandomize=True)
     @given(strategy(cls))
     def check(message: Message) -> None:
         payload = encode(message)
         assert decode(payload, cls) == message
         assert decode(payload, Busy, cls) == message if cls is not Busy else True
-        plain = msgpack.unpackb(payload, strict_map_key=False)
-        assert plain["type"] == cls.__name__
-        assert plain["v"] == SCHEMA_VERSION
-        assert set(plain) == {f.name for f in msgspec.structs.fields(cls)} | {"type"}
+
+    check()
+
+
+def in_binary(written: dict[str, Any], cls: type[Message]) -> dict[str, Any]:
+    """The values with those of type `bytes` as such: JSON has only texts."""
+    return {
+        name: value.encode() if DOCUMENTED[cls.__name__][name] == "bytes" else value for name, value in written.items()
+    }
+
+
+@pytest.mark.parametrize("cls", protocol.all_messages(), ids=lambda cls: cls.__name__)
+def test_an_independent_msgpack_reads_and_writes_a_message_as_the_page_describes_it(cls: type[Message]) -> None:
+    @settings(max_examples=25, deadline=None, derandomize=True)
+    @given(strategy(cls))
+    def check(message: Message) -> None:
+        plain = msgpack.unpackb(encode(message))
+        assert (plain["type"], plain["v"]) == (cls.__name__, SCHEMA_VERSION)
+        fields = {name: value for name, value in plain.items() if name not in ("type", "v")}
+        assert as_documented(fields, DOCUMENTED[cls.__name__]), fields
+        assert decode(msgpack.packb(plain), cls) == message
+        optional = {field.name for field in msgspec.structs.fields(cls) if not field.required} - {"v"}
+        shortest = {name: value for name, value in plain.items() if name not in optional}
+        missing = decode(msgpack.packb(shortest | {"of a newer version": [1]}), cls)
+        told = {row[0].strip("`"): row[2].strip("`") for row in ROWS[cls.__name__] if row[2]}
+        assert set(told) == optional
+        written = {name: None if text == "nil" else json.loads(text) for name, text in told.items()}
+        assert decode(msgpack.packb(shortest | in_binary(written, cls)), cls) == missing
 
     check()
 

@@ -272,6 +272,18 @@ def test_pins_agree_with_the_project_file() -> None:
             assert pins().get(name.lower().replace("_", "-")) == version, requirement
 
 
+def test_what_proofmesh_depends_on_is_used_by_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [re.split(r"[=<>;]", each)[0].strip().replace("-", "_") for each in project["dependencies"]]
+    names = {"nats_py": "nats"}
+    files = [file for folder in ("broker", "common", "node", "ui") for file in (ROOT / folder).rglob("*.py")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    # Some packages are only looked for: `find_spec("plotly")`.
+    used = set(re.findall(r"^ *(?:import|from) (\w+)|\"(\w+)\"", text, re.MULTILINE))
+    words = {word for pair in used for word in pair}
+    assert [name for name in declared if names.get(name, name) not in words] == []
+
+
 def test_torch_is_pinned_within_the_range_of_the_project_file() -> None:
     version = torch.pinned(ROOT / "requirements" / "cpu.txt")
     assert torch.is_supported(version)

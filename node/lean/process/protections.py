@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from common.messages import Protection
 from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 
 _CONFINE = Path(__file__).with_name("confine.py")
@@ -59,9 +60,6 @@ INSTEAD_OF = {"mounts": "landlock", "root": "reads"}
 DROP_ORDER = ("processes", "reads", "root", "network", "namespace", "landlock", "mounts")
 """The order in which mechanisms are dropped while a `lean` does not start: the most frequent cause first."""
 
-NOT_PROTECTED = "NOT PROTECTED"
-"""Start of the text about a missing protection."""
-
 SYSTEM = (
     *("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store"),
     *("/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime", "/usr/share/zoneinfo"),
@@ -80,12 +78,12 @@ READS = "its toolchain, its project, imported files, its scratch folder, the sys
 READS_NOT_CONFINED = "reads not confined: code in a Lean file can read every file that you can read"
 """For commands that run files of others, where nothing confines reading."""
 
-ALWAYS = {
-    "memory": "killed above its limit (resident memory, watched)",
-    "CPU time": "rlimit",
-    "time": "wall clock, then the process group is killed",
-    "orphans": "die with the process that started them",
-}
+ALWAYS = (
+    Protection("memory", True, "killed above its limit (resident memory, watched)"),
+    Protection("CPU time", True, "rlimit"),
+    Protection("time", True, "wall clock, then the process group is killed"),
+    Protection("orphans", True, "die with the process that started them"),
+)
 """Protections that work on every Linux system."""
 
 
@@ -125,20 +123,26 @@ class Protections:
         """True when a process can read only what its keeper names."""
         return any(PREVENTS[name] == "reads" for name in self.mechanisms)
 
+    def each(self) -> tuple[Protection, ...]:
+        """Each protection with its mechanisms, or the reason why it is missing."""
+        return (
+            self._protection("network", "network", "off"),
+            self._protection("files", "outside", "read-only outside a scratch folder"),
+            self._protection("reads", "reads", f"only {READS}"),
+            self._protection("processes", "processes", "may start none"),
+            Protection(
+                "signals", self.signals, "to its own only (Landlock)" if self.signals else "no Landlock that can"
+            ),
+            *ALWAYS,
+        )
+
     def facts(self) -> dict[str, str]:
-        """Each protection with its mechanisms, or the reason why it is missing, for logs, `/healthz` and `status`."""
-        facts = {
-            "network": self._fact("network", "off"),
-            "files": self._fact("outside", "read-only outside a scratch folder"),
-            "reads": self._fact("reads", f"only {READS}"),
-            "processes": self._fact("processes", "may start none"),
-            "signals": "to its own only (Landlock)" if self.signals else NOT_PROTECTED,
-        }
-        return facts | ALWAYS
+        """The protections as text for people."""
+        return {protection.name: str(protection) for protection in self.each()}
 
     def gaps(self) -> list[str]:
         """Names of the missing protections."""
-        return [name for name, fact in self.facts().items() if fact.startswith(NOT_PROTECTED)]
+        return [protection.name for protection in self.each() if not protection.works]
 
     def without(self, mechanism: str, reason: str) -> Protections:
         """The same protections without one mechanism. `reason`: why it is missing."""
@@ -146,13 +150,13 @@ class Protections:
         missing = (*self.missing, (mechanism, reason))
         return replace(self, mechanisms=remaining, missing=missing, signals=self.signals and mechanism != "landlock")
 
-    def _fact(self, attempt: str, state: str) -> str:
+    def _protection(self, name: str, attempt: str, state: str) -> Protection:
         """The mechanisms that prevent an attempt of the probe, or the reasons why it is not prevented."""
         working = [_DISPLAY_NAMES[name] for name in self.mechanisms if PREVENTS[name] == attempt]
         if working:
-            return f"{state} ({', '.join(working)})"
+            return Protection(name, True, f"{state} ({', '.join(working)})")
         reasons = [f"{_DISPLAY_NAMES[name]}: {reason}" for name, reason in self.missing if PREVENTS[name] == attempt]
-        return f"{NOT_PROTECTED} ({'; '.join(reasons) or 'switched off'})"
+        return Protection(name, False, "; ".join(reasons) or "switched off")
 
 
 @cache

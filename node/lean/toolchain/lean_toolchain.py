@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from common.messages import LeanProxyFacts
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.headers import completed
+from node.lean.toolchain.library import library
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,14 @@ class LeanToolchain:
         """The full header of a theorem whose own header is `header`."""
         return completed(header, self.default_header)
 
-    def facts(self) -> dict[str, str]:
-        """This Lean in short, for logs, `/healthz` and `proofmesh status`."""
-        facts = {"Lean": f"{self.version} ({self.name})", "project": self.project or "none"}
-        if options := [each.removeprefix("-D") for each in self.command if each.startswith("-D")]:
-            facts["options"] = " ".join(options)
-        return facts | {"header": "; ".join(self.default_header.split("\n")) or "none"}
+    def facts(self) -> LeanProxyFacts:
+        """This Lean, as a lean-proxy announces it to other nodes."""
+        return LeanProxyFacts(
+            version=self.version,
+            name=self.name,
+            project=self.project,
+            library=library(self.project),
+            options=tuple(each.removeprefix("-D") for each in self.command if each.startswith("-D")),
+            header=self.default_header,
+            protections=self.protections.each(),
+        )

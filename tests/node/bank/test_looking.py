@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from node.bank import bank, command, manifest
-from node.bank.library import library
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.toolchain.library import library
 from tests.node.bank.stand_ins import MINIF2F, WORKBOOK, lines
 
 
@@ -96,14 +96,14 @@ def test_the_library_of_a_lean_is_its_packages_and_its_project(tmp_path):
     packages = [{"name": "mathlib", "rev": "abc", "url": "x"}, {"name": "aesop", "rev": "def"}]
     (tmp_path / "lake-manifest.json").write_text(json.dumps({"version": "1.1.0", "packages": packages}))
     toolchain = LeanToolchain(("lean",), project=str(tmp_path))
-    assert library(toolchain) == {"mathlib": "abc", "aesop": "def"}
+    assert library(toolchain.project) == {"mathlib": "abc", "aesop": "def"}
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/master\n")
     (tmp_path / ".git" / "packed-refs").write_text("# pack-refs\n0123 refs/heads/master\n4567 refs/heads/other\n")
-    assert library(toolchain)["project"] == "0123"
+    assert library(toolchain.project)["project"] == "0123"
     (tmp_path / ".git" / "HEAD").write_text("89ab\n")
-    assert library(toolchain)["project"] == "89ab"
-    assert library(LeanToolchain(("lean",))) == {}
+    assert library(toolchain.project)["project"] == "89ab"
+    assert library("") == {}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,14 +14,16 @@ import pytest
 from common.attempts import AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import NodeInfo
+from common.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
+from common.sampling import Sampling
 from node.eval import over_mesh
 from node.eval.folder import EvaluationFolder, read
 from node.eval.over_mesh import MeshPlayer, MeshVenue, NoNodes, mesh_venue
-from node.eval.plan import Budgets, Plan
+from node.eval.plan import Budgets, LeanFacts, Plan
 from node.eval.player import Slot
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import Runner, due
+from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.checkpoints import BadPolicy
@@ -36,9 +39,17 @@ STATEMENTS = [
 OF = plan(budgets=Budgets(simulations=16))
 
 
-def info(role: str, searches: int = 0, **facts: str) -> NodeInfo:
+PROVER = ProverFacts(policy="inference", leaves=4, sampling=Sampling())
+
+LEAN = LeanProxyFacts(version="4.35.0", name="pocket Lean")
+
+HEADER = 'open Nat; open List\n\nnotation "; " => Nat.succ\nnotation "«\\"»" => "none"\n-- ∀ \u202e\t; \r\n'
+"""Lean text with everything that a text for people would join, escape or trim."""
+
+
+def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: int = 1) -> NodeInfo:
     return NodeInfo(
-        node_id=f"{role}-1",
+        node_id=f"{role}-{number}",
         role=role,
         host="here",
         pid=1,
@@ -52,7 +63,8 @@ def info(role: str, searches: int = 0, **facts: str) -> NodeInfo:
 @pytest.fixture
 async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
-    await bus.register(info("prover", searches=2, policy="tactics", leaves="3", sampling='{"temperature": 0.5}'))
+    facts = ProverFacts(policy="tactics", leaves=3, sampling=Sampling(temperature=0.5))
+    await bus.register(info("prover", searches=2, facts=facts))
     work = Prover(bus, ProverSettings(policy="tactics", searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     proving = asyncio.create_task(work.run(stopping))
@@ -78,6 +90,7 @@ async def test_a_mesh_evaluates_as_one_process_does(
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
         assert venue.lean.version.startswith("4.")
         assert (venue.mesh, venue.policy, venue.leaves) == (bus.run, "tactics", 3)
+        assert venue.sampling == Sampling(temperature=0.5)
         found = await evaluated(venue, tmp_path)
     assert {name: each.standing for name, each in found.items()} == {
         "swap": Standing.SOLVED,
@@ -138,7 +151,7 @@ async def test_a_mesh_that_lacks_provers_is_told(
 
 
 async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:
-    for node in (info("prover", 4), info("lean-proxy", Lean="4.35.0 (pocket)"), info("learner")):
+    for node in (info("prover", 4, PROVER), info("lean-proxy", facts=LEAN), info("learner")):
         await bus.register(node)
     with pytest.raises(BadPolicy, match="has a learner, which keeps changing the network"):
         async with mesh_venue(broker.url, bus.run, "inference+tactics", 0, print):
@@ -149,14 +162,55 @@ async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker
 
 
 async def test_the_network_that_a_mesh_serves_is_named_by_its_digest(broker: BusSettings, bus: Bus) -> None:
-    for node in (info("prover", 4), info("lean-proxy", Lean="4.35.0 (pocket)"), info("inference", weights="abc")):
+    nodes = [
+        info("prover", 4, PROVER),
+        info("lean-proxy", facts=LEAN),
+        info("inference", facts=NetworkFacts(weights="abc")),
+    ]
+    for node in nodes:
         await bus.register(node)
     async with mesh_venue(broker.url, bus.run, "", 0, print) as venue:
         assert (venue.policy, venue.weights) == ("inference", {"inference": "abc"})
-    await bus.register(msgspec.structs.replace(info("inference", weights="abd"), node_id="another"))
+    await bus.register(info("inference", facts=NetworkFacts(weights="abd"), number=2))
     with pytest.raises(BadPolicy, match="serve different networks"):
         async with mesh_venue(broker.url, bus.run, "inference", 0, print):
             pass
+
+
+async def test_the_header_of_a_meshs_statements_is_the_lean_proxies_byte_for_byte(
+    broker: BusSettings, bus: Bus
+) -> None:
+    facts = LeanToolchain(("lean", "-Dx=1; y"), default_header=HEADER, version="4.35.0", name="mine (own)").facts()
+    for node in (info("prover", 4, PROVER), info("lean-proxy", facts=facts), info("lean-proxy", number=2)):
+        await bus.register(node)
+    async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
+        assert venue.lean == LeanFacts(version="4.35.0", name="mine (own)", header=HEADER)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"header": HEADER.replace("\n\n", "\n \n")}, "line 2 of the header is '' and ' '"),
+        ({"header": HEADER + "\n"}, "line 7 of the header is None and ''"),
+        ({"options": ("a=1",)}, "options is .* and .'a=1',."),
+        ({"library": {"mathlib": "abc"}}, "library is {} and {'mathlib': 'abc'}"),
+        ({"project": "/srv/demo"}, "project is '' and '/srv/demo'"),
+        ({"version": "4.30.0"}, "version is '4.35.0' and '4.30.0'"),
+    ],
+)
+def test_lean_proxies_that_serve_different_leans_are_told_with_the_difference(
+    changed: dict[str, Any], says: str
+) -> None:
+    one = msgspec.structs.replace(LEAN, header=HEADER)
+    other = msgspec.structs.replace(one, **changed)
+    with pytest.raises(BadPolicy, match=f"lean-proxy-1 and lean-proxy-2 serve different Leans: {says}; give both"):
+        over_mesh._lean([info("lean-proxy", facts=one), info("lean-proxy", facts=other, number=2)])
+
+
+def test_the_same_commits_of_a_project_in_two_folders_are_the_same_lean() -> None:
+    facts = [msgspec.structs.replace(LEAN, project=folder, library={"project": "abc"}) for folder in ("/a", "/b")]
+    lean = over_mesh._lean([info("lean-proxy", facts=each, number=number) for number, each in enumerate(facts)])
+    assert lean.library == {"project": "abc"}
 
 
 @pytest.mark.process

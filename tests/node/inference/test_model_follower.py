@@ -35,7 +35,7 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(bus
             assert len(await sampler(bus, "openai:prover").sample(Prompt("p"), 2, 0, Decoding())) == 2
             server.model = "prover-2"
             await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
-            await eventually(lambda: node.facts["model"] == "openai:prover-2")
+            await eventually(lambda: node.facts.model == "openai:prover-2")
             assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
             await bus.register(node.info())  # as the node's pulse does
             with pytest.raises(SamplerError, match="no inference node serves `openai:prover`"):
@@ -50,7 +50,7 @@ async def test_a_node_that_comes_later_serves_what_was_announced_before(bus: Bus
         server = await stack.enter_async_context(running(Server(model="prover-3")))
         address = f"openai:{server.url}#prover"
         node = await stack.enter_async_context(model_node(bus, broker, address, follow="runs"))
-        assert node.facts["model"] == "openai:prover-3"
+        assert node.facts.model == "openai:prover-3"
         assert len(await sampler(bus, "openai:prover-3").sample(Prompt("p"), 1, 0, Decoding())) == 1
 
 
@@ -75,7 +75,7 @@ async def test_requests_at_work_end_with_the_model_that_they_began_with(bus: Bus
         await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
         server.release.set()
         assert len(await asked) == 1
-        await eventually(lambda: node.facts["model"] == "openai:prover-2")
+        await eventually(lambda: node.facts.model == "openai:prover-2")
     assert {sent["model"] for sent in server.sent} == {"prover"}
 
 

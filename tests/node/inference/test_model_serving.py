@@ -16,7 +16,8 @@ from broker import streams
 from broker.launcher import Server as BrokerServer
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
-from common.messages import Busy, Failure, FailureKind, Message, TacticReply, TacticRequest
+from common.context import NodeContext
+from common.messages import Busy, Failure, FailureKind, Message, ModelFacts, TacticReply, TacticRequest
 from common.model_messages import SampleReply, SampleRequest, TextSample
 from common.process import spawn_child
 from common.subjects import TACTIC_REQUEST, samples
@@ -31,6 +32,11 @@ from tests.waiting import eventually
 
 MODEL = "openai:prover"
 DRAWN = Decoding(0.8, 0.95, 64, ("\n\n",))
+
+
+def trouble(node: NodeContext) -> str:
+    assert isinstance(node.facts, ModelFacts)
+    return node.facts.trouble
 
 
 def sampler(bus: Bus, model: str = MODEL, patience: float = 60.0, expected: bool = True) -> MeshSampler:
@@ -50,7 +56,7 @@ async def test_samples_over_the_mesh_are_those_of_the_server(bus: Bus, broker: B
             # More than an answer has room for: several requests, each with a seed of its own.
             many = await over_the_mesh.sample(text, 40, 7, Decoding(max_tokens=1024))
             assert len(many) == 40 and len({sent["seed"] for sent in server.sent[-3:]}) == 3
-            assert node.facts == {"model": MODEL}
+            assert node.facts == ModelFacts(model=MODEL)
             # It is no node of the mesh's network.
             with pytest.raises(Unanswered, match="no node serves it"):
                 await bus.request(TACTIC_REQUEST, TacticRequest(state="⊢ p", samples=1, seed=0), TacticReply, timeout=5)
@@ -69,10 +75,10 @@ async def test_failures_of_the_server_are_told_apart(bus: Bus, broker: BusSettin
         with pytest.raises(SamplerError, match=r"no answer within 0\.3 s: .*answers 500") as failed:
             await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
         assert not isinstance(failed.value, ContextExceeded)
-        await eventually(lambda: node.state == "unhealthy" and "answers 500" in node.facts["trouble"])
+        await eventually(lambda: node.state == "unhealthy" and "answers 500" in trouble(node))
         server.fault = lambda number: ""
         await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
-        await eventually(lambda: node.state != "unhealthy" and "trouble" not in node.facts)
+        await eventually(lambda: node.state != "unhealthy" and not trouble(node))
 
 
 async def test_a_node_that_was_started_before_its_server_waits_for_it(
@@ -83,7 +89,7 @@ async def test_a_node_that_was_started_before_its_server_waits_for_it(
     async with running(Server()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
     async with model_node(bus, broker, f"openai:http://127.0.0.1:{port}/v1#prover") as node:
-        await eventually(lambda: node.state == "unhealthy" and "cannot be reached" in node.facts["trouble"])
+        await eventually(lambda: node.state == "unhealthy" and "cannot be reached" in trouble(node))
         with pytest.raises(SamplerError, match="cannot be reached"):
             await sampler(bus, patience=0.2).sample(Prompt("p"), 1, 0, DRAWN)
         asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))

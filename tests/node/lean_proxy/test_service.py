@@ -139,7 +139,7 @@ async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_i
 async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
     async with lean_proxy_process(bus, broker, run_name, "--key", ""):
         (node,) = await bus.nodes()
-        assert "verifications" not in node.capacity and "verifier" not in node.facts
+        assert "verifications" not in node.capacity and node.facts.verifier == ""
         with pytest.raises(Unanswered, match="lists no verifier"):
             await verify(bus, AND, "rfl", patience=1)
 
@@ -153,7 +153,7 @@ async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, bro
 
         await until(unhealthy, what="a node that says that something is wrong")
         (node,) = await bus.nodes()
-        own = node.facts["verifier"]
+        own = node.facts.verifier
         async with (
             aiohttp.ClientSession() as http,
             http.get(f"{node.metrics_url.removesuffix('/metrics')}/healthz") as page,

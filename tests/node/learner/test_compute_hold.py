@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from common.bus import Bus
-from common.messages import Message, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
+from common.messages import Message, ModelFacts, NetworkFacts, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
 from common.subjects import PAUSE, RESUME
 from node.learner import compute_hold
 from node.learner.compute_hold import KEY, ComputeHolder
@@ -26,7 +27,9 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -
 
     await bus.serve(PAUSE, PauseRequest, pause, queue=None, limit=1)
     await bus.serve(RESUME, PauseRequest, resume, queue=None, limit=1)
-    await bus.register(NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0))
+    info = NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0, facts=NetworkFacts())
+    await bus.register(info)
+    await bus.register(msgspec.structs.replace(info, node_id="i2", facts=ModelFacts(model="openai:prover")))
     await bus.put_state(KEY, PauseHold(epoch=4, until=0.0))
     holds = ComputeHolder(run)
     await holds.restore()

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.messages import NodeInfo
+from common.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
+from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.agent import report as agent_report
 from node.eval.report_page import text as in_report
@@ -180,12 +181,29 @@ def test_trace_prints_one_line_for_each_error(printed: Printed) -> None:
 
 
 def test_status_shows_nodes_and_facts(printed: Printed) -> None:
-    info = NodeInfo(
-        HOSTILE, HOSTILE, HOSTILE, 1, HOSTILE, 0.0, HOSTILE, {HOSTILE: 1}, state=HOSTILE, facts={HOSTILE: HOSTILE}
+    lean = LeanProxyFacts(
+        version=HOSTILE,
+        name=HOSTILE,
+        project=HOSTILE,
+        options=(HOSTILE,),
+        header=HOSTILE,
+        protections=(Protection(HOSTILE, True, HOSTILE), Protection(HOSTILE, False, HOSTILE)),
     )
-    status._show(NodeSettings(run=HOSTILE), [info])
+    sampling = Sampling(stop=(HOSTILE,))
+    prover = ProverFacts(policy=HOSTILE, leaves=1, sampling=sampling, templates={HOSTILE: HOSTILE})
+    model = ModelFacts(model=HOSTILE, template=HOSTILE, digest=HOSTILE, trouble=HOSTILE)
+    info = NodeInfo(HOSTILE, HOSTILE, HOSTILE, 1, HOSTILE, 0.0, HOSTILE, {HOSTILE: 1}, state=HOSTILE)
+    kinds = (lean, prover, model, NetworkFacts(weights=HOSTILE))
+    status._show(NodeSettings(run=HOSTILE), [msgspec.structs.replace(info, facts=facts) for facts in kinds])
     status._show(NodeSettings(run=HOSTILE), [])
     assert harmless_and_whole(printed())
+
+
+def test_status_cuts_long_facts(printed: Printed) -> None:
+    lean = LeanProxyFacts(version="4.35.0", header="open Nat\n" * 10_000)
+    status._show(NodeSettings(), [NodeInfo("p1", "lean-proxy", "h", 1, "0", 0.0, facts=lean)])
+    (header,) = [line for line in printed().splitlines() if line.startswith("  header")]
+    assert r"open Nat\nopen Nat" in header and header.endswith("…") and len(header) < 1_000
 
 
 def test_up_shows_events_and_children(printed: Printed) -> None:

@@ -33,7 +33,9 @@ async def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(
     told = json.loads(output)
     assert code == 0 and [node["role"] for node in told["nodes"]] == ["lean-proxy"]
     facts = told["nodes"][0]["facts"]
-    assert {"network", "files", "processes", "signals", "memory", "CPU time"} <= facts.keys()
+    assert facts["version"].startswith("4.") and facts["header"] == ""
+    protections = {each["name"] for each in facts["protections"]}
+    assert {"network", "files", "reads", "processes", "signals", "memory", "CPU time"} <= protections
 
     url = told["nodes"][0]["metrics_url"].replace("/metrics", "/healthz")
     with await asyncio.to_thread(urllib.request.urlopen, url) as answer:

@@ -51,8 +51,8 @@ async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, 
         verdict = await bus.request_patiently(subjects.LEAN_VERIFY, check, LeanVerifyReply, timeout=60, deadline=60)
         assert verdict.accepted
         (info,) = [info for info in await bus.nodes() if info.role == "lean-proxy"]
-        assert info.facts["Lean"] == f"4.35.0 ({lean_project.NAME})"
-        assert info.facts["project"] == str(project) and info.facts["header"] == "import Demo.Basic; open Demo"
+        assert (info.facts.version, info.facts.name) == ("4.35.0", lean_project.NAME)
+        assert (info.facts.project, info.facts.header) == (str(project), "import Demo.Basic\nopen Demo")
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: obje
     fields = {"models": ModelSettings(patience=0.3, wait=0.02, failures=1000)} | settings
     work = asyncio.create_task(ModelServing(InferenceSettings(model=model, **fields), context).run())  # type: ignore[arg-type]
     try:
-        await eventually(lambda: work.done() or "model" in context.facts)
+        await eventually(lambda: work.done() or context.facts is not None)
         if work.done():
             work.result()  # what ended it
         await bus.register(context.info())

@@ -114,7 +114,7 @@ async def test_each_adapter_has_a_name_of_its_own_and_the_old_one_goes(
                 weights(tmp_path, folder.name, "adapter_config.json")
             server.model = f"prover-{bus.run}-{version}"
             name = await announce(bus, address, parse_hub_address(f"base+{folder}"), version)
-            assert name == node.facts["model"] == f"openai:{server.model}"
+            assert name == node.facts.model == f"openai:{server.model}"
             assert administration.adapters == {server.model: str(folder)}
 
 
@@ -143,7 +143,7 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
         texts = []
         for version, folder in ((1, first), (2, second)):
             await network.serve(bus, folder, version)
-            assert network.policy == f"hf:{folder}@stp" and node.facts["model"] == f"hf:{folder}"
+            assert network.policy == f"hf:{folder}@stp" and node.facts.model == f"hf:{folder}"
             texts.append(await _conjectures(network, bus, version))
         assert texts[0] == texts[1], "the weights are the same, and so are the seeds"
         assert len(texts[0]) == 3 and all(each.tokens <= 8 for each in texts[0])

@@ -46,11 +46,9 @@ def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
     assert found.command == (str(toolchain / "bin" / "lean"),) and found.version == "4.35.0"
     assert found.environment["LEAN_PATH"] == str(project / ".lake/build/lib/lean"), "absolute, though `lake` said ./"
     assert found.name == lean_project.NAME and found.project == str(project)
-    assert found.facts() == {
-        "Lean": f"4.35.0 ({lean_project.NAME})",
-        "project": str(project),
-        "header": "import Demo.Basic",
-    }
+    facts = found.facts()
+    assert (facts.version, facts.name) == ("4.35.0", lean_project.NAME)
+    assert (facts.project, facts.header) == (str(project), "import Demo.Basic")
 
 
 def test_elans_lake_is_found_without_a_path(home, project):

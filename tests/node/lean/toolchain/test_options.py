@@ -51,7 +51,7 @@ def test_lake_is_asked_about_a_file_of_the_project(home, project):
     toolchain = found(project, home)
     assert options(toolchain) == ["-Dpp.unicode.fun=true", "-DmaxSynthPendingDepth=3", "-Da.b=c"]
     assert toolchain.notes == ()
-    assert toolchain.facts()["options"] == "pp.unicode.fun=true maxSynthPendingDepth=3 a.b=c"
+    assert toolchain.facts().options == ("pp.unicode.fun=true", "maxSynthPendingDepth=3", "a.b=c")
     asked = (project / lean_project.ASKED).read_text().split()
     assert asked[:2] == ["setup-file", str(project / "Demo" / "Basic.lean")] and asked[-1] == "--no-build"
     assert json.loads(asked[2]) == {"imports": [], "isModule": False}, "nothing is built for the answer"
