@@ -44,8 +44,9 @@ storage limits.
 
 ## A program in any language
 
-A program joins a mesh with two libraries, one for NATS and one for msgpack, and checks verdicts with a third. It needs the address of the broker and the
-name of the run. It does not have to register: the registry only shows nodes to each other and to people.
+A program joins a mesh with two libraries, one for NATS and one for msgpack; a third one checks signatures. It needs the
+address of the broker and the name of the run. It does not have to register: the registry only shows nodes to each other
+and to people.
 
 - **The envelope.** Every message has `type` and `v`. Send `v` with the version that your program was written for. The
   version increases when a field changes its meaning or a required field is added. A node answers another version with a
@@ -66,9 +67,9 @@ name of the run. It does not have to register: the registry only shows nodes to 
   beyond its fields (`timeout`, `seconds`), because it may wait in a queue first. Our nodes repeat a `lean.verify`
   request after {timeout:g} s, and give up after {patience:g} s.
 - **Signatures.** A verdict (`lean.verify`) counts only with the signature of a verifier, because everybody with the
-  broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an Ed25519
-  signature, both in base64. Signed are `proofmesh 1`, the subject, the SHA-256 digest of the request and that of the
-  reply, with a zero byte between them. Take the key from the operator, not from the reply.
+  broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an
+  Ed25519 signature, both in base64. Signed are `proofmesh 1`, the subject, the SHA-256 digest of the request and that of
+  the reply, with a zero byte between them. Take the key from the operator, not from the reply.
 - **Work queues.** Attempts and results are stored in streams and read with JetStream's pull consumers. Acknowledge a
   message when its work is done, and renew the lease of a long one with JetStream's "in progress". Without either, it
   goes to another reader after {lease:g} s. Publish with the header `Nats-Msg-Id`: a repetition is then stored once.
@@ -79,8 +80,8 @@ This program has two proofs verified, one of them wrong. It uses nothing of proo
 ```python
 {example}```
 
-Its output on a mesh (`pip install nats-py msgpack cryptography`, `proofmesh up FILE`, `proofmesh status` for the key, then
-`python docs/examples/mesh_client.py nats://127.0.0.1:4222 demo KEY`):
+Its output on a mesh (`pip install nats-py msgpack cryptography`, `proofmesh up FILE`, the verifier's key from `proofmesh
+status`, then `python docs/examples/mesh_client.py nats://127.0.0.1:4222 demo KEY`):
 
 ```text
 accepted | exact fun h => ⟨h.2, h.1⟩ | []
