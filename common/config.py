@@ -22,6 +22,7 @@ from msgspec import Meta
 
 from common.lean_settings import LeanSettings
 from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
+from common.visible import without_credentials
 
 T = TypeVar("T")
 
@@ -301,9 +302,13 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
-    """A table without passwords and None values, at every depth."""
+    """A table without passwords, also those of URLs, keys and None values, at every depth."""
     return {
-        key: _without_secrets(value) if isinstance(value, dict) else value
+        key: _without_secrets(value)
+        if isinstance(value, dict)
+        else without_credentials(value)
+        if isinstance(value, str)
+        else value
         for key, value in table.items()
-        if value is not None and key != "password"
+        if value is not None and key not in ("password", "api_key")
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class Endpoints:
-    """Serves a node's metrics (Prometheus' text) and health (JSON; status 503 while something is wrong)."""
+    """Serves a node's metrics (Prometheus' text) and health (JSON; status 503 while something is wrong).
+
+    On loopback no web page from elsewhere may read them, under whichever name. On another address any name is right:
+    Prometheus uses what its configuration says, and every program of the network may read them anyway.
+    """
 
     def __init__(self, metrics: Metrics, health: Callable[[], dict[str, Any]]) -> None:
         self._metrics = metrics
@@ -29,7 +33,18 @@ class Endpoints:
         """Listen; 0 takes a free port. Raises OSError (port in use, no such address)."""
         from aiohttp import web
 
-        application = web.Application()
+        from common.hosts import LOOPBACK, Hosts
+
+        hosts = Hosts(host, otherwise="let the node listen on another address than loopback ([node] host)")
+
+        @web.middleware
+        async def guarded(
+            request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+        ) -> web.StreamResponse:
+            problem = hosts.problem(request, any_host=host not in LOOPBACK)
+            return web.Response(status=403, text=problem) if problem else await handler(request)
+
+        application = web.Application(middlewares=[guarded])
         application.router.add_get("/metrics", self._show_metrics)
         application.router.add_get("/healthz", self._show_health)
         self._runner = web.AppRunner(application, access_log=None, handle_signals=False)

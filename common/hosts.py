@@ -22,8 +22,16 @@ EVERY_ADDRESS = ("0.0.0.0", "::", "")
 class Hosts:
     """The names under which a server may be asked for."""
 
-    def __init__(self, bound: str = "127.0.0.1", more: Iterable[str] = ()) -> None:
-        """`bound`: the address that the server listens on. `more`: further names, without port."""
+    def __init__(
+        self,
+        bound: str = "127.0.0.1",
+        more: Iterable[str] = (),
+        *,
+        otherwise: str = "add the name to its setting `hosts`",
+    ) -> None:
+        """`bound`: the address that the server listens on. `more`: further names, without port. `otherwise`: what to do
+        to have requests for other names answered."""
+        self._otherwise = otherwise
         self._names = {_plain(name) for name in (*LOOPBACK, bound, *more)} - {""}
         self._every = bound in EVERY_ADDRESS
         if bound not in LOOPBACK:  # other machines reach it, and call it by its name
@@ -34,10 +42,12 @@ class Hosts:
         hosts, origins = request.headers.getall("Host", []), request.headers.getall("Origin", [])
         for host in () if any_host else hosts:
             if not self._is_ours(_name(f"//{host}")):
-                return f"Host {host!r} is not a name of this server: ask for it as {self._listed()}, or add {_HINT}"
+                return (
+                    f"Host {host!r} is not a name of this server: ask for it as {self._listed()}, or {self._otherwise}"
+                )
         for origin in origins:
             if _name(origin) not in self._names and not _is_same(origin, hosts):
-                return f"a web page of {origin!r} may not ask this server: open {self._listed()}, or add {_HINT}"
+                return f"a web page of {origin!r} may not ask this server: open {self._listed()}, or {self._otherwise}"
         return ""
 
     def _is_ours(self, name: str) -> bool:
@@ -46,9 +56,6 @@ class Hosts:
 
     def _listed(self) -> str:
         return ", ".join(sorted(self._names))
-
-
-_HINT = "the name to its setting `hosts`"
 
 
 def unread_type(request: web.BaseRequest) -> str:

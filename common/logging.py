@@ -20,7 +20,7 @@ import structlog
 
 from common import metrics
 from common.messages import LogRecord
-from common.visible import as_json, encodable, escaped_json, visible
+from common.visible import as_json, encodable, escaped_json, visible, without_credentials
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -150,6 +150,17 @@ class _Tee:
         return event
 
 
+def _without_credentials(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: no value shows the password of a URL, in no output."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = without_credentials(value)
+        elif not isinstance(value, bool | int | float | None):
+            shorter = without_credentials(text := repr(value) if isinstance(value, dict | list | tuple) else str(value))
+            event[key] = value if shorter == text else shorter
+    return event
+
+
 def _json_line(event: MutableMapping[str, Any]) -> str:
     """The event as one line of JSON."""
     try:
@@ -239,6 +250,7 @@ def configure(
             # A person knows the date; a program needs it.
             structlog.processors.TimeStamper(fmt="iso" if json_lines else "%H:%M:%S", utc=json_lines),
             structlog.processors.format_exc_info,
+            _without_credentials,
             _Tee(output, forwarder),
             *([_as_json_line] if json_lines else [_safely, for_people]),
         ],

@@ -262,17 +262,18 @@ class PinnedWeights(msgspec.Struct, frozen=True):
 
 
 class PauseHold(Message, frozen=True):
-    """Key `pause`: the learner has the GPU until `until`. Inference resumes when this time is over, or when the learner
+    """Key `pause`: the learner has the GPU for some seconds. Inference resumes when they are over, or when the learner
     releases it."""
 
     epoch: int
-    until: float
-    """Unix time in seconds; 0 is released."""
+    seconds: Seconds
+    """Counted by the reader's own clock, from the time when the broker stored the value; 0 is released."""
 
 
 class PauseRequest(Message, frozen=True):
     epoch: int
-    until: float
+    seconds: Seconds
+    """Counted from receipt; 0 resumes."""
 
 
 class PauseAcknowledged(Message, frozen=True):

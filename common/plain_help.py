@@ -1,5 +1,6 @@
 """Makes the `--help` of all commands plain: `[PATH ...]` in place of `[[PATH [PATH ...]]]`, no `(default: )` where the
-default is empty, and sentences that are not broken where their docstring was."""
+default is empty, and sentences that are not broken where their docstring was. What is said about a mistyped option
+shows no password of a URL."""
 
 from __future__ import annotations
 
@@ -8,15 +9,18 @@ import functools
 import re
 from typing import Any
 
+from common.visible import without_credentials
+
 _SEVERAL = re.compile(r"(\[*)(.+?) \[\2 \.\.\.\]+")
 """Tyro's placeholder of several values: `STR [STR ...]` (at least one), `[STR [STR ...]]` (any number)."""
 
 
 @functools.cache
 def install() -> None:
-    """Change how tyro words its help. It has no public setting for all fields at once, so two functions of its module
-    are wrapped; pyproject.toml names its exact version, and a test looks at the help of every command."""
+    """Change how tyro words its help. It has no public setting for all fields at once, so functions of its modules are
+    wrapped; pyproject.toml names its exact version, and a test looks at the help of every command."""
     from tyro import _arguments as tyro_arguments
+    from tyro._backends import _tyro_help_formatting as tyro_errors
 
     apply_metavar, helptext_of = tyro_arguments._rule_apply_argconf, tyro_arguments.generate_argument_helptext
 
@@ -33,6 +37,15 @@ def install() -> None:
             changes["argconf"] = dataclasses.replace(field.argconf, help_behavior_hint="")
         return helptext_of(dataclasses.replace(arg, field=dataclasses.replace(field, **changes)), lowered, compact)
 
+    unrecognized = tyro_errors.unrecognized_args_error
+
+    def without_passwords(
+        prog: str, unrecognized_args_and_progs: list[tuple[str, str]], *rest: Any, **more: Any
+    ) -> Any:
+        found = [(without_credentials(argument), of) for argument, of in unrecognized_args_and_progs]
+        return unrecognized(prog, found, *rest, **more)
+
+    tyro_errors.unrecognized_args_error = without_passwords
     tyro_arguments._rule_apply_argconf = plain_metavar
     tyro_arguments.generate_argument_helptext = plain_helptext
 

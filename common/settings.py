@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from common.limits import Duration, Port
 
@@ -13,13 +14,29 @@ class BusSettings:
     """How to reach the broker."""
 
     url: str = "nats://127.0.0.1:4222"
-    """Address of the broker. Separate several servers of one cluster by commas."""
+    """Address of the broker. Separate several servers of one cluster by commas. The user and password, or the token, of
+    the first one that has them (`nats://USER:PASSWORD@HOST`, `nats://TOKEN@HOST`) count as the two settings below, for
+    all servers."""
 
     user: str = ""
     """User name; empty takes PROOFMESH_NATS_USER. Required if the broker listens on more than loopback."""
 
-    password: str = ""
-    """Password; empty takes PROOFMESH_NATS_PASSWORD, which keeps it out of files and command lines."""
+    password: str = field(default="", repr=False)
+    """Password, or without a user a token; empty takes PROOFMESH_NATS_PASSWORD, which keeps it out of files and command
+    lines."""
+
+    def __post_init__(self) -> None:
+        """Take the credentials out of the address, so that no message and no command line can show them."""
+        addresses, found = [], None
+        for server in self.servers():
+            scheme, separator, place = server.partition("://") if "://" in server else ("", "", server)
+            credentials, at, host = place.rpartition("@")
+            found = found or (credentials if at else None)
+            addresses.append(f"{scheme}{separator}{host}")
+        if found:
+            first, colon, second = found.partition(":")
+            self.user, self.password = (unquote(first), unquote(second)) if colon else ("", unquote(first))
+        self.url = ",".join(addresses)
 
     verifiers: tuple[str, ...] = ()
     """Public keys of the lean-proxies whose verdicts on proofs count (each logs its own at the start), in addition to
@@ -36,10 +53,11 @@ class BusSettings:
         return [url.strip() for url in self.url.split(",") if url.strip()]
 
     def credentials(self) -> tuple[str, str]:
-        """User and password, from the settings or the environment; empty strings if there are none."""
-        environ = os.environ
-        user = self.user or environ.get("PROOFMESH_NATS_USER", "")
-        return user, self.password or environ.get("PROOFMESH_NATS_PASSWORD", "")
+        """User and password, from the settings or the environment; empty strings if there are none. A password without
+        a user is a token."""
+        if self.password:
+            return self.user, self.password
+        return self.user or os.environ.get("PROOFMESH_NATS_USER", ""), os.environ.get("PROOFMESH_NATS_PASSWORD", "")
 
 
 @dataclass

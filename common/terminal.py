@@ -11,7 +11,7 @@ from rich.protocol import rich_cast
 from rich.segment import Segment
 from rich.text import Span, Text
 
-from common.visible import INDENT, visible
+from common.visible import INDENT, visible, without_credentials
 
 
 class Console(console.Console):
@@ -42,7 +42,9 @@ def lines(text: str, style: str = "", indent: str = INDENT) -> Text:
 
 
 def _visible(text: Text) -> Text:
-    """A text with its characters escaped and its styles in place."""
+    """A text with its characters escaped and its styles in place, without passwords of URLs."""
+    if (shorter := without_credentials(text.plain)) != text.plain:
+        text = Text(shorter, style=text.style, end=text.end)
     if visible(text.plain, multiline=True, indent="") == text.plain:
         return text
     # 1. Escape each character, and note where it now begins.

@@ -1,5 +1,5 @@
 """Shows text from outside safely: names, file names, statements, messages, reasons. Nothing in it can control a
-terminal, hide, turn the direction of writing, or pass for a line of ours.
+terminal, hide, turn the direction of writing, or pass for a line of ours. No message shows the password of a URL.
 
 `visible` escapes, and everything else here uses it. `say` prints a message. `say_data` prints what a program reads from
 a pipe, or a person on a terminal. `as_json` writes JSON. `common.terminal.Console` escapes what rich prints.
@@ -32,6 +32,13 @@ UNSEEN = (
 _UNSAFE = re.compile(f"[{CONTROLS}{UNSEEN}]|" + r"(?<![\u2190-\u2bff\U0001f000-\U0001faff])[\ufe0e\ufe0f]")
 """Text and picture selectors count only behind no symbol: Lean itself writes `❌` with one."""
 
+_CREDENTIALS = re.compile(
+    r"(?<=://)(?:[^/?#\s]*@"
+    # A password with `/`, `?` or `#` makes no valid URL; messages about such a URL show it all the same.
+    r"|[^/\s:@\[]*:(?!\d+[/?#,|\s])[^\s@]*@)"
+)
+"""User and password, or token, of a URL. In `http://HOST:8000/v1#MODEL@TEMPLATE` there are none."""
+
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
@@ -47,6 +54,11 @@ def visible(text: str, *, multiline: bool = False, indent: str = INDENT) -> str:
     if all(line.startswith(indent) for line in lines[1:] if line):
         return "\n".join(lines)
     return "\n".join([lines[0], *(indent + line if line else "" for line in lines[1:])])
+
+
+def without_credentials(text: str) -> str:
+    """The text without user, password and token of the URLs in it."""
+    return _CREDENTIALS.sub("", text) if "://" in text else text
 
 
 def in_html(text: str, *, multiline: bool = False) -> str:
@@ -72,8 +84,8 @@ def say(
     flush: bool = False,
     indent: str = INDENT,
 ) -> None:
-    """Print a message, like `print`. It may have several lines; see `visible`."""
-    text = visible(sep.join(map(str, values)), multiline=True, indent=indent)
+    """Print a message, like `print`, without passwords of URLs. It may have several lines; see `visible`."""
+    text = visible(without_credentials(sep.join(map(str, values))), multiline=True, indent=indent)
     print(text, end=end, file=file, flush=flush)
 
 

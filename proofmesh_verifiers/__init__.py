@@ -78,6 +78,7 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
         """
         from common.config import convert
         from common.lean_settings import LeanSettings
+        from common.visible import without_credentials
         from node.rewards.lean_reward import LeanReward
 
         config = self.config
@@ -93,7 +94,7 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
         (judged,) = await asyncio.to_thread(reward.judge, [trace.last_reply], **columns)
         value = reward.values.of(judged.verdict)
         if value is None:
-            raise LeanUnreachable(f"no verdict from Lean ({config.where}): {judged.reason}")
+            raise LeanUnreachable(f"no verdict from Lean ({without_credentials(config.where)}): {judged.reason}")
         return value
 
 

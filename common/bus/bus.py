@@ -327,6 +327,10 @@ class Bus:
         None means that there is no value. Values that cannot be decoded are skipped. Raises NotThere if the run's
         buckets do not exist.
         """
+        return await self.watch_aged(key, type, lambda value, _: callback(value))
+
+    async def watch_aged(self, key: str, type: type[R], callback: Callable[[R | None, float], None]) -> state.Watch[R]:
+        """Like `watch_state`; the callback also gets the value's age in seconds, as the broker's clock has it."""
         bucket = names.state_bucket(self.run)
         watch = state.Watch(
             *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
@@ -347,7 +351,7 @@ class Bus:
         subject, stream = result_subject(client), names.answers_stream(self.run)
         watch = state.Watch(
             *(self._connection, self._jetstream, stream, self._prefix + subject, types),
-            callback,
+            lambda value, _: callback(value),
             channel=channel_name(subject),
             all_stored=True,
         )

@@ -155,6 +155,7 @@ class Connection:
                 name=self.name,
                 user=user or None,
                 password=password or None,
+                token=password if password and not user else None,
                 error_cb=self._on_error,
                 disconnected_cb=self._on_disconnected,
                 reconnected_cb=self._on_reconnected,

@@ -4,7 +4,9 @@ expire."""
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic
 
 import structlog
@@ -85,12 +87,13 @@ class Watch(Generic[AnyMessage]):
         stream: str,
         subject: str,
         kinds: tuple[type[AnyMessage], ...],
-        callback: Callable[[AnyMessage | None], None],
+        callback: Callable[[AnyMessage | None, float], None],
         *,
         channel: str,
         all_stored: bool = False,
     ) -> None:
-        """`channel`: its name in `common.protocol`, for metrics."""
+        """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `channel`:
+        its name in `common.protocol`, for metrics."""
         self.subject = subject
         self._channel = channel
         self._connection = connection
@@ -100,6 +103,8 @@ class Watch(Generic[AnyMessage]):
         self._callback = callback
         self._all_stored = all_stored
         self._inner: Any = None
+        self._began: datetime | None = None
+        """The broker's time when this watch began; None: the broker does not say it."""
         self._stopped = False
         self._generation = 0
         self._restarting = asyncio.Lock()
@@ -122,6 +127,11 @@ class Watch(Generic[AnyMessage]):
     async def _subscribe(self) -> None:
         self._generation += 1
         generation = self._generation
+
+        # Ages are differences of the broker's own times, since this machine's clock may show something else.
+        answer = await self._connection.client.request(f"$JS.API.STREAM.INFO.{self._stream}", timeout=API_TIMEOUT)
+        said = json.loads(answer.data).get("ts")
+        self._began = datetime.fromisoformat(said) if said else None
 
         async def received(message: Msg) -> None:
             if generation == self._generation:
@@ -165,11 +175,12 @@ class Watch(Generic[AnyMessage]):
         if _deleted(message):
             self._call(None)
         elif (value := decoded(message, *self._kinds)) is not None:
-            self._call(value)
+            stored = message.metadata.timestamp
+            self._call(value, max(0.0, (self._began - stored).total_seconds()) if self._began else 0.0)
 
-    def _call(self, value: AnyMessage | None) -> None:
+    def _call(self, value: AnyMessage | None, age: float = 0.0) -> None:
         try:
-            self._callback(value)
+            self._callback(value, age)
         except Exception:
             counters.HANDLER_ERRORS.labels(self._channel).inc()
             log.exception("state callback failed", key=self.subject)

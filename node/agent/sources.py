@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.visible import without_credentials
 from node.agent.errors import AgentError
-from node.lean.trace.clones import clone, remote_of, without_credentials
+from node.lean.trace.clones import clone, remote_of
 from node.lean.trace.sources import Group, groups
 from node.lean.trace.worktrees import NoSource, changed
 

@@ -1,21 +1,32 @@
 """Pauses inference while the learner holds the compute (`node.learner.compute_hold`): parks the worker, acknowledges,
 and resumes.
 
-`PauseClock` is the state machine: no clock, no I/O, times are Unix seconds. `WorkerPause` drives it.
+`PauseClock` is the state machine: no clock, no I/O, times are seconds of this machine's monotonic clock. `WorkerPause`
+drives it.
 
-A hold has an epoch and an expiry. It arrives both as a request that needs an acknowledgement and in the run's state, in
+A hold has an epoch and a length. It arrives both as a request that needs an acknowledgement and in the run's state, in
 any order and possibly more than once. It expires unless it is renewed, so a crashed learner cannot stop inference for
-ever.
+ever. Its length counts from its arrival, so the clocks of two machines need not agree: the learner counts from before
+it sends a hold, and stops first.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import structlog
 
 from common.messages import Failure, Message, PauseAcknowledged, PauseHold, PauseRequest
 from node.inference.worker import Worker
+
+log = structlog.get_logger("inference")
+
+LONGEST = 60.0
+"""Most seconds of one hold. Our learner asks for 15 and renews every 5, so nothing needs more; without a limit, one
+message would stop inference for ever."""
 
 
 @dataclass
@@ -28,13 +39,13 @@ class PauseClock:
     _held_since: float | None = None
     _held: float = 0.0
 
-    def hold(self, epoch: int, until: float, now: float) -> bool:
-        """Begin, renew or shorten a hold. Returns False if it has already expired or has an older epoch than the
-        current hold."""
+    def hold(self, epoch: int, seconds: float, now: float) -> bool:
+        """Begin, renew or shorten a hold, for at most LONGEST seconds. Returns False if it has no length or an older
+        epoch than the current hold."""
         self._settle(now)
-        if until <= now or (self.paused(now) and epoch < self.epoch):
+        if seconds <= 0 or (self.paused(now) and epoch < self.epoch):
             return False
-        self.epoch, self.until = epoch, until
+        self.epoch, self.until = epoch, now + min(seconds, LONGEST)
         if self._held_since is None:
             self._held_since = now
         return True
@@ -73,12 +84,13 @@ class PauseClock:
 
 
 class WorkerPause:
-    """The pause of one worker, by the wall clock. Runs on the event loop."""
+    """The pause of one worker. Runs on the event loop."""
 
-    def __init__(self, worker: Worker, node_id: str) -> None:
+    def __init__(self, worker: Worker, node_id: str, now: Callable[[], float] = time.monotonic) -> None:
         self._worker, self._node_id = worker, node_id
         self._loop = asyncio.get_running_loop()
-        self._clock = PauseClock(started=time.time())
+        self._now = now
+        self._clock = PauseClock(started=now())
         self._expiry: asyncio.TimerHandle | None = None
         self._free = asyncio.Event()
         self._free.set()
@@ -101,37 +113,41 @@ class WorkerPause:
     @property
     def remaining(self) -> float:
         """Seconds until the hold runs out; 0 when there is none."""
-        return self._clock.remaining(time.time())
+        return self._clock.remaining(self._now())
 
     @property
     def fraction(self) -> float:
         """Share of time paused."""
-        return self._clock.fraction(time.time())
+        return self._clock.fraction(self._now())
 
-    def announced(self, hold: PauseHold | None) -> None:
-        """Take the hold from the run's state."""
+    def announced(self, hold: PauseHold | None, age: float = 0.0) -> None:
+        """Take the hold from the run's state, where it has been for `age` seconds."""
         if hold is None:
             return
-        now = time.time()
-        if hold.until > now:
-            self._clock.hold(hold.epoch, hold.until, now)
+        if hold.seconds > age:
+            self._hold(hold.epoch, hold.seconds - age)
         else:
-            self._clock.release(hold.epoch, now)
+            self._clock.release(hold.epoch, self._now())
         self._obey()
 
     async def pause(self, request: PauseRequest) -> Message:
         """Handle a request to pause. Acknowledges when no forward pass is running."""
-        if not self._clock.hold(request.epoch, request.until, time.time()):
+        if not self._hold(request.epoch, request.seconds):
             return Failure(reason=f"pause of epoch {request.epoch} is over or stale (epoch {self._clock.epoch} holds)")
         await self._obey().wait()
         return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id)
 
     async def resume(self, request: PauseRequest) -> Message:
         """Handle a request to resume. Acknowledges at once."""
-        if not self._clock.release(request.epoch, time.time()):
+        if not self._clock.release(request.epoch, self._now()):
             return Failure(reason=f"resume of epoch {request.epoch} is stale: epoch {self._clock.epoch} holds")
         self._obey()
         return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id, paused=False)
+
+    def _hold(self, epoch: int, seconds: float) -> bool:
+        if seconds > LONGEST:
+            log.warning("pause cut: it is longer than any learner needs", seconds=seconds, longest=LONGEST, epoch=epoch)
+        return self._clock.hold(epoch, seconds, self._now())
 
     def _obey(self) -> asyncio.Event:
         """Park or resume the worker, as the clock says. The event is set when the worker has parked."""
@@ -144,7 +160,7 @@ class WorkerPause:
             if not self._leaving:
                 self._free.clear()
             self._worker.park(lambda: self._loop.call_soon_threadsafe(parked.set))
-            # A little later than the expiry: the timer's clock is not the wall clock and may be ahead of it.
+            # A little later than the expiry: the loop may call a timer early by its clock's resolution.
             self._expiry = self._loop.call_later(remaining + 0.001, self._obey)
         else:
             self._worker.resume()

@@ -95,7 +95,7 @@ class Serving:
                 self._context.facts = NetworkFacts(weights=served)
             else:
                 self._context.spawn(self._weights.follow(), "weights")
-                await self._watch("weights", WeightsState, self._weights.announced)
+                await self._watch("weights", WeightsState, lambda state, _: self._weights.announced(state))
             await self._watch("pause", PauseHold, self._pause.announced)
             requests, *control = await self._serve()
             await self._context.stopping.wait()
@@ -117,11 +117,11 @@ class Serving:
             await self._bus.serve(RESUME, PauseRequest, self._pause.resume, queue=None, limit=8),
         )
 
-    async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None], None]) -> None:
+    async def _watch(self, key: str, kind: type[M], callback: Callable[[M | None, float], None]) -> None:
         """Watch a key of the run's state, as soon as the broker has the run's buckets."""
         while not self._context.stopping.is_set():
             try:
-                await self._bus.watch_state(key, kind, callback)
+                await self._bus.watch_aged(key, kind, callback)
                 return
             except BusError as error:
                 self._log.info("waiting for the run's state", key=key, reason=str(error))

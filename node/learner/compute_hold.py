@@ -1,11 +1,12 @@
 """Pauses inference while the trainer uses the compute that they share.
 
-`ComputeHold` is the state machine: no clock, no I/O, times are Unix seconds. `ComputeHolder` drives it: it stores and
-announces the hold, renews it while the trainer works, and releases it. Inference nodes obey it in
-`node.inference.pause`.
+`ComputeHold` is the state machine: no clock, no I/O, times are seconds of this machine's monotonic clock.
+`ComputeHolder` drives it: it stores and announces the hold, renews it while the trainer works, and releases it.
+Inference nodes obey it in `node.inference.pause`.
 
 Each hold has its own epoch and expires unless it is renewed. A learner that cannot renew it must stop using the compute
-before then, because inference resumes when the hold expires.
+before then, because inference resumes when the hold expires. Holds travel as durations: the learner counts from before
+it sends one, inference from when it arrives. So inference resumes last, whatever their clocks show.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from common.bus import BusError
 from common.messages import NetworkFacts, PauseAcknowledged, PauseHold, PauseRequest, facts_of
 from common.subjects import PAUSE, RESUME
-from node.learner.run.run import Run, now
+from node.learner.run.run import Run
 
 KEY = "pause"
 """Key of the hold in the run's state on the broker."""
@@ -41,6 +42,8 @@ class ComputeHold:
 
     epoch: int = 0
     until: float = 0.0
+    """When the confirmed hold expires."""
+    _asked: float = 0.0
 
     def seen(self, state: PauseHold | None) -> None:
         """Continue the epochs from the state that the broker has at start."""
@@ -53,18 +56,19 @@ class ComputeHold:
         return self.renew(now)
 
     def renew(self, now: float) -> PauseHold:
-        """The state to publish, with a later expiry. Call `confirmed` when the broker has stored it."""
-        return PauseHold(epoch=self.epoch, until=now + LENGTH)
+        """The state to publish now. Call `confirmed` when the broker has stored it."""
+        self._asked = now
+        return PauseHold(epoch=self.epoch, seconds=LENGTH)
 
     def confirmed(self, state: PauseHold) -> None:
-        """The broker has stored this state: the compute is ours until it expires."""
+        """The broker has stored this state, the last of its epoch: the compute is ours until it expires."""
         if state.epoch == self.epoch:
-            self.until = state.until
+            self.until = self._asked + state.seconds
 
     def release(self) -> PauseHold:
         """End the epoch."""
         self.until = 0.0
-        return PauseHold(epoch=self.epoch, until=0.0)
+        return PauseHold(epoch=self.epoch, seconds=0.0)
 
     def ours(self, now: float, margin: float = 2.0) -> bool:
         """True while the compute may be used for at least another `margin` seconds."""
@@ -74,8 +78,8 @@ class ComputeHold:
 class ComputeHolder:
     """Pauses inference for one epoch after another."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, now: Callable[[], float] = time.monotonic) -> None:
+        self._run, self._now = run, now
         self._hold = ComputeHold()
         self.paused = 0.0
         """Seconds paused by this process."""
@@ -88,7 +92,7 @@ class ComputeHolder:
 
         state = await self._run.persistently(read, "pause state not read yet")
         self._hold.seen(state)
-        if state is not None and state.until > now():
+        if state is not None and state.seconds > 0:
             await self._release()
 
     @asynccontextmanager
@@ -98,7 +102,7 @@ class ComputeHolder:
         await self._take()
         renewing = asyncio.create_task(self._renew())
         try:
-            yield lambda: self._hold.ours(now())
+            yield lambda: self._hold.ours(self._now())
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
@@ -106,7 +110,7 @@ class ComputeHolder:
             self.paused += time.monotonic() - started
 
     async def _take(self) -> None:
-        state = self._hold.take(now())
+        state = self._hold.take(self._now())
 
         async def put() -> None:
             await self._run.bus.put_state(KEY, state)
@@ -114,7 +118,7 @@ class ComputeHolder:
         await self._run.persistently(put, "pause not stored yet")
         self._hold.confirmed(state)
         nodes = await self._inference_nodes()
-        request = PauseRequest(epoch=state.epoch, until=state.until)
+        request = PauseRequest(epoch=state.epoch, seconds=state.seconds)
         acks = await self._run.bus.gather_acks(PAUSE, request, PauseAcknowledged, expected=nodes, timeout=ACK_TIMEOUT)
         if len(acks) < nodes:
             self._run.log.warning("pause not acknowledged by all", acknowledged=len(acks), nodes=nodes)
@@ -130,7 +134,7 @@ class ComputeHolder:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(RENEW_EVERY)
-            state = self._hold.renew(now())
+            state = self._hold.renew(self._now())
             try:
                 await self._run.bus.put_state(KEY, state)
                 self._hold.confirmed(state)
@@ -141,7 +145,7 @@ class ComputeHolder:
         state = self._hold.release()
         try:
             await self._run.bus.put_state(KEY, state)
-            request = PauseRequest(epoch=state.epoch, until=0.0)
+            request = PauseRequest(epoch=state.epoch, seconds=0.0)
             nodes = await self._inference_nodes()
             await self._run.bus.gather_acks(RESUME, request, PauseAcknowledged, expected=nodes, timeout=ACK_TIMEOUT)
         except BusError as error:

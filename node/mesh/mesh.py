@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,7 +34,7 @@ class Mesh:
                 raise config.ConfigError(str(error)) from error
             keys = self.bus.verifiers = (*self.bus.verifier_keys(), own.public)
             listed = {"PROOFMESH_VERIFIERS": ",".join(keys)}
-            children = [replace(child, env={**child.env, **listed}) for child in children]
+            children = [replace(child, env={**(child.env or os.environ), **listed}) for child in children]
         self._supervisor = Supervisor(children, plan.up.rules(), listener)
 
     @classmethod

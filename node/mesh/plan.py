@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from common.ports import listenable
 from common.settings import NodeSettings, RunSettings
 from common.sizing import gpu_names
 from common.subjects import check_run_name
+from common.visible import without_credentials
 from node.lean_proxy.settings import LeanProxySettings
+from node.llm.client import KEYS
 from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
 from node.mesh.served_policy import models_of, served_policy
@@ -73,6 +76,8 @@ class UpSettings:
         return RestartRules(limit=self.restarts, window=self.window)
 
 
+_PROXIES = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
+
 ORDER = ("prover", "inference", "learner", "lean-proxy", "ui", "broker")
 """Roles in the order in which they are stopped: clients before servers, and the broker last, so that all nodes can hand
 back their leases."""
@@ -82,6 +87,26 @@ MOST = {"broker": 1, "learner": 1, "ui": 1}
 
 VERIFIER_KEY = "verifier.pem"
 """In the run directory: the key that signs the verdicts of the mesh's own lean-proxies."""
+
+OF_THE_HUB = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN"} | _PROXIES)
+"""Secrets for downloads from Hugging Face's hub."""
+
+OF_SERVERS = frozenset(set(KEYS) | _PROXIES)
+"""Secrets for language models on servers."""
+
+SECRETS: dict[str, frozenset[str]] = {
+    "broker": frozenset(),
+    "learner": OF_THE_HUB,
+    "inference": OF_THE_HUB | OF_SERVERS,
+    "prover": OF_THE_HUB,  # premises and progress models
+    "lean-proxy": frozenset(),
+    "ui": frozenset(),
+}
+"""Secrets of the environment that the nodes of a role get, besides the broker's user and password. So a key for
+language models is not where strangers' Lean code runs, nor behind the monitor's port."""
+
+_SECRET = re.compile(r"(^|_)(KEY|APIKEY|TOKENS?|SECRETS?|CREDENTIALS?|PASSPHRASE|AUTH)(_|$)|PASSW(OR)?D(_|$)")
+"""Names such as WANDB_API_KEY, AWS_SECRET_ACCESS_KEY, PGPASSWORD or SSH_AUTH_SOCK; not TOKENIZERS_PARALLELISM."""
 
 NAME = 40
 """Most letters of a language model's name in the name of its inference node."""
@@ -140,9 +165,12 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         key = config.load(LeanProxySettings, file, "lean_proxy").key or str(directory / VERIFIER_KEY)
         own["lean-proxy"] = ["--key", key]
     shared += ["--bus.url", node.bus.url, "--node.log-json"]
-    # The password stays out of command lines, which every user of the machine can read.
     user, password = node.bus.credentials()
-    env = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user else {}
+    credentials = {}
+    if user or password:
+        # They stay out of command lines, which every user of the machine can read. What a file says must not win.
+        shared += ["--bus.user", "", "--bus.password", ""]
+        credentials = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
     nodes = [*_names(up), *(("inference", name) for name in models)]
     own |= {name: ["--weights", "", "--model", model] for name, model in models.items()}
     on_gpus = [name for role, name in nodes if role == "inference" and not models.get(name, "").startswith(OPENAI)]
@@ -163,7 +191,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
             rank=ORDER.index(role),
             ends_mesh=role == "learner",
             optional=role == "ui",
-            env=env | gpus.get(name, {}),
+            env=environment(role, models.get(name, ""), os.environ) | credentials | gpus.get(name, {}),
         )
         for index, (role, name) in enumerate(nodes)
     ]
@@ -197,6 +225,20 @@ def _models(addresses: Iterable[str]) -> dict[str, str]:
         name = f"inference-{word[:NAME] or 'model'}"
         named[name if name not in named else f"{name}-{len(named) + 1}"] = model
     return named
+
+
+def environment(role: str, model: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a child gets: all that are no secret, and the secrets that its role needs (SECRETS). `model`:
+    the language model of an inference node; empty: what its section says."""
+    needed = SECRETS[role]
+    if model:
+        needed = OF_SERVERS if model.startswith(OPENAI) else OF_THE_HUB
+    return {name: value for name, value in environ.items() if name in needed or not is_secret(name, value)}
+
+
+def is_secret(name: str, value: str) -> bool:
+    """True for a variable whose name says so, and for a value with a URL that has a password, such as a proxy's."""
+    return bool(_SECRET.search(name.upper())) or without_credentials(value) != value
 
 
 def _gpu_of_inference(names: Sequence[str], gpus: Sequence[str]) -> dict[str, dict[str, str]]:

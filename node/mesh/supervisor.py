@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import enum
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -41,8 +40,8 @@ class ChildSpec:
     """If it ends with code 0, the work of the mesh is done. For other children, every end counts as a crash."""
     optional: bool = False
     """If it cannot be kept running, the mesh goes on without it."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    """Environment variables in addition to those of this process."""
+    env: Mapping[str, str] | None = field(default=None, repr=False)
+    """Its environment; None: that of this process."""
 
 
 class ChildState(enum.StrEnum):
@@ -82,8 +81,7 @@ class Child:
         self.spec.log.parent.mkdir(parents=True, exist_ok=True)
         with self.spec.log.open("ab") as output:
             self._log_start = output.tell()
-            env = os.environ | dict(self.spec.env)
-            self.process = await spawn_child(self.spec.argv, env=env, stdout=output, stderr=output)
+            self.process = await spawn_child(self.spec.argv, env=self.spec.env, stdout=output, stderr=output)
         self.history.started(time.monotonic())
         self.state = ChildState.RUNNING
 

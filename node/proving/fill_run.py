@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from common.lean_settings import LeanSettings
+from common.visible import without_credentials
 from common.waiting import unless_stopped
 from node.lean.contexts.modules import ContextModules
 from node.lean.files.sources import SourceFile, collect
@@ -205,7 +206,7 @@ class FillRun:
 def _options(settings: FillWork, at_once: int) -> FillOptions:
     proving = settings.proving
     way = [
-        settings.url,
+        without_credentials(settings.url),  # it is kept in a file
         settings.run if settings.url else "",
         proving.policy,
         proving.method,

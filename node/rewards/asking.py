@@ -20,6 +20,7 @@ from cachetools import LRUCache
 from common import subjects
 from common.lean_settings import LeanSettings
 from common.sizing import read_machine, sizes
+from common.visible import without_credentials
 from node.lean.snippets.snippet import Snippet, SnippetResult, Verdict
 
 HERE = "here"
@@ -63,11 +64,16 @@ class Where:
     at_once: int = 0
     patience: float = 120.0
 
+    @property
+    def shown(self) -> str:
+        """The place for messages."""
+        return without_credentials(self.place)
+
     def check(self) -> None:
         """Checks the place. Raises ValueError."""
         if self.place != HERE and not self.place.startswith(("http://", "https://", "nats://", "tls://")):
             raise ValueError(
-                f"where={self.place!r}: write `here`, http://HOST:PORT of a `proofmesh serve`, or nats://HOST:PORT "
+                f"where={self.shown!r}: write `here`, http://HOST:PORT of a `proofmesh serve`, or nats://HOST:PORT "
                 "of a mesh's broker"
             )
 
@@ -208,7 +214,7 @@ class _Service:
                     with attempt:
                         return await self._ask(snippet)
             except (aiohttp.ClientError, _Busy, TimeoutError) as error:
-                raise Unavailable(f"{self._where.place}: {error or type(error).__name__}") from error
+                raise Unavailable(f"{self._where.shown}: {error or type(error).__name__}") from error
         raise AssertionError("every attempt returns or raises")
 
     async def reach(self) -> None:
@@ -218,7 +224,7 @@ class _Service:
             async with self._http.get(self._where.place, timeout=aiohttp.ClientTimeout(REACH_SECONDS)):
                 pass  # any response shows that the service is running
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise Unavailable(f"{self._where.place}: {error or type(error).__name__}") from error
+            raise Unavailable(f"{self._where.shown}: {error or type(error).__name__}") from error
 
     async def stop(self) -> None:
         """Closes the connections."""
@@ -246,15 +252,15 @@ class _Service:
                 raise _Busy(f"busy ({response.status})")
             if response.status != 200:
                 raise Unavailable(
-                    f"{self._where.place}: status {response.status}: {text[:200].decode(errors='replace')}"
+                    f"{self._where.shown}: status {response.status}: {text[:200].decode(errors='replace')}"
                 )
         try:
             (result,) = msgspec.json.decode(text, type=_Answer).results
         except (msgspec.MsgspecError, ValueError) as error:
-            raise Unavailable(f"{self._where.place}: not the response of a verification service: {error}") from error
+            raise Unavailable(f"{self._where.shown}: not the response of a verification service: {error}") from error
         if result.verdict is None:
             raise Unavailable(
-                f"{self._where.place}: the response has no `verdict`, so it is not from `proofmesh serve`; start one: "
+                f"{self._where.shown}: the response has no `verdict`, so it is not from `proofmesh serve`; start one: "
                 "a text without errors is not yet a verified proof"
             )
         return SnippetResult(result.time, result.verdict, result.error or "", result.response)
@@ -301,7 +307,7 @@ class _Mesh:
                     subjects.LEAN_CHECK, request, LeanCheckReply, timeout=most, deadline=self._where.patience
                 )
             except (BusError, MessageError) as error:
-                raise Unavailable(f"{self._where.place}, run {self._where.run}: {error}") from error
+                raise Unavailable(f"{self._where.shown}, run {self._where.run}: {error}") from error
         response = msgspec.json.decode(reply.response) if reply.response else None
         verdict = Verdict(reply.accepted, reply.axioms, reply.reason, reply.depends, reply.runs_code)
         return SnippetResult(reply.seconds, verdict, reply.error, response)

@@ -70,15 +70,16 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
     from common.subjects import BadRunName
     from node.serve.remote import BusChecker
 
+    broker = BusSettings(url=settings.url)
     try:
-        bus = await Bus.connect(BusSettings(url=settings.url), run=settings.run, name="serve", wait=CONNECT_SECONDS)
+        bus = await Bus.connect(broker, run=settings.run, name="serve", wait=CONNECT_SECONDS)
     except BadRunName as error:
         return _failed(str(error), WRONG)
     except BusUnavailable as error:
         return _failed(str(error), FAILED)
     at_once = settings.resolved_requests()
     checker = BusChecker(bus, at_once=at_once, queue=settings.queue, verify_seconds=settings.verify_seconds)
-    return await serve_on(settings, checker, stop, f"over the lean-proxies of run {settings.run} at {settings.url}")
+    return await serve_on(settings, checker, stop, f"over the lean-proxies of run {settings.run} at {broker.url}")
 
 
 async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:

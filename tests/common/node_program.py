@@ -19,7 +19,7 @@ async def serve(ctx: NodeContext) -> None:
 
     async def handler(request: PauseRequest) -> PauseAcknowledged:
         ctx.log.info("at work", epoch=request.epoch)
-        await asyncio.sleep(request.until)
+        await asyncio.sleep(request.seconds)
         return PauseAcknowledged(epoch=request.epoch, node_id=ctx.id)
 
     served = await ctx.bus.serve("ctl.test", PauseRequest, handler, queue="q", limit=4)

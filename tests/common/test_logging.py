@@ -31,6 +31,23 @@ def test_records_reach_the_file_and_the_forwarder(tmp_path: Path, capsys: pytest
     assert forwarder.take(10) == []
 
 
+@pytest.mark.parametrize("json_lines", [False, True])
+def test_no_log_shows_the_password_of_a_url(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], json_lines: bool
+) -> None:
+    url, forwarder = "nats://mesh:PASSWORD@h:4222", logging.Forwarder("prover", "p1")
+    logging.configure("info", file=tmp_path / "log", forwarder=forwarder, json_lines=json_lines)
+    try:
+        raise ValueError(f"no broker at {url}")
+    except ValueError as error:
+        structlog.get_logger("x").exception(f"lost {url}", url=url, urls=[url], by={"url": (url,)}, error=error, n=1)
+    standard.getLogger("library").warning("from %s", url)
+    (first, _) = records = forwarder.take(10)
+    texts = [capsys.readouterr().err, (tmp_path / "log").read_text(), *(str(record) for record in records)]
+    assert all("PASSWORD" not in text and "nats://h:4222" in text for text in texts)
+    assert first.fields["urls"] == "['nats://h:4222']" and first.fields["n"] == "1"
+
+
 def test_an_exception_is_logged_with_its_traceback(tmp_path: Path) -> None:
     logging.configure("info", file=tmp_path / "log")
     try:

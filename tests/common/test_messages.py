@@ -230,26 +230,26 @@ def test_a_damaged_byte_never_raises_anything_else(position: int, value: int) ->
 
 def test_a_message_of_another_type_is_malformed_and_both_are_named() -> None:
     with pytest.raises(MalformedMessage, match="PauseHold"):
-        decode(encode(PauseHold(epoch=1, until=2.0)), LogRecord)
+        decode(encode(PauseHold(epoch=1, seconds=2.0)), LogRecord)
 
 
 def test_a_wrong_field_is_named() -> None:
-    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": "one", "until": 2.0})
+    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": "one", "seconds": 2.0})
     with pytest.raises(MalformedMessage, match=r"epoch"):
         decode(payload, PauseHold)
 
 
 def test_a_missing_field_is_named() -> None:
-    with pytest.raises(MalformedMessage, match="until"):
+    with pytest.raises(MalformedMessage, match="seconds"):
         decode(msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1}), PauseHold)
 
 
 def test_an_unknown_field_of_a_newer_node_is_passed_over() -> None:
-    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "until": 2.0, "new": [1, 2]})
-    assert decode(payload, PauseHold) == PauseHold(epoch=1, until=2.0)
+    payload = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "seconds": 2.0, "new": [1, 2]})
+    assert decode(payload, PauseHold) == PauseHold(epoch=1, seconds=2.0)
 
 
-@pytest.mark.parametrize("extra", [{"epoch": 1, "until": 2.0}, {"something": "else"}])
+@pytest.mark.parametrize("extra", [{"epoch": 1, "seconds": 2.0}, {"something": "else"}])
 def test_an_unknown_version_is_told_from_a_malformed_message(extra: dict[str, Any]) -> None:
     with pytest.raises(UnknownVersion, match="version 99"):
         decode(msgpack.packb({"type": "PauseHold", "v": 99, **extra}), PauseHold)
@@ -266,7 +266,7 @@ def test_deep_nesting_is_malformed_and_not_a_crash() -> None:
     deep = b"\x91" * 100_000 + b"\xc0"
     with pytest.raises(MalformedMessage):
         decode(deep, PauseHold)
-    nested = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "until": 2.0})[:-9] + deep
+    nested = msgpack.packb({"type": "PauseHold", "v": SCHEMA_VERSION, "epoch": 1, "seconds": 2.0})[:-9] + deep
     with pytest.raises(messages.MessageError):
         decode(nested, PauseHold)
 

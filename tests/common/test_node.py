@@ -100,7 +100,7 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, s
     assert beats()[0].node_id == info.node_id
 
     asking = asyncio.create_task(
-        bus.request("ctl.test", PauseRequest(epoch=5, until=0.5), PauseAcknowledged, timeout=30)
+        bus.request("ctl.test", PauseRequest(epoch=5, seconds=0.5), PauseAcknowledged, timeout=30)
     )
     await eventually(lambda: any(isinstance(m, LogRecord) and m.event == "at work" for m in heard), what="its log")
     process.send_signal(signal.SIGTERM)
@@ -200,7 +200,7 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
     await until(healthz, 200)
     await eventually(lambda: bus.connected, timeout=30)
     assert (await registered(bus, "phase-one")).node_id == info.node_id
-    answer = await bus.request("ctl.test", PauseRequest(epoch=6, until=0.0), PauseAcknowledged, timeout=30)
+    answer = await bus.request("ctl.test", PauseRequest(epoch=6, seconds=0.0), PauseAcknowledged, timeout=30)
     assert answer.node_id == info.node_id
 
     await server.stop(grace=0)

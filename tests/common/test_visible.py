@@ -13,8 +13,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text
 
-from common.visible import CONTROLS, UNSEEN, as_json, escaped_json, in_html, say, say_data, visible
+from common.terminal import Console
+from common.visible import (
+    CONTROLS,
+    UNSEEN,
+    as_json,
+    escaped_json,
+    in_html,
+    say,
+    say_data,
+    visible,
+    without_credentials,
+)
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +91,39 @@ def test_a_page_shows_what_cannot_be_seen_and_obeys_no_tag() -> None:
 def test_a_message_cannot_forge_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     say(f"proofmesh verify: {SURROGATE}")
     assert harmless_and_whole(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no broker at nats://mesh:PASSWORD@h:4222 (gone)", "no broker at nats://h:4222 (gone)"),
+        ("nats://h1:4222,nats://mesh:PASSWORD@h2", "nats://h1:4222,nats://h2"),
+        ("tls://PASSWORD@h and http://:PASSWORD@h/v1", "tls://h and http://h/v1"),
+        ("nats://mesh:PASS@WORD@h:4222", "nats://h:4222"),
+        ("nats://mesh:PASS/WORD?#x@h:4222 refused", "nats://h:4222 refused"),
+        ("fatal: https://me:PASSWORD@host.org/a@v1 failed", "fatal: https://host.org/a@v1 failed"),
+    ],
+)
+def test_no_message_shows_the_password_of_a_url(text: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    say(text)
+    Console(width=400).print(Text(f"x {text}", style="bold"))
+    assert capsys.readouterr().out == f"{shown}\nx {shown}\n"
+    assert without_credentials(ValueError(text).args[0]) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai:http://localhost:8000/v1#org/model@kimina",
+        "openai:http://localhost:8000#model@kimina",
+        "http://[::1]:8000/v1#org/model@kimina",
+        "https://host.org/a/b.git@v4.20.0",
+        "file:///a/b@main git@host.org:a/b.git@main hf:gpt2@main",
+        "nats://127.0.0.1:4222, me@home.org",
+    ],
+)
+def test_what_is_no_password_stays(text: str) -> None:
+    assert without_credentials(text) == text
 
 
 def test_data_is_exact_in_a_pipe_and_shown_on_a_terminal(

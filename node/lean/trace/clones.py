@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from common.cache import cache_directory
+from common.visible import without_credentials
 from node.lean.trace.worktrees import NoSource, changed
 
 FETCH_SECONDS = 1800.0
@@ -23,7 +24,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PART_OF_COMMIT = re.compile(r"[0-9a-f]{7,63}")
 _REPOSITORY = re.compile(r"(https?|ssh|git)://[^/\s]+/\S+|file:///\S+|[\w.-]+@[\w.-]+:\S+")
 """A URL with a path. So `https://NAME` in `https://NAME@HOST/PATH` is not taken for a URL."""
-_CREDENTIALS = re.compile(r"(?<=://)[^/@]+@")
 
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",  # fail instead of asking for a password
@@ -59,11 +59,6 @@ def remote_of(text: str) -> Remote | None:
     if _REPOSITORY.fullmatch(text):
         raise NoSource(f"{text}: no commit given: pass {text}@COMMIT (all 40 characters, or a branch or tag)")
     return None
-
-
-def without_credentials(url: str) -> str:
-    """The URL without user name and password, for records and messages."""
-    return _CREDENTIALS.sub("", url)
 
 
 def clone(remote: Remote, folder: Path | None = None) -> Path:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.lean_settings import POCKET, LeanSettings
+from common.visible import without_credentials
 from node.lean.toolchain import elan, lake
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.problems import LeanProblem
-from node.lean.trace.clones import clone, remote_of, without_credentials
+from node.lean.trace.clones import clone, remote_of
 from node.lean.trace.worktrees import LAKE_FILES, NoSource, changed, commit_of, git
 
 _BUILT = frozenset({".lake", "lake-packages", "build", ".git"})

@@ -74,7 +74,7 @@ async def test_requests_are_answered_with_the_kind_of_fault(
         assert failure.kind == kind
         assert "ctl.x" in failure.reason
     assert counted() == expected
-    good = await bus.request("ctl.x", PauseRequest(epoch=4, until=0.0), PauseAcknowledged, timeout=10)
+    good = await bus.request("ctl.x", PauseRequest(epoch=4, seconds=0.0), PauseAcknowledged, timeout=10)
     assert good.epoch == 4
 
 
@@ -140,7 +140,7 @@ async def test_state_that_cannot_be_read_is_no_value_and_no_change(bus: Bus, for
     bucket = names.state_bucket(bus.run)
     seen: list[PauseHold | None] = []
     await bus.watch_state("pause", PauseHold, seen.append)
-    await bus.put_state("pause", PauseHold(epoch=1, until=1.0))
+    await bus.put_state("pause", PauseHold(epoch=1, seconds=1.0))
     # A watch may pass over a value that is replaced before it was delivered, so each is waited for.
     await eventually(lambda: len(seen) == 2)
     before = sum(counted().values())
@@ -148,9 +148,9 @@ async def test_state_that_cannot_be_read_is_no_value_and_no_change(bus: Bus, for
         await foreign.jetstream().publish(f"$KV.{bucket}.pause", payload)
         assert await bus.get_state("pause", PauseHold) is None
         await eventually(lambda number=number: sum(counted().values()) - before == 2 * number)
-    await bus.put_state("pause", PauseHold(epoch=2, until=2.0))
+    await bus.put_state("pause", PauseHold(epoch=2, seconds=2.0))
     await eventually(lambda: len(seen) >= 3)
-    assert seen == [None, PauseHold(epoch=1, until=1.0), PauseHold(epoch=2, until=2.0)]
+    assert seen == [None, PauseHold(epoch=1, seconds=1.0), PauseHold(epoch=2, seconds=2.0)]
     assert sum(counted().values()) - before == 4  # each payload read once, watched once
 
 
@@ -169,7 +169,7 @@ async def test_an_answer_that_cannot_be_read_is_a_failure(bus: Bus, foreign: Cli
     await foreign.flush()
     with pytest.raises(RemoteFailure) as failure:
         await bus.request_patiently(
-            "ctl.x", PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=10, deadline=10
+            "ctl.x", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=10, deadline=10
         )
     assert failure.value.kind is FailureKind.MALFORMED
 

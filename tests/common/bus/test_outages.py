@@ -69,7 +69,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     await streams.ensure(bus)
     for number in range(50):
         await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
-    await bus.put_state("pause", PauseHold(epoch=3, until=4.0))
+    await bus.put_state("pause", PauseHold(epoch=3, seconds=4.0))
     weights = tmp_path / "weights"
     weights.write_bytes(b"w" * 300_000)
     digest = await bus.put_object("w1", weights)
@@ -93,7 +93,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
     assert len(left) == len(expected)
     assert set(left) == expected
     assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
-    assert await bus.get_state("pause", PauseHold) == PauseHold(epoch=3, until=4.0)
+    assert await bus.get_state("pause", PauseHold) == PauseHold(epoch=3, seconds=4.0)
     await bus.get_object("w1", tmp_path / "again", digest=digest)
     await bus.close()
 
@@ -101,7 +101,7 @@ async def test_acknowledged_work_and_state_survive_a_killed_broker(own_broker: S
 async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broker: Server) -> None:
     bus, other = await connect(own_broker), await connect(own_broker, "other")
     await streams.ensure(bus)
-    await bus.put_state("pause", PauseHold(epoch=1, until=0.0))
+    await bus.put_state("pause", PauseHold(epoch=1, seconds=0.0))
     seen: list[PauseHold | None] = []
     heard: list[float] = []
 
@@ -116,18 +116,18 @@ async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broke
     await kill(own_broker)
     await eventually(lambda: not bus.connected and not other.connected)
     with pytest.raises(Unanswered, match="no broker"):
-        await bus.request("ctl.x", PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=0.1)
+        await bus.request("ctl.x", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=0.1)
     beat = Heartbeat(node_id="x", role="prover", time=5.0, state="running")
     await bus.publish("telemetry.prover.x.heartbeat", beat)  # never raises
     asking = asyncio.create_task(
-        bus.request_patiently("ctl.x", PauseRequest(epoch=6, until=0.0), PauseAcknowledged, timeout=5, deadline=60)
+        bus.request_patiently("ctl.x", PauseRequest(epoch=6, seconds=0.0), PauseAcknowledged, timeout=5, deadline=60)
     )
     await start_again(own_broker)
     assert (await asking).epoch == 6
     await eventually(lambda: len(seen) == 2, timeout=30, what="the current value after the reconnect")
-    assert seen[1] == PauseHold(epoch=1, until=0.0)
-    await bus.put_state("pause", PauseHold(epoch=2, until=0.0))
-    await eventually(lambda: seen[-1] == PauseHold(epoch=2, until=0.0))
+    assert seen[1] == PauseHold(epoch=1, seconds=0.0)
+    await bus.put_state("pause", PauseHold(epoch=2, seconds=0.0))
+    await eventually(lambda: seen[-1] == PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: other.connected)
     await bus.publish("telemetry.prover.x.heartbeat", later(beat, 6.0))
     await eventually(lambda: 6.0 in heard)
@@ -150,7 +150,7 @@ async def test_open_requests_end_at_once_when_the_broker_dies(own_broker: Server
 
     await other.serve("ctl.never", PauseRequest, never, queue="q", limit=1)
     asking = asyncio.create_task(
-        bus.request("ctl.never", PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=600)
+        bus.request("ctl.never", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=600)
     )
     await started.wait()
     await kill(own_broker)
@@ -213,11 +213,11 @@ async def test_a_slow_consumer_loses_messages_and_is_counted(own_broker: Server)
 
     await other._connection.subscribe("outage.telemetry.x", hear, pending_messages=2)
     for _ in range(500):
-        await bus.publish("telemetry.x", PauseHold(epoch=1, until=0.0))
+        await bus.publish("telemetry.x", PauseHold(epoch=1, seconds=0.0))
     await eventually(lambda: heard + SLOW_CONSUMERS._value.get() - before == 500)
     assert SLOW_CONSUMERS._value.get() > before
     heard = 0
-    await bus.publish("telemetry.x", PauseHold(epoch=2, until=0.0))
+    await bus.publish("telemetry.x", PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: heard == 1)
     await asyncio.gather(bus.close(), other.close())
 

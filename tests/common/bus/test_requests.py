@@ -13,7 +13,7 @@ from tests.waiting import eventually
 
 
 def request(epoch: int = 1) -> PauseRequest:
-    return PauseRequest(epoch=epoch, until=0.0)
+    return PauseRequest(epoch=epoch, seconds=0.0)
 
 
 async def echo(request: PauseRequest) -> PauseAcknowledged:
@@ -164,7 +164,7 @@ async def test_a_handler_may_raise_busy(bus: Bus, other: Bus) -> None:
 
 async def test_an_answer_of_another_type_is_a_failure(bus: Bus, other: Bus) -> None:
     async def odd(request: PauseRequest) -> PauseHold:
-        return PauseHold(epoch=1, until=2.0)
+        return PauseHold(epoch=1, seconds=2.0)
 
     await other.serve("ctl.odd", PauseRequest, odd, queue="q", limit=4)
     with pytest.raises(RemoteFailure, match="PauseHold") as failure:
@@ -228,7 +228,7 @@ async def test_a_callback_that_raises_does_not_end_its_subscription(bus: Bus, ot
 
     await bus.subscribe("telemetry.x.y.z", PauseHold, fragile)
     for n in range(3):
-        await bus.publish("telemetry.x.y.z", PauseHold(epoch=n, until=0.0))
+        await bus.publish("telemetry.x.y.z", PauseHold(epoch=n, seconds=0.0))
     await eventually(lambda: heard == [0, 1, 2])
 
 
@@ -238,7 +238,7 @@ async def test_unsubscribed_is_silent(bus: Bus) -> None:
     server = await bus.serve("ctl.gone", PauseRequest, echo, queue="q", limit=1)
     await subscription.unsubscribe()
     await server.unsubscribe()
-    await bus.publish("telemetry.x.y.z", PauseHold(epoch=1, until=0.0))
+    await bus.publish("telemetry.x.y.z", PauseHold(epoch=1, seconds=0.0))
     with pytest.raises(Unanswered):
         await bus.request("ctl.gone", request(), PauseAcknowledged, timeout=10)
     assert heard == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.waiting import eventually
 
 
 def hold(epoch: int) -> PauseHold:
-    return PauseHold(epoch=epoch, until=float(epoch))
+    return PauseHold(epoch=epoch, seconds=float(epoch))
 
 
 def node(node_id: str) -> NodeInfo:
@@ -40,6 +41,22 @@ async def test_a_watch_begins_with_the_current_value_and_follows(bus: Bus, other
     await eventually(lambda: seen == [hold(1), hold(2)])
     await bus.put_state("pause", hold(3))
     await eventually(lambda: seen == [hold(1), hold(2), hold(3)])
+
+
+async def test_a_watch_tells_how_long_the_broker_had_the_value_whatever_our_clock_shows(
+    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 3600.0)
+    began = time.monotonic()
+    await bus.put_state("pause", hold(1))
+    seen: list[float] = []
+    await other.watch_aged("pause", PauseHold, lambda _, age: seen.append(age))
+    await eventually(lambda: len(seen) == 1)
+    assert 0 < seen[0] <= time.monotonic() - began
+    await bus.put_state("pause", hold(2))
+    await eventually(lambda: len(seen) == 2)
+    assert seen[1] == 0.0
 
 
 async def test_a_watch_of_nothing_says_so_first(bus: Bus) -> None:

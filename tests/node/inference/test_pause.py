@@ -1,20 +1,27 @@
-import pytest
+from __future__ import annotations
 
-from node.inference.pause import PauseClock
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from common.messages import PauseHold, PauseRequest
+from node.inference.pause import LONGEST, PauseClock, WorkerPause
+from node.learner.compute_hold import LENGTH, ComputeHold
 
 
 def test_a_hold_pauses_until_its_end_and_no_longer() -> None:
     clock = PauseClock(started=0.0)
     assert not clock.paused(0.0)
-    assert clock.hold(1, until=5.0, now=1.0)
+    assert clock.hold(1, seconds=4.0, now=1.0)
     assert clock.paused(4.9) and clock.remaining(4.0) == 1.0
     assert not clock.paused(5.0) and clock.remaining(6.0) == 0.0
 
 
 def test_a_renewed_hold_lasts_longer_and_a_released_one_ends() -> None:
     clock = PauseClock(started=0.0)
-    clock.hold(1, until=5.0, now=1.0)
-    assert clock.hold(1, until=9.0, now=4.0)
+    clock.hold(1, seconds=4.0, now=1.0)
+    assert clock.hold(1, seconds=5.0, now=4.0)
     assert clock.paused(8.0)
     assert clock.release(1, now=8.5)
     assert not clock.paused(8.5)
@@ -22,25 +29,25 @@ def test_a_renewed_hold_lasts_longer_and_a_released_one_ends() -> None:
 
 def test_stale_words_are_refused() -> None:
     clock = PauseClock(started=0.0)
-    clock.hold(3, until=10.0, now=1.0)
-    assert not clock.hold(2, until=20.0, now=2.0)
+    clock.hold(3, seconds=9.0, now=1.0)
+    assert not clock.hold(2, seconds=18.0, now=2.0)
     assert not clock.release(2, now=2.0)
     assert clock.remaining(2.0) == 8.0
-    assert not clock.hold(4, until=1.5, now=2.0), "already over"
+    assert not clock.hold(4, seconds=0.0, now=2.0), "already over"
 
 
 def test_a_learner_that_counts_from_the_start_again_is_heard_when_nothing_holds() -> None:
     clock = PauseClock(started=0.0)
-    clock.hold(7, until=2.0, now=1.0)
-    assert clock.hold(0, until=9.0, now=3.0)
+    clock.hold(7, seconds=1.0, now=1.0)
+    assert clock.hold(0, seconds=6.0, now=3.0)
 
 
 @pytest.mark.parametrize("end", ["expiry", "release", "still held"])
 def test_the_share_of_time_paused(end: str) -> None:
     clock = PauseClock(started=100.0)
-    clock.hold(1, until=160.0 if end == "still held" else 130.0, now=110.0)
+    clock.hold(1, seconds=50.0 if end == "still held" else 20.0, now=110.0)
     if end == "release":
-        clock.hold(1, until=150.0, now=120.0)
+        clock.hold(1, seconds=30.0, now=120.0)
         clock.release(1, now=130.0)
     now = 130.0 if end == "still held" else 140.0
     assert clock.fraction(now) == pytest.approx(20.0 / (now - 100.0))
@@ -50,5 +57,65 @@ def test_the_share_of_time_paused(end: str) -> None:
 def test_holds_add_up() -> None:
     clock = PauseClock(started=0.0)
     for start in (0.0, 20.0, 40.0):
-        clock.hold(int(start), until=start + 5.0, now=start)
+        clock.hold(int(start), seconds=5.0, now=start)
     assert clock.fraction(60.0) == pytest.approx(15.0 / 60.0)
+
+
+class Parked:
+    """Stands for the worker thread: it parks at once."""
+
+    def park(self, parked: Any) -> None:
+        parked()
+
+    def resume(self) -> None:
+        pass
+
+
+class Clock:
+    """A clock that shows what a test says."""
+
+    def __init__(self, shows: float) -> None:
+        self.shows = shows
+
+    def __call__(self) -> float:
+        return self.shows
+
+
+def pause_of(clock: Clock) -> WorkerPause:
+    return WorkerPause(Parked(), "i1", clock)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, -60.0, 0.0, 20.0, 3600.0])
+async def test_trainer_and_inference_never_share_the_gpu_whatever_their_clocks_show(ahead: float) -> None:
+    learner, inference = Clock(1e9 + ahead), Clock(1e9)
+    hold, pause = ComputeHold(), pause_of(inference)
+    state = hold.take(learner())
+    for clock in (learner, inference):
+        clock.shows += 2.0  # on its way
+    hold.confirmed(state)
+    await pause.pause(PauseRequest(epoch=state.epoch, seconds=state.seconds))
+    begun = inference()
+    while pause.remaining:
+        for clock in (learner, inference):
+            clock.shows += 0.25
+        assert pause.remaining or not hold.ours(learner(), margin=0.0)
+    assert inference() - begun == LENGTH, "a crashed learner stops inference no longer than it asked for"
+
+
+async def test_no_pause_is_longer_than_the_limit() -> None:
+    clock = Clock(5.0)
+    pause = pause_of(clock)
+    with capture_logs() as lines:
+        pause.announced(PauseHold(epoch=1, seconds=2.2e9))  # until the year 2096
+        assert pause.remaining == LONGEST
+        await pause.pause(PauseRequest(epoch=1, seconds=1e12))
+    assert pause.remaining == LONGEST
+    assert [line["log_level"] for line in lines] == ["warning", "warning"]
+
+
+async def test_a_hold_that_was_stored_long_ago_is_over() -> None:
+    pause = pause_of(Clock(5.0))
+    pause.announced(PauseHold(epoch=1, seconds=LENGTH), age=LENGTH - 4.0)
+    assert pause.remaining == 4.0
+    pause.announced(PauseHold(epoch=1, seconds=LENGTH), age=3600.0)
+    assert pause.remaining == 0.0

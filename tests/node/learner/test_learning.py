@@ -69,7 +69,7 @@ async def test_it_waits_until_enough_is_fresh_then_trains_holds_the_compute_and_
     assert trainer.step_number == 3
     assert {base for refs, _ in trainer.batches for base, _ in refs} == {run.replay.refs()[0][0]}
     hold = await bus.get_state(PAUSE, PauseHold)
-    assert hold is not None and (hold.epoch, hold.until) == (1, 0.0)
+    assert hold is not None and (hold.epoch, hold.seconds) == (1, 0.0)
     state = await bus.get_state(WEIGHTS, WeightsState)
     assert state is not None and (state.version, state.step) == (1, 3)
     assert shown("learner_pause_ratio") == pytest.approx(learning.time.paused_share) and learning.time.paused > 0

@@ -83,9 +83,9 @@ def test_attempts_outstanding_follow_the_slots_of_the_mesh() -> None:
 def test_a_hold_counts_up_from_what_the_bucket_says() -> None:
     hold = ComputeHold()
     hold.seen(None)
-    hold.seen(PauseHold(epoch=7, until=0.0))
+    hold.seen(PauseHold(epoch=7, seconds=0.0))
     state = hold.take(now=100.0)
-    assert state == PauseHold(epoch=8, until=100.0 + LENGTH)
+    assert state == PauseHold(epoch=8, seconds=LENGTH)
     assert hold.take(now=101.0).epoch == 9
 
 
@@ -97,7 +97,7 @@ def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
     assert hold.ours(100.0) and hold.ours(112.0) and not hold.ours(113.5)
     hold.confirmed(hold.renew(110.0))
     assert hold.ours(120.0)
-    assert hold.release() == PauseHold(epoch=1, until=0.0) and not hold.ours(110.0)
+    assert hold.release() == PauseHold(epoch=1, seconds=0.0) and not hold.ours(110.0)
 
 
 def test_a_late_confirmation_of_an_older_epoch_changes_nothing() -> None:

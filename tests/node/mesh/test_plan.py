@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from common import config
 from common.bus import Signer
 from common.config import ConfigError, load, load_node
 from common.recipes import recipe
 from common.settings import BusSettings, NodeSettings
 from node.mesh.mesh import Mesh
-from node.mesh.plan import ORDER, UpSettings, make_plan
+from node.mesh.plan import ORDER, SECRETS, UpSettings, environment, make_plan
 
 
 def test_counts_names_and_order() -> None:
@@ -62,11 +63,56 @@ def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
 
 
 def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() -> None:
-    bus = BusSettings(user="mesh", password="secret-word")
-    plan = make_plan(None, UpSettings(), NodeSettings(run="r", bus=bus))
-    for child in plan.children:
-        assert "secret-word" not in " ".join(child.argv)
-        assert child.env == {"PROOFMESH_NATS_USER": "mesh", "PROOFMESH_NATS_PASSWORD": "secret-word"}
+    for bus, user in (
+        (BusSettings(user="mesh", password="secret-word"), "mesh"),
+        (BusSettings(url="nats://mesh:secret-word@10.0.0.1:4222"), "mesh"),
+        (BusSettings(url="nats://secret-word@10.0.0.1:4222"), ""),
+    ):
+        plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=bus))
+        assert "secret-word" not in config.dump({"node": plan.node})
+        for child in plan.children:
+            assert "secret-word" not in " ".join(child.argv) and "secret-word" not in repr(child)
+            assert child.env is not None
+            assert child.env["PROOFMESH_NATS_USER"] == user and child.env["PROOFMESH_NATS_PASSWORD"] == "secret-word"
+
+
+KEYS = {
+    "PROOFMESH_OPENAI_KEY": "k1",
+    "HF_TOKEN": "k2",
+    "WANDB_API_KEY": "k3",
+    "AWS_SECRET_ACCESS_KEY": "k4",
+    "PGPASSWORD": "k5",
+    "LEAN_SERVER_API_KEY": "k6",
+    "HTTPS_PROXY": "http://me:k7@proxy:3128",
+    "DATABASE": "postgres://me:k8@host/db",
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "model", "gets"),
+    [
+        ("broker", "", ""),
+        ("lean-proxy", "", ""),
+        ("ui", "", ""),
+        ("learner", "", "HF_TOKEN HTTPS_PROXY"),
+        ("prover", "", "HF_TOKEN HTTPS_PROXY"),
+        ("inference", "", "HF_TOKEN HTTPS_PROXY PROOFMESH_OPENAI_KEY"),
+        ("inference", "openai:http://localhost:8000/v1#m", "HTTPS_PROXY PROOFMESH_OPENAI_KEY"),
+        ("inference", "hf:gpt2", "HF_TOKEN HTTPS_PROXY"),
+    ],
+)
+def test_a_child_gets_only_the_secrets_that_it_needs(role: str, model: str, gets: str) -> None:
+    others = {"PATH": "/bin", "TOKENIZERS_PARALLELISM": "false", "HTTP_PROXY": "http://proxy:3128", "HOME": "/home"}
+    given = environment(role, model, KEYS | others)
+    assert given == others | {name: KEYS[name] for name in gets.split()}
+
+
+def test_every_role_of_a_mesh_says_which_secrets_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    plan = make_plan(None, UpSettings(), NodeSettings(run="r"))
+    assert {child.name for child in plan.children} == set(SECRETS)
+    assert all(child.env is not None and "WANDB_API_KEY" not in child.env for child in plan.children)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +145,7 @@ def test_all_nodes_of_a_mesh_know_its_verifier_and_those_of_the_file(tmp_path: P
     mesh = Mesh.from_file(file)
     own = Signer.of_file(tmp_path / "demo" / "verifier.pem").public
     assert mesh.bus.verifier_keys() == (other, own)
-    assert {child.spec.env["PROOFMESH_VERIFIERS"] for child in mesh.children} == {f"{other},{own}"}
+    assert {(child.spec.env or {})["PROOFMESH_VERIFIERS"] for child in mesh.children} == {f"{other},{own}"}
     (tmp_path / "demo" / "verifier.pem").write_text("secret")
     with pytest.raises(ConfigError, match=r"verifier\.pem: not a private key as PEM"):
         Mesh.from_file(file)
@@ -120,11 +166,12 @@ def test_a_fixed_metrics_port_is_the_first_of_a_range() -> None:
 def test_each_of_several_inference_nodes_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
     children = make_plan(None, UpSettings(inference=3), NodeSettings(run="r")).children
-    gpus = {child.name: child.env.get("CUDA_VISIBLE_DEVICES") for child in children if "inference" in child.name}
-    assert gpus == {"inference-1": "4", "inference-2": "5", "inference-3": "4"}
-    assert all("CUDA_VISIBLE_DEVICES" not in child.env for child in children if "inference" not in child.name)
+    gpus = {child.name: (child.env or {})["CUDA_VISIBLE_DEVICES"] for child in children}
+    shares = {name: gpu for name, gpu in gpus.items() if "inference" in name}
+    assert shares == {"inference-1": "4", "inference-2": "5", "inference-3": "4"}
+    assert all(gpu == "4,5" for name, gpu in gpus.items() if "inference" not in name)
     alone = make_plan(None, UpSettings(inference=1), NodeSettings(run="r")).children
-    assert all("CUDA_VISIBLE_DEVICES" not in child.env for child in alone)
+    assert all((child.env or {})["CUDA_VISIBLE_DEVICES"] == "4,5" for child in alone)
 
 
 @pytest.mark.parametrize(

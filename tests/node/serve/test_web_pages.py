@@ -12,7 +12,9 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from common.endpoints import Endpoints
 from common.hosts import Hosts
+from common.metrics import METRICS
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
 from node.serve import protocol
 from node.serve.service import make_application
@@ -142,6 +144,18 @@ async def test_a_page_from_elsewhere_does_not_read_the_monitor(path: str) -> Non
         for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             status, text = await sent(url + path, headers, None)
             assert status == 403 and "evil.example" in text
+
+
+@pytest.mark.parametrize(("host", "any_name"), [("127.0.0.1", 403), ("0.0.0.0", 200)])
+@pytest.mark.parametrize("page", ["metrics", "healthz"])
+async def test_a_page_from_elsewhere_does_not_read_a_node(host: str, any_name: int, page: str) -> None:
+    endpoints = Endpoints(METRICS, lambda: {"status": "ok"})
+    await endpoints.start(host, 0)
+    assert endpoints._runner is not None
+    url = f"http://127.0.0.1:{endpoints._runner.addresses[0][1]}/{page}"
+    asked = ({}, {"Host": "localhost:9100"}, {"Origin": "https://evil.example"}, {"Host": "trainer-3.example:9100"})
+    assert [(await sent(url, headers, None))[0] for headers in asked] == [200, 200, 403, any_name]
+    await endpoints.stop()
 
 
 async def test_a_request_with_too_many_snippets_is_refused_and_fills_no_memory() -> None:

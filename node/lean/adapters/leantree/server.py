@@ -4,6 +4,7 @@ Answers have LeanTree's form. The result of a tactic or a theorem has status 200
 400 or above, also with `error`, is an error of the request or of this server:
 
     400  the body is not a message of the protocol, or Lean refuses a command
+    403  a web page asks, or the name in `Host` is not ours (`common.hosts`); 415 the body is not sent as JSON
     404  no such address, process or state; 405 wrong method; 413 the body is too long
     503  no worker was free: retry after the seconds in `Retry-After`; says nothing about the tactic
 """
@@ -21,6 +22,7 @@ import stamina
 import structlog
 from aiohttp import web
 
+from common.hosts import Hosts, unread_type
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree import protocol
@@ -75,10 +77,18 @@ class LeanTreeServer:
     """The handlers of the protocol, with the workers and sessions."""
 
     def __init__(
-        self, requests: Requests, sessions: Sessions, *, patience: float = 1.0, clock: Clock = time.monotonic
+        self,
+        requests: Requests,
+        sessions: Sessions,
+        *,
+        hosts: Hosts | None = None,
+        patience: float = 1.0,
+        clock: Clock = time.monotonic,
     ) -> None:
-        """`patience`: factor of the times for which requests wait for a worker; with 0 they get 503 at once."""
+        """`hosts`: the names under which it may be asked for; None: those of loopback. `patience`: factor of the times
+        for which requests wait for a worker; with 0 they get 503 at once."""
         assert isinstance(requests.backend, Pool)  # commands need its workers, which elaborate whole texts
+        self._hosts = hosts or Hosts()
         self._patience = patience
         self._requests = requests
         self.pool = requests.backend
@@ -137,7 +147,12 @@ class LeanTreeServer:
 
     @web.middleware
     async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Record the request while it is open, and turn exceptions into error answers."""
+        """Refuse web pages from elsewhere, which could run Lean; record the request while it is open, and turn
+        exceptions into error answers."""
+        if problem := self._hosts.problem(request):
+            return _error(403, problem)
+        if problem := unread_type(request):
+            return _error(415, problem)
         self._last_request += 1
         number = self._last_request
         self._open[number] = (request.path, self.clock())

@@ -43,6 +43,10 @@ class LeanTreeServerSettings:
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
 
+    hosts: tuple[str, ...] = ()
+    """Further names under which clients ask for this server, such as a DNS name. Requests for other names than the
+    bound address and loopback, and requests of web pages from elsewhere, get 403: a web page could run Lean here."""
+
     processes: Natural = 0
     """Most processes that clients hold at the same time. 0 means one for each worker. They share the workers."""
 
@@ -115,6 +119,7 @@ def make_server(
     settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
 ) -> tuple[LeanTreeServer, int]:
     """A server and the number of its workers. `patience`: see LeanTreeServer."""
+    from common.hosts import Hosts
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
     from node.lean.cache import OutcomeCache
@@ -128,7 +133,8 @@ def make_server(
     requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
     first = secrets.randbelow(FIRST_NUMBERS) + 1
     sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
-    return LeanTreeServer(requests, sessions, patience=patience), workers
+    hosts = Hosts(settings.host, settings.hosts)
+    return LeanTreeServer(requests, sessions, hosts=hosts, patience=patience), workers
 
 
 def _say(message: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.trace.clones import Remote, clone, remote_of, without_credentials
+from node.lean.trace.clones import Remote, clone, remote_of
 from node.lean.trace.sources import groups, place_of
 from node.lean.trace.worktrees import NoSource, changed
 from tests.repositories import commit, repository
@@ -39,7 +39,6 @@ def test_other_texts_are_paths(text):
 
 def test_no_password_is_shown():
     assert str(Remote("https://me:secret@host.org/a", "main")) == "https://host.org/a@main"
-    assert without_credentials("fatal: https://me:secret@host.org/a failed") == "fatal: https://host.org/a failed"
 
 
 @pytest.mark.process

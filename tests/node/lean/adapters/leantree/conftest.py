@@ -31,7 +31,7 @@ class Wire:
             return response.status, await response.json()
 
     async def post(self, path: str, body: Any = None, *, raw: bytes | None = None) -> tuple[int, Any]:
-        data = {"data": raw} if raw is not None else {"json": body}
+        data = {"data": raw, "headers": {"Content-Type": "application/json"}} if raw is not None else {"json": body}
         async with self.http.post(self.url + path, **data) as response:
             return response.status, await response.json()
 

@@ -138,6 +138,25 @@ async def test_sources_are_valid_when_nothing_is_wrong_and_nothing_is_left_open(
         assert await wire.ok(f"/process/{process}/is_valid_source", {"source": source}) == {"is_valid": valid}, source
 
 
+async def test_no_web_page_runs_lean():
+    async with serving(hosts=("lean.example",)) as (url, server), aiohttp.ClientSession() as http:
+        for headers, status in (
+            ({"Host": "evil.example:8000"}, 403),
+            ({"Origin": "https://evil.example"}, 403),
+            ({"Origin": "null"}, 403),
+            ({"Content-Type": "text/plain"}, 415),
+            ({"Host": "lean.example"}, 200),
+            ({"Host": "localhost:8000"}, 200),
+        ):
+            headers = {"Content-Type": "application/json"} | headers
+            async with http.post(f"{url}/process/get", data=b'{"blocking": false}', headers=headers) as response:
+                assert response.status == status, headers
+                assert ("error" in await response.json()) == (status != 200)
+            assert bool(server.sessions.all()) == (status == 200), "a refused request gets no process"
+            for session in server.sessions.all():
+                server.sessions.close(session.number)
+
+
 async def test_bad_requests_are_answered_and_change_nothing(wire):
     process = await wire.process()
     state, _ = await wire.theorem(process, AND)
