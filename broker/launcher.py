@@ -8,8 +8,10 @@ import ipaddress
 import json
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from filelock import FileLock, Timeout
@@ -79,12 +81,15 @@ class Server:
         self.monitor_url = ""
         self.process: asyncio.subprocess.Process | None = None
         self._credentials = credentials
-        self._store = Path(settings.store)
+        self.store = Path(settings.store)
         self._lock: FileLock | None = None
+        self._settled = asyncio.Event()
+        """Cleared during a restart."""
+        self._settled.set()
 
     @property
     def log_file(self) -> Path:
-        return self._store / "nats-server.log"
+        return self.store / "nats-server.log"
 
     async def start(self) -> None:
         """Start the server and wait until it listens. Raises BrokerError."""
@@ -100,12 +105,28 @@ class Server:
         except BaseException:
             await self.stop()
             raise
-        log.info("broker listens", url=self.bus.url, monitor=self.monitor_url, store=str(self._store))
+        log.info("broker listens", url=self.bus.url, monitor=self.monitor_url, store=str(self.store))
+
+    async def restart(self) -> None:
+        """Stop the server and start it again, on the same ports and store. Raises BrokerError."""
+        ports = [urlsplit(url).port or 0 for url in (self.bus.url, self.monitor_url)]
+        self._settled.clear()
+        try:
+            await self.stop()
+            self.settings = replace(self.settings, port=ports[0], monitor_port=ports[1])
+            await self.start()
+        finally:
+            self._settled.set()
 
     async def wait(self) -> int:
-        """Wait until the server ends; returns its exit code."""
-        assert self.process is not None
-        return await self.process.wait()
+        """Wait until the server ends, but for a restart; returns its exit code."""
+        while True:
+            process = self.process
+            assert process is not None
+            code = await process.wait()
+            await self._settled.wait()
+            if process is self.process:
+                return code
 
     async def stop(self, grace: float = STOP_SECONDS) -> None:
         """Let the server flush its streams and end, and unlock the store. `grace=0` kills it."""
@@ -124,24 +145,28 @@ class Server:
         """Create the store, private to this user, and lock it, because two servers would destroy it. Raises
         BrokerError."""
         try:
-            self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._store.chmod(0o700)
-            lock = FileLock(self._store / "lock", blocking=False)
+            self.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.store.chmod(0o700)
+            lock = FileLock(self.store / "lock", blocking=False)
             lock.acquire()
         except Timeout as error:
             raise BrokerError(
-                f"another broker runs on the store {self._store}; stop it, or choose another with --store"
+                f"another broker runs on the store {self.store}; stop it, or choose another with --store"
             ) from error
         except OSError as error:
             raise BrokerError(
-                f"cannot keep a store in {self._store}: {error.strerror}; choose another folder with --store"
+                f"cannot keep a store in {self.store}: {error.strerror}; choose another folder with --store"
             ) from error
         self._lock = lock
 
     def _write_configuration(self, ports: Path) -> Path:
-        path = self._store / "nats-server.json"
-        path.touch(mode=0o600)  # it may hold a password
-        path.write_text(json.dumps(configuration(self.settings, self._credentials, ports), indent=2))
+        path = self.store / "nats-server.json"
+        content = json.dumps(configuration(self.settings, self._credentials, ports), indent=2)
+        try:
+            path.touch(mode=0o600)  # it may hold a password
+            path.write_text(content)
+        except OSError as error:
+            raise BrokerError(f"cannot write {path}: {error.strerror}") from error
         return path
 
     async def _wait_for_ports(self, ports: Path) -> None:

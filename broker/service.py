@@ -1,4 +1,4 @@
-"""Starts the broker as a node: runs nats-server, and creates the streams of its run."""
+"""Starts the broker as a node: runs nats-server, and keeps the streams of its run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from common.waiting import wait_first
 
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
-    """Run a nats-server until it is stopped; returns the exit code. Other runs may create their streams on it, too."""
+    """Run a nats-server until it is stopped, or only keep a run's streams on another one; returns the exit code."""
     from broker.errors import BrokerError
     from broker.launcher import Server
 
@@ -37,10 +37,13 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
         if keys := ctx.settings.bus.verifier_keys():
             await ctx.bus.list_verifiers(keys)
         ctx.log.info("streams are ready", run=ctx.settings.run)
-        ctx.spawn(watch(ctx, server.monitor_url, server.log_file), "limits")
+        ctx.spawn(watch(ctx, server if settings.server else None), "limits")
+        if not settings.server:
+            await ctx.stopping.wait()
+            return
         ended = ctx.spawn(server.wait(), "nats-server")
         await wait_first(ended, ctx.stopping)
         if not ctx.stopping.is_set():
             raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")
 
-    return run_node("broker", node, serve, around=around)
+    return run_node("broker", node, serve, around=around if settings.server else None)

@@ -11,6 +11,10 @@ from common.limits import Port, Positive
 class BrokerSettings:
     """A nats-server with JetStream in its own store. [bus] holds the user and the password."""
 
+    server: bool = True
+    """Run a nats-server. `--no-server`: only keep this run's streams on the server of [bus] url. `proofmesh up` does so
+    with [up] broker = 0, if the run's learner is here."""
+
     host: str = "127.0.0.1"
     """Address to listen on. Anything but loopback needs [bus] user and password."""
 

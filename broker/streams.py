@@ -19,15 +19,16 @@ from common.subjects import DURABLE_CLIENTS, PURPOSES, result, telemetry, todo
 
 MIB = 1024 * 1024
 
-TODO_BYTES = 256 * MIB
-"""An attempt has about 1 KiB, so a quarter of a million may be outstanding. If the stream is full, attempts wait in the
-learner's outbox."""
+TODO_BYTES = (16 * MIB, 256 * MIB)
+"""Size at the start, and the most. The broker reserves the size of each stream, so a run begins with little and its
+streams grow when they fill (`broker.watch`). An attempt has about 1 KiB, so a quarter of a million may be outstanding.
+If the stream is full, attempts wait in the learner's outbox."""
 
-RESULTS_BYTES = 1024 * MIB
+RESULTS_BYTES = (64 * MIB, 1024 * MIB)
 """For the learner and self-play. A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the
 stream is full, provers keep their results and wait."""
 
-ANSWERS_BYTES, ANSWERS_SECONDS = 256 * MIB, 3600.0
+ANSWERS_BYTES, ANSWERS_SECONDS = (16 * MIB, 256 * MIB), 3600.0
 """For all other clients. The oldest results are dropped, so a client that has vanished fills nothing. Each client reads
 its results as they are stored; after an outage it reads them again."""
 
@@ -35,12 +36,12 @@ DUPLICATE_WINDOW = 600.0
 """Seconds in which the broker drops a second copy of an attempt or result (published again after an outage) by its id.
 Later copies waste time but do no harm: the learner counts an attempt id once."""
 
-WEIGHTS_BYTES = 256 * MIB
-"""Initial size of the store of weight versions, enough for a small network. The learner lets it grow to the versions
+WEIGHTS_BYTES = 32 * MIB
+"""Initial size of the store of weight versions. The learner lets it grow to the versions
 that it keeps, and deletes the others. [broker] max_store_mb bounds it."""
 
 HISTORY_MESSAGES = 20_000
-HISTORY_BYTES = 64 * MIB
+HISTORY_BYTES = (8 * MIB, 64 * MIB)
 """Points of the curves and proofs, kept for monitors that start late: days of points, the latest proofs."""
 
 MAX_ACK_PENDING = 20_000
@@ -64,14 +65,14 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
 
     return RunSpec(
         streams=(
-            StreamSpec(todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), TODO_BYTES, largest, DUPLICATE_WINDOW),
-            StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), RESULTS_BYTES, largest, DUPLICATE_WINDOW),
+            StreamSpec(
+                todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), *TODO_BYTES, largest, DUPLICATE_WINDOW
+            ),
+            StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), *RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
         histories=(
-            HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, HISTORY_BYTES),
-            HistorySpec(
-                names.answers_stream(run), (own("*.*"),), -1, ANSWERS_BYTES, seconds=ANSWERS_SECONDS, confirmed=True
-            ),
+            HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, *HISTORY_BYTES),
+            HistorySpec(names.answers_stream(run), (own("*.*"),), -1, *ANSWERS_BYTES, ANSWERS_SECONDS, confirmed=True),
         ),
         consumers=(
             *(
@@ -85,9 +86,9 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         ),
         buckets=(
             # A few keys (weights, pause), each far below a message.
-            BucketSpec(names.state_bucket(run), max_bytes=8 * MIB, max_value_bytes=largest),
+            BucketSpec(names.state_bucket(run), 4 * MIB, 8 * MIB, max_value_bytes=largest),
             # Some 500 bytes for each node; entries of nodes that have left expire.
-            BucketSpec(names.nodes_bucket(run), max_bytes=16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl),
+            BucketSpec(names.nodes_bucket(run), 4 * MIB, 16 * MIB, max_value_bytes=64 * 1024, ttl=node_ttl),
         ),
         objects=(ObjectStoreSpec(names.weights_bucket(run), WEIGHTS_BYTES),),
     )
@@ -102,14 +103,15 @@ def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> Consumer
     return ConsumerSpec(name, stream, subject, ack_wait, MAX_ACK_PENDING, MAX_WAITING)
 
 
-async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> None:
-    """Create the streams and buckets of the bus's run, or update them to these limits. It may be repeated.
+async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> list[str]:
+    """Create the streams and buckets of the bus's run, or raise them to these limits. It may be repeated. Returns the
+    names of those that it created.
 
     Raises StreamConflict if one exists with settings that cannot be changed, and Unanswered.
     """
-    await bus.ensure(run_spec(bus.run, ack_wait=ack_wait, node_ttl=node_ttl))
+    return await bus.ensure(run_spec(bus.run, ack_wait=ack_wait, node_ttl=node_ttl))
 
 
 async def remove(bus: Bus) -> None:
     """Delete the streams and buckets of the bus's run."""
-    await bus.remove(run_spec(bus.run))
+    await bus.remove()

@@ -1,57 +1,185 @@
-"""Watches limits that could silently slow down a mesh: leases, backlog, slow consumers."""
+"""Keeps a run's streams: makes those again that have vanished, lets them grow, restarts a nats-server that refuses
+writes, and warns of limits that could silently slow down a mesh."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
+import time
 from pathlib import Path
 
 import aiohttp
 
-from broker.streams import MAX_ACK_PENDING
-from common.bus import BusError, names
+from broker import streams
+from broker.errors import BrokerError
+from broker.launcher import Server
+from broker.streams import MAX_ACK_PENDING, MIB
+from common.bus import BusError, NoRoom, StreamState, names
 from common.logging import keep_small
+from common.messages import BrokerFacts
 from common.metrics import Followed, counter, gauge
-from common.node import NodeContext
+from common.node import NodeContext, NodeFailure
 
 EVERY_SECONDS = 5.0
 ALARM_SHARE = 0.8
 """Warn when this share of a consumer's possible leases is in use: beyond the limit, provers wait in vain."""
 
+GROW_SHARE, GROWTH = 0.5, 4
+"""A stream that is filled to this share grows by this factor, up to its limit: publishers should not wait for it."""
+
+FULL_SHARE = 0.9
+"""A queue or bucket that is filled to this share and cannot grow makes the node unhealthy."""
+
+ROOM_BYTES = 64 * MIB
+"""Free disk that a nats-server needs. With less, the node is unhealthy."""
+
+RESTART_PAUSE = 60.0
+"""Least seconds between two restarts of a nats-server that refuses writes, in case a restart does not help."""
+
 _backlog = gauge("backlog", "Messages that nobody has taken yet", ["consumer"])
 _leased = gauge("leased", "Messages taken and not yet acknowledged", ["consumer"])
 _slow = Followed(counter("server_slow_consumers", "Connections that nats-server dropped because they did not read"))
 _connections = gauge("server_connections", "Connections to nats-server")
+_bytes = gauge("stream_bytes", "Bytes in a stream", ["stream"])
+_limit = gauge("stream_limit_bytes", "Bytes that a stream may hold now", ["stream"])
+_made_again = counter("streams_made_again", "Streams and consumers that had vanished and were made again")
+_restarts = counter("server_restarts", "Restarts of a nats-server that refused writes")
 
 
-async def watch(ctx: NodeContext, monitor_url: str, log_file: Path) -> None:
-    """Every few seconds, read the queues and the server's statistics into metrics, heartbeat and log, and truncate the
-    server's log if it is large."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
-        while True:
+async def watch(ctx: NodeContext, server: Server | None) -> None:
+    """Look at the streams and the server every few seconds. `server`: the nats-server of this node, if it has one."""
+    keeper = StreamKeeper(ctx)
+    server_watch = ServerWatch(ctx, server) if server else None
+    while True:
+        # The server first: if it refuses writes, the streams cannot be mended.
+        if server_watch is not None:
+            await server_watch.look()
+        await keeper.look()
+        await asyncio.sleep(EVERY_SECONDS)
+
+
+class StreamKeeper:
+    """The streams of the node's run."""
+
+    def __init__(self, ctx: NodeContext) -> None:
+        self._ctx = ctx
+        self._spec = streams.run_spec(ctx.bus.run)
+
+    async def look(self) -> None:
+        """Make vanished streams again, let full ones grow, and report what cannot be mended."""
+        try:
+            await self._mend()
+            await self._grow()
+            await self._look_at_queues()
+        except BusError as error:
+            if self._ctx.bus.connected:
+                self._ctx.health("streams", f"the run's streams cannot be kept: {error}")
+        else:
+            self._ctx.health("streams", None)
+
+    async def _mend(self) -> None:
+        made = await streams.ensure(self._ctx.bus)
+        if made:
+            _made_again.inc(len(made))
+            listed = ", ".join(made)
+            when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
+            self._ctx.facts = BrokerFacts(lost=f"{listed} had vanished and was made again, empty, at {when}")
+            self._ctx.changed.set()
+            self._ctx.log.error("streams had vanished and were made again; what they held is lost", streams=listed)
+
+    async def _grow(self) -> None:
+        most, may_refuse = self._spec.most_bytes(), {stream.name for stream in self._spec.streams}
+        may_refuse |= {f"KV_{bucket.name}" for bucket in self._spec.buckets}
+        full = []
+        for stream in await self._ctx.bus.streams():
+            _bytes.labels(stream.name).set(stream.bytes)
+            _limit.labels(stream.name).set(stream.max_bytes)
+            if stream.share > GROW_SHARE and stream.max_bytes < most.get(stream.name, 0):
+                problem = await self._grown(stream, most[stream.name])
+            else:
+                problem = "its readers are too slow, or gone"
+            if problem and stream.share > FULL_SHARE and stream.name in may_refuse:
+                full.append(
+                    f"{stream.name} is full ({stream.bytes / MIB:.0f} of {stream.max_bytes / MIB:.0f} MiB): {problem}"
+                )
+        self._ctx.health("full", "; ".join(full) or None)
+
+    async def _grown(self, stream: StreamState, most: int) -> str:
+        """Let a stream grow. Returns why it cannot; empty if it can."""
+        size = min(most, GROWTH * stream.max_bytes)
+        try:
+            await self._ctx.bus.grow(stream.name, size)
+        except NoRoom as error:
+            return f"{error}; remove runs that are over (`proofmesh runs list`), or raise [broker] max_store_mb"
+        self._ctx.log.info("stream grows", stream=stream.name, mib=size // MIB)
+        return ""
+
+    async def _look_at_queues(self) -> None:
+        ctx = self._ctx
+        backlog, leased = await ctx.bus.backlog(), await ctx.bus.leased()
+        for consumer, number in backlog.items():
+            _backlog.labels(consumer).set(number)
+        for consumer, number in leased.items():
+            _leased.labels(consumer).set(number)
+            if number > ALARM_SHARE * MAX_ACK_PENDING:
+                ctx.log.warning("nearly all leases are out", consumer=consumer, leased=number, limit=MAX_ACK_PENDING)
+        results = sum(number for name, number in backlog.items() if name.startswith(names.RESULTS_PREFIX))
+        waiting = sum(backlog.values()) - results
+        ctx.report(attempts_waiting=waiting, results_waiting=results, leased=sum(leased.values()))
+
+
+class ServerWatch:
+    """The nats-server of this node.
+
+    After a failed write, as on a full disk, nats-server refuses all writes to that stream until it is restarted, also
+    when there is room again (2.15). So it is restarted as soon as there is room.
+    """
+
+    def __init__(self, ctx: NodeContext, server: Server) -> None:
+        self._ctx = ctx
+        self._server = server
+        self._restarted = float("-inf")
+
+    async def look(self) -> None:
+        """Read the server's statistics and health, restart it if it must be, and truncate its log if it is large."""
+        free = await asyncio.to_thread(_free_bytes, self._server.store)
+        try:
+            async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
+                await self._statistics(session)
+                refusal = await self._refusal(session)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            self._ctx.log.warning("nats-server not seen", error=str(error))
+            return
+        self._report(refusal, free)
+        if refusal and free >= ROOM_BYTES and time.monotonic() - self._restarted > RESTART_PAUSE:
+            self._ctx.log.error("nats-server is restarted: it refuses writes, and there is room", free_mib=free // MIB)
+            _restarts.inc()
             try:
-                await _look_at_queues(ctx)
-                await _look_at_server(ctx, session, monitor_url)
-            except (BusError, aiohttp.ClientError, TimeoutError) as error:
-                ctx.log.warning("limits not seen", error=str(error))
-            await asyncio.to_thread(keep_small, log_file)
-            await asyncio.sleep(EVERY_SECONDS)
+                await self._server.restart()
+            except BrokerError as error:
+                raise NodeFailure(f"nats-server does not start again: {error}") from error
+            self._restarted = time.monotonic()
+        await asyncio.to_thread(keep_small, self._server.log_file)
+
+    def _report(self, refusal: str, free: int) -> None:
+        problem = f"nats-server refuses writes: {refusal}; it is restarted when there is room" if refusal else None
+        self._ctx.health("nats-server", problem)
+        full = f"less than {ROOM_BYTES // MIB} MiB of disk are free for the broker's store: free some"
+        self._ctx.health("disk", full if free < ROOM_BYTES else None)
+
+    async def _refusal(self, session: aiohttp.ClientSession) -> str:
+        """What the server says is wrong with it; empty: nothing."""
+        async with session.get(f"{self._server.monitor_url}/healthz") as answer:
+            content = await answer.json(content_type=None)
+        return "" if answer.status == 200 else str(content.get("error") or content)
+
+    async def _statistics(self, session: aiohttp.ClientSession) -> None:
+        async with session.get(f"{self._server.monitor_url}/varz") as answer:
+            numbers = await answer.json(content_type=None)
+        _slow.follow(numbers["slow_consumers"])
+        _connections.set(numbers["connections"])
+        self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
 
 
-async def _look_at_queues(ctx: NodeContext) -> None:
-    backlog, leased = await ctx.bus.backlog(), await ctx.bus.leased()
-    for consumer, number in backlog.items():
-        _backlog.labels(consumer).set(number)
-    for consumer, number in leased.items():
-        _leased.labels(consumer).set(number)
-        if number > ALARM_SHARE * MAX_ACK_PENDING:
-            ctx.log.warning("nearly all leases are out", consumer=consumer, leased=number, limit=MAX_ACK_PENDING)
-    results = sum(number for name, number in backlog.items() if name.startswith(names.RESULTS_PREFIX))
-    ctx.report(attempts_waiting=sum(backlog.values()) - results, results_waiting=results, leased=sum(leased.values()))
-
-
-async def _look_at_server(ctx: NodeContext, session: aiohttp.ClientSession, monitor_url: str) -> None:
-    async with session.get(f"{monitor_url}/varz") as answer:
-        numbers = await answer.json(content_type=None)
-    _slow.follow(numbers["slow_consumers"])
-    _connections.set(numbers["connections"])
-    ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
+def _free_bytes(store: Path) -> int:
+    return shutil.disk_usage(store).free

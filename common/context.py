@@ -92,7 +92,8 @@ class NodeContext:
         self.changed.set()
 
     def health(self, key: str, problem: str | None) -> None:
-        """Report a problem of one part of this node; None clears it. `/healthz` and the registry show it."""
+        """Report a problem of one part of this node; None clears it. `/healthz`, the registry and, when it begins, the
+        log show it."""
         before = self._problems.get(key)
         if problem is None:
             self._problems.pop(key, None)
@@ -100,6 +101,8 @@ class NodeContext:
             self._problems[key] = problem
         if before != problem:
             self.changed.set()
+        if problem is not None and before is None and self._state != "starting":
+            self.log.error("unhealthy", part=key, problem=problem)
 
     def report(self, **values: float) -> None:
         """Set gauges and counters that all following heartbeats carry to the monitor."""
@@ -118,6 +121,7 @@ class NodeContext:
             capacity=self.capacity,
             state=self.state,
             facts=self.facts,
+            problems=dict(self._problems),
         )
 
     def heartbeat(self) -> Heartbeat:

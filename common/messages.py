@@ -350,10 +350,17 @@ class NetworkFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_fiel
     loading."""
 
 
-NodeFacts = LeanProxyFacts | ProverFacts | ModelFacts | NetworkFacts
+class BrokerFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What the node that keeps a run's streams has met."""
+
+    lost: str = ""
+    """The streams that had vanished last, and when they were made again."""
+
+
+NodeFacts = LeanProxyFacts | ProverFacts | ModelFacts | NetworkFacts | BrokerFacts
 """What a program needs to know about a node, by role."""
 
-Facts = TypeVar("Facts", LeanProxyFacts, ProverFacts, ModelFacts, NetworkFacts)
+Facts = TypeVar("Facts", LeanProxyFacts, ProverFacts, ModelFacts, NetworkFacts, BrokerFacts)
 
 
 class VerifierKeys(Message, frozen=True):
@@ -378,6 +385,8 @@ class NodeInfo(Message, frozen=True):
     """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
     facts: NodeFacts | None = None
     """What the node serves, or how it plays. None: it is still starting, or its role has no facts."""
+    problems: dict[str, str] = {}
+    """Why it is `unhealthy`, by part."""
 
 
 def facts_of(nodes: Iterable[NodeInfo], kind: type[Facts]) -> dict[str, Facts]:

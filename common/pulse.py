@@ -46,6 +46,8 @@ async def beat(ctx: NodeContext) -> None:
     """Send a heartbeat every second, and watch the connection."""
     while True:
         ctx.health("broker", None if ctx.bus.connected else "the broker is away; reconnecting")
+        troubles = [f"{what}: {reason}" for what, reason in ctx.bus.troubles.items()]
+        ctx.health("queues", "; ".join(troubles) or None)
         if ctx.bus.given_up.is_set():
             ctx.fail(ConnectionError("the connection to the broker was closed for good; restart this node"))
         await send_heartbeat(ctx)
@@ -60,15 +62,18 @@ async def send_heartbeat(ctx: NodeContext) -> None:
 
 async def stay_registered(ctx: NodeContext) -> None:
     """Renew the registry entry three times within its time-to-live, and at once when the state has changed."""
+    failures = 0
     while True:
         ctx.changed.clear()
         pause = NODE_TTL / 3
         try:
             await ctx.bus.register(ctx.info())
             ctx.health("registry", None)
+            failures = 0
         except BusError as error:
             pause = 1.0
-            if ctx.bus.connected:
+            failures += 1
+            if ctx.bus.connected and failures > 1:  # at the start of a mesh, the streams come a moment later
                 ctx.health("registry", f"not registered: {error}; has the broker created this run's streams?")
                 ctx.changed.clear()
         try:

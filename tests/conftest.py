@@ -9,6 +9,7 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import structlog
@@ -73,6 +74,15 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BusSettings]:
         runner.run(server.start())
         yield server.bus
         runner.run(server.stop())
+
+
+@pytest.fixture
+async def own_broker(tmp_path: Path) -> AsyncIterator[Server]:
+    """A broker for one test, which may kill and restart it."""
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+    await server.start()
+    yield server
+    await server.stop(grace=0)
 
 
 @pytest.fixture

@@ -228,5 +228,6 @@ def _node(node: NodeView, now: float) -> dict[str, Any]:
         "uptime": max(0.0, now - node.info.started),
         "silent": max(0.0, now - node.seen),
         "capacity": node.info.capacity,
+        "problems": node.info.problems,
         "values": node.values,
     }

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from common.bus import names
-    from common.bus.admin import BucketSpec, ConsumerSpec, HistorySpec, ObjectStoreSpec, RunSpec, StreamSpec
+    from common.bus.admin import (
+        BucketSpec,
+        ConsumerSpec,
+        HistorySpec,
+        ObjectStoreSpec,
+        RunSpec,
+        StreamSpec,
+        StreamState,
+    )
     from common.bus.bus import Bus
     from common.bus.errors import (
         BadKey,
@@ -55,6 +63,7 @@ __all__ = [
     "Signer",
     "StreamConflict",
     "StreamSpec",
+    "StreamState",
     "Subscription",
     "Unanswered",
     "file_digest",
@@ -63,7 +72,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "common.bus.admin": ("BucketSpec", "ConsumerSpec", "HistorySpec", "ObjectStoreSpec", "RunSpec", "StreamSpec"),
+    "common.bus.admin": (
+        "BucketSpec",
+        "ConsumerSpec",
+        "HistorySpec",
+        "ObjectStoreSpec",
+        "RunSpec",
+        "StreamSpec",
+        "StreamState",
+    ),
     "common.bus.bus": ("Bus",),
     "common.bus.errors": (
         *("BadKey", "BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from common.bus import admin, counters, history, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
-from common.bus.errors import BadKey, BusyError, NotThere, RemoteFailure, Unanswered
+from common.bus.errors import BadKey, BusError, BusyError, NotThere, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
@@ -50,6 +50,9 @@ class Bus:
         self._served: list[ServedSubscription] = []
         self._verifiers = Verifiers(connection.settings.verifier_keys())
         """Those of the settings; if there are none, later those that the run lists."""
+        self.troubles: dict[str, str] = {}
+        """Work queues that the broker refuses to this node, with the reason: a stream or consumer is missing, or the
+        stream or the broker's disk is full. A success removes the entry. The node is unhealthy meanwhile."""
 
     @classmethod
     async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
@@ -263,7 +266,13 @@ class Bus:
         Raises Unanswered (the caller retries with the same id), BusError (the broker refuses it: a full stream),
         OversizedMessage.
         """
-        await leases.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
+        stream = names.stream_that_stores(self.run, subject)
+        try:
+            await leases.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
+        except BusError as error:
+            self._note_trouble(f"writing to {stream}", str(error))
+            raise
+        self.troubles.pop(f"writing to {stream}", None)
 
     async def lease(
         self, consumer: str, types: type[R] | tuple[type[R], ...], *, limit: int, wait: float
@@ -276,7 +285,12 @@ class Bus:
         puller = await self._puller(consumer, wait)
         if puller is None or limit < 1:
             return []
-        return await puller.lease(types if isinstance(types, tuple) else (types,), limit, wait)
+        found = await puller.lease(types if isinstance(types, tuple) else (types,), limit, wait)
+        if puller.refusal:
+            self._note_trouble(f"reading {consumer}", puller.refusal)
+        else:
+            self.troubles.pop(f"reading {consumer}", None)
+        return found
 
     async def backlog(self) -> dict[str, int]:
         """The number of messages that wait for delivery, for each consumer. Raises Unanswered, NotThere."""
@@ -301,12 +315,17 @@ class Bus:
                 info = await self._consumer_info(consumer)
             except (NotThere, Unanswered) as error:
                 counters.warn_sometimes("pull refused", consumer, reason=leases.MISSING, error=str(error))
+                self._note_trouble(f"reading {consumer}", leases.MISSING)
                 await asyncio.sleep(min(wait, leases.REFUSED_PAUSE))
                 return None
             puller = Puller(self._connection, self._replies, stream, consumer, info["config"]["ack_wait"] / 1e9)
             await puller.start()
             self._pullers[consumer] = puller
             return puller
+
+    def _note_trouble(self, what: str, reason: str) -> None:
+        if self.connected:  # without a connection, that is the trouble
+            self.troubles[what] = reason
 
     # --- state and registry ------------------------------------------------------------------------------------------
 
@@ -366,12 +385,12 @@ class Bus:
         """Remove a node from the registry. Raises Unanswered."""
         await state.delete(self._replies, names.nodes_bucket(self.run), node_id)
 
-    async def nodes(self) -> list[NodeInfo]:
-        """All registered nodes of the run. Their entries are not checked.
+    async def nodes(self, run: str = "") -> list[NodeInfo]:
+        """All registered nodes of a run; empty: of this one. Their entries are not checked.
 
         Raises Unanswered, NotThere, BusError.
         """
-        return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(self.run)), NodeInfo)
+        return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(run or self.run)), NodeInfo)
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
         """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.
@@ -389,7 +408,7 @@ class Bus:
         Raises NotThere, NoRoom (the broker's own limit is lower), Unanswered.
         """
         max_bytes = int(files * size * objects.OVERHEAD)
-        await admin.grow_object_store(self._jetstream, names.weights_bucket(self.run), max_bytes)
+        await admin.grow(self._replies, f"OBJ_{names.weights_bucket(self.run)}", max_bytes)
 
     async def put_object(self, name: str, path: Path) -> str:
         """Store a file for all nodes of the run; returns its blake2b digest. Raises NotThere, Unanswered, OSError."""
@@ -402,19 +421,36 @@ class Bus:
         """
         await objects.get(self._jetstream, names.weights_bucket(self.run), name, path, digest)
 
+    async def has_object(self, name: str) -> bool:
+        """Whether the run's object store has an object of this name. Raises Unanswered."""
+        return await objects.exists(self._jetstream, names.weights_bucket(self.run), name)
+
     async def delete_object(self, name: str) -> None:
         """Remove an object if it exists. Raises Unanswered."""
         await objects.delete(self._jetstream, names.weights_bucket(self.run), name)
 
     # --- streams and buckets of the run ------------------------------------------------------------------------------
 
-    async def ensure(self, spec: admin.RunSpec) -> None:
-        """Create or update streams, consumers and buckets (listed in `broker.streams`). Raises StreamConflict."""
-        await admin.ensure(self._jetstream, spec)
+    async def ensure(self, spec: admin.RunSpec) -> list[str]:
+        """Create or raise streams, consumers and buckets (listed in `broker.streams`); nothing is lowered. Returns the
+        names of the created ones. Raises StreamConflict, Unanswered."""
+        return await admin.ensure(self._replies, spec)
 
-    async def remove(self, spec: admin.RunSpec) -> None:
-        """Delete streams and buckets with their content."""
-        await admin.remove(self._jetstream, spec)
+    async def streams(self) -> list[admin.StreamState]:
+        """The state of the run's streams that exist. Raises BusError."""
+        return await admin.states(self._replies, names.streams_of(self.run))
+
+    async def grow(self, stream: str, max_bytes: int) -> None:
+        """Let a stream hold at least `max_bytes` bytes. Raises NotThere, NoRoom, Unanswered."""
+        await admin.grow(self._replies, stream, max_bytes)
+
+    async def runs(self) -> dict[str, list[admin.StreamState]]:
+        """The streams of all runs on this broker, by run. Raises BusError."""
+        return await admin.runs(self._replies)
+
+    async def remove(self, run: str = "") -> None:
+        """Delete all streams and buckets of a run with their content; empty: of this one. Raises BusError."""
+        await admin.remove(self._replies, names.streams_of(run or self.run))
 
 
 def _decoded_reply(answer: Any, reply: type[R]) -> R:

@@ -100,6 +100,8 @@ class Puller:
 
     def __init__(self, connection: Connection, replies: Replies, stream: str, consumer: str, ack_wait: float) -> None:
         self.ack_wait = ack_wait
+        self.refusal = ""
+        """Why the broker refused the last pull; empty: it did not."""
         self._connection = connection
         self._replies = replies
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
@@ -151,6 +153,7 @@ class Puller:
         self._pulls += 1
         reply = f"{self._inbox}.{self._pulls}"
         messages: list[Msg] = []
+        self.refusal = ""
         try:
             async with asyncio.timeout(wait + PULL_GRACE):
                 await self._connection.publish(self._next, json.dumps(request).encode(), reply)
@@ -173,6 +176,7 @@ class Puller:
         reason = (message.headers or {}).get("Description", "")
         if status_of(message) == NO_RESPONDERS:
             reason = MISSING
+        self.refusal = reason or f"status {status_of(message)}"
         counters.warn_sometimes("pull refused", self._consumer, reason=reason)
         await asyncio.sleep(min(wait, REFUSED_PAUSE))
 

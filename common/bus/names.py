@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from common.subjects import DURABLE_CLIENTS, PURPOSES
+import re
+from collections.abc import Iterable
+
+from common.subjects import DURABLE_CLIENTS, PURPOSES, result
 
 ACK_WAIT = 30.0
 """Seconds until an unrenewed lease expires and its message goes to another node. Long enough for a restart of a
@@ -42,6 +45,13 @@ def stream_of(run: str, consumer: str) -> str:
     return results_stream(run) if consumer.startswith(RESULTS_PREFIX) else todo_stream(run)
 
 
+def stream_that_stores(run: str, subject: str) -> str:
+    """The stream of attempts or results that stores a subject (without the run's name)."""
+    if subject in map(result, DURABLE_CLIENTS):
+        return results_stream(run)
+    return answers_stream(run) if subject.startswith(result("")) else todo_stream(run)
+
+
 def state_bucket(run: str) -> str:
     return f"{run}-state"
 
@@ -52,3 +62,23 @@ def nodes_bucket(run: str) -> str:
 
 def weights_bucket(run: str) -> str:
     return f"{run}-weights"
+
+
+def streams_of(run: str) -> tuple[str, ...]:
+    """The names of all streams of a run: the broker keeps buckets and object stores in streams, too."""
+    return (
+        todo_stream(run),
+        results_stream(run),
+        answers_stream(run),
+        history_stream(run),
+        f"KV_{state_bucket(run)}",
+        f"KV_{nodes_bucket(run)}",
+        f"OBJ_{weights_bucket(run)}",
+    )
+
+
+def run_of(stream: str, subjects: Iterable[str]) -> str:
+    """The run that a stream belongs to; empty for a stream of another program."""
+    run = re.sub(r"^(KV|OBJ)_", "", stream).rpartition("-")[0]
+    own = (f"{run}.", f"$KV.{run}-", f"$O.{run}-")
+    return run if run and stream in streams_of(run) and all(subject.startswith(own) for subject in subjects) else ""

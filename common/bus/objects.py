@@ -91,6 +91,18 @@ def _write_chunk(file: IO[bytes], hasher: Any, chunk: bytes) -> None:
     file.write(chunk)
 
 
+async def exists(jetstream: Any, bucket: str, name: str) -> bool:
+    """Whether the store has an object. Raises Unanswered."""
+    try:
+        store = await jetstream.object_store(bucket)
+        await store.get_info(name)
+    except NotFoundError:
+        return False
+    except (JetStreamError, NatsError) as error:
+        raise Unanswered(f"object {name}: {error}") from error
+    return True
+
+
 async def delete(jetstream: Any, bucket: str, name: str) -> None:
     """Remove an object if it exists."""
     try:

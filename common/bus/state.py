@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import structlog
 from nats.errors import Error as NatsError
 from nats.js.api import DeliverPolicy
+from nats.js.errors import APIError
 from nats.js.errors import Error as JetStreamError
 
 from common.bus import counters
@@ -29,6 +30,9 @@ log = structlog.get_logger("bus")
 
 API_TIMEOUT = 5.0
 """Timeout in seconds of one operation on a bucket. It normally takes the broker less than a millisecond."""
+
+WATCH_LOOK = 10.0
+"""Seconds between looks whether the bucket of a watch was deleted and made again."""
 
 WATCH_RETRY = 0.5
 """Seconds until a watch that could not be set up (the broker's streams are still starting) is retried."""
@@ -77,8 +81,8 @@ def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
 
 
 class Watch(Generic[AnyMessage]):
-    """Follows one subject of a stream: a key, with its current value first, then every change, and the current value
-    again after every reconnect; or all stored messages, also again after a reconnect."""
+    """Follows one subject of a stream: a key, with its current value first, then every change; or all stored messages.
+    It begins again after every reconnect, and after the stream was deleted and made again."""
 
     def __init__(
         self,
@@ -107,6 +111,8 @@ class Watch(Generic[AnyMessage]):
         """The broker's time when this watch began; None: the broker does not say it."""
         self._stopped = False
         self._generation = 0
+        self._made = ""
+        """When the stream was made."""
         self._restarting = asyncio.Lock()
 
     async def start(self) -> None:
@@ -116,6 +122,7 @@ class Watch(Generic[AnyMessage]):
         except (JetStreamError, NatsError) as error:
             raise NotThere(f"{self.subject}: {error}; has the broker created this run's streams?") from error
         self._connection.on_returned.append(self._restart)
+        self._connection.spawn(self._follow_stream())
 
     async def unsubscribe(self) -> None:
         """Stop watching."""
@@ -127,11 +134,8 @@ class Watch(Generic[AnyMessage]):
     async def _subscribe(self) -> None:
         self._generation += 1
         generation = self._generation
-
         # Ages are differences of the broker's own times, since this machine's clock may show something else.
-        answer = await self._connection.client.request(f"$JS.API.STREAM.INFO.{self._stream}", timeout=API_TIMEOUT)
-        said = json.loads(answer.data).get("ts")
-        self._began = datetime.fromisoformat(said) if said else None
+        self._made, self._began = await self._times()
 
         async def received(message: Msg) -> None:
             if generation == self._generation:
@@ -149,6 +153,26 @@ class Watch(Generic[AnyMessage]):
         info = await self._inner.consumer_info()
         if info.num_pending == 0 and self._inner.delivered == 0:
             self._call(None)
+
+    async def _times(self) -> tuple[str, datetime | None]:
+        """When the stream was made, and the broker's time now. Raises JetStreamError, NatsError."""
+        answer = await self._connection.client.request(f"$JS.API.STREAM.INFO.{self._stream}", timeout=API_TIMEOUT)
+        info = json.loads(answer.data)
+        if "error" in info:
+            APIError.from_error(info["error"])  # raises it
+        return info["created"], datetime.fromisoformat(info["ts"]) if "ts" in info else None
+
+    async def _follow_stream(self) -> None:
+        """Subscribe again when the stream was made again: the old consumer is gone, and the client library would ask
+        the new stream only for what comes after the old one's last message."""
+        while not self._stopped:
+            await asyncio.sleep(WATCH_LOOK)
+            try:
+                made, _ = await self._times()
+            except (JetStreamError, NatsError):
+                continue  # not there yet, or no broker
+            if made != self._made and not self._stopped:
+                await self._restart()
 
     async def _restart(self) -> None:
         """Create a new consumer, since a restarted broker has forgotten the old one. Retries until it succeeds."""

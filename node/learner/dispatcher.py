@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable
 
 from common import subjects
-from common.attempts import MOST_FAILED, TRAINED_PURPOSES, Attempt, Purpose
-from common.bus import BusError
+from common.attempts import LEARNER, MOST_FAILED, TRAINED_PURPOSES, Attempt, Purpose
+from common.bus import BusError, names
 from common.seeds import derive_seed
 from node.lean.text.filling import negated
 from node.learner.run.journal import DISPATCHED
@@ -29,8 +29,8 @@ MOST_SEARCHES = 1024
 Attempts dispatched for it would be chosen long before they are tried."""
 
 LOST_AFTER = 20.0
-"""Seconds without a result after which the dispatcher asks the broker whether it still holds the outstanding
-attempts."""
+"""Seconds for which the broker must hold fewer attempts than are outstanding until they count as lost. A result may be
+on its way for a moment."""
 
 
 class Dispatcher:
@@ -43,7 +43,8 @@ class Dispatcher:
         self._number = next_number
         self._theorems = {row.theorem.name: row for row in run.data.train}
         self._to_publish = asyncio.Event()
-        self._last_result = time.monotonic()
+        self._missing_since: dict[str, float] = {}
+        self._looked_for_losses = time.monotonic()
         self.outstanding = dict(outstanding)
         self._capacity = 0
         self._looked = -LOOK_EVERY
@@ -74,7 +75,6 @@ class Dispatcher:
 
     def _recorded(self, purpose: str) -> None:
         self.outstanding[purpose] = max(0, self.outstanding.get(purpose, 0) - 1)
-        self._last_result = time.monotonic()
         self._to_publish.set()
 
     async def evaluate(self, rows: Iterable[TheoremRow], evaluation: int, weights: int, simulations: int) -> None:
@@ -204,17 +204,32 @@ class Dispatcher:
         await self._run.bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
 
     async def _look_for_losses(self) -> None:
-        """If no results arrive and the broker holds no attempts, the outstanding attempts were lost: publish them
-        again."""
-        if sum(self.outstanding.values()) == 0 or time.monotonic() - self._last_result < LOST_AFTER:
+        """Publish the attempts of a purpose again if the broker holds fewer than are outstanding: its streams were
+        deleted or purged, or it was killed. Those that a prover still plays are played twice, and count once."""
+        time_now = time.monotonic()
+        if time_now - self._looked_for_losses < LOST_AFTER / 4:
             return
-        self._last_result = time.monotonic()
+        if len(await self._run.store.call(Store.unpublished, 1)):
+            return  # the broker refuses them: they are not lost
+        self._looked_for_losses = time_now
         try:
             waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
         except BusError:
             return
-        if not any(waiting.values()) and not any(leased.values()):
-            lost = await self._run.store.call(Store.publish_again)
-            if lost:
-                self._run.log.warning("the broker lost attempts; they are dispatched again", attempts=lost)
+        results = names.RESULTS_PREFIX + LEARNER
+        unread = waiting[results] + leased[results]
+        for purpose, outstanding in self.outstanding.items():
+            consumer = names.TODO_PREFIX + purpose
+            missing = outstanding - waiting[consumer] - leased[consumer]
+            if missing <= 0:
+                self._missing_since.pop(purpose, None)
+            elif missing > unread and time_now - self._missing_since.setdefault(purpose, time_now) >= LOST_AFTER:
+                del self._missing_since[purpose]
+                again = await self._run.store.call(Store.publish_again, purpose)
+                self._run.log.warning(
+                    "the broker lost attempts; all outstanding ones are dispatched again",
+                    purpose=purpose,
+                    lost=missing,
+                    attempts=again,
+                )
                 self._to_publish.set()

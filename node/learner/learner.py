@@ -85,6 +85,7 @@ class Learner:
         collecting = self._run.ctx.spawn(self._collector.work(), "collector")
         self._run.ctx.spawn(self._dispatcher.work(), "dispatcher")
         self._run.ctx.spawn(self._report(), "report")
+        self._run.ctx.spawn(self._publisher.keep(), "weights on the broker")
         try:
             await self._phases()
         except Stopping:

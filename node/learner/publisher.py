@@ -17,6 +17,9 @@ from node.learner.trainer.resilient import ResilientTrainer
 
 KEY = "weights"
 
+LOOK_EVERY = 10.0
+"""Seconds between looks whether the broker still has the versions."""
+
 
 class Publisher:
     """The weight versions of one run. The run's state on the broker names the latest version and the pinned ones."""
@@ -26,6 +29,8 @@ class Publisher:
         self._trainer = trainer
         self._rows: list[WeightsRow] = []
         self._pins: dict[str, tuple[int, ...]] = {}
+        self._changing = asyncio.Lock()
+        """Held while the versions on the broker change."""
 
     @property
     def latest(self) -> WeightsRow:
@@ -52,16 +57,41 @@ class Publisher:
 
     async def restore(self) -> None:
         """Upload and announce again the undamaged versions of an earlier process: the broker may have lost them."""
-        for row in await self._run.store.call(Store.weights):
-            if await asyncio.to_thread(self._is_whole, row):
-                self._rows.append(row)
-        for row in self._rows:
-            await self._put(row)
-        if self._rows:
+        async with self._changing:
+            for row in await self._run.store.call(Store.weights):
+                if await asyncio.to_thread(self._is_whole, row):
+                    self._rows.append(row)
+            for row in self._rows:
+                await self._put(row)
+            if self._rows:
+                await self._announce()
+
+    async def keep(self) -> None:
+        """Upload and announce again, until cancelled, what the broker has lost: someone may delete its streams."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            try:
+                async with self._changing:
+                    await self._mend()
+            except BusError:
+                continue  # the broker is away
+
+    async def _mend(self) -> None:
+        lost = [row for row in self._rows if not await self._run.bus.has_object(row.object_name)]
+        announced = not self._rows or await self._run.bus.get_state(KEY, WeightsState) is not None
+        if lost or not announced:
+            versions = [row.version for row in lost]
+            self._run.log.error("the broker lost weights; they are published again", versions=versions)
+            for row in lost:
+                await self._put(row)
             await self._announce()
 
     async def publish(self) -> WeightsRow:
         """Publish the trainer's weights as a new version, unless they have not changed. Returns the latest version."""
+        async with self._changing:
+            return await self._publish()
+
+    async def _publish(self) -> WeightsRow:
         step = self._trainer.step_number
         if self._rows and self._rows[-1].step == step:
             return self._rows[-1]
@@ -93,8 +123,9 @@ class Publisher:
                 f"{self._run.directory.weights}: weight versions {missing} are missing, and an evaluation that began "
                 "with them cannot go on: restore the files, or begin a run with another name"
             )
-        self._pins[holder] = tuple(versions)
-        await self._announce()
+        async with self._changing:
+            self._pins[holder] = tuple(versions)
+            await self._announce()
 
     def _is_whole(self, row: WeightsRow) -> bool:
         """False if a version's file is missing or damaged. A damaged file is deleted, with a warning."""

@@ -52,6 +52,7 @@ TOOLS: dict[str, Command] = {
     "recheck": Command("verify every recorded proof of a run anew, with a second kernel", "node.mesh.recheck:main"),
     "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.mesh.status:main"),
+    "runs": Command("list the runs on a broker, and remove those that are over", "node.mesh.runs:main"),
     "trace": Command("extract every tactic of Lean files, with states before and after", "node.mesh.trace:main"),
     "premises": Command(
         "premise retrieval by proof state: index a library, search, eval", "node.retrieval.command:main"

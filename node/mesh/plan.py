@@ -32,7 +32,8 @@ class UpSettings:
     """Start all roles of a mesh as child processes, from one file."""
 
     broker: int = 1
-    """1 starts a broker; 0 uses the broker of [bus] url."""
+    """1 starts a broker; 0 uses the broker of [bus] url. If the run's learner is here, or a policy is served, a broker
+    node without a server keeps the run's streams there."""
 
     learner: int = 1
     """1 runs the learner of the run here; 0 leaves it to another machine."""
@@ -153,8 +154,10 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     if up.broker:
         port = broker.port or free_port()
         address = (broker.host, port)
-        own["broker"] = ["--port", str(port)]
+        own["broker"] = ["--server", "--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
+    else:
+        own["broker"] = ["--no-server"]
     own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
     own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
@@ -282,6 +285,8 @@ def _names(up: UpSettings) -> Iterator[tuple[str, str]]:
     ..."""
     for role in reversed(ORDER):
         count = int(getattr(up, role.replace("-", "_")))
+        if role == "broker" and (up.learner or up.policy):
+            count = 1  # it keeps the run's streams, also without a server of its own
         for number in range(1, count + 1):
             yield role, role if count == 1 else f"{role}-{number}"
 

@@ -115,6 +115,8 @@ def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
         table.add_row(line(info.node_id), line(info.state, _COLOURS.get(info.state, "")), *map(line, cells))
     console.print(table)
     for info in nodes:
+        if info.problems:
+            _print_facts(f"{info.node_id} is unhealthy:", info.problems.items(), "red")
         if info.facts is not None:
             _print_facts(f"{info.node_id}:", _in_words(info.facts))
 
@@ -144,7 +146,7 @@ def _in_words(facts: NodeFacts) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _print_facts(title: str, facts: Iterable[tuple[str, object]]) -> None:
+def _print_facts(title: str, facts: Iterable[tuple[str, object]], colour: str = "") -> None:
     """Print one line for each fact, cut to LONGEST_FACT characters; missing protections are highlighted."""
     from common.messages import Protection
     from common.terminal import Console, line
@@ -154,7 +156,7 @@ def _print_facts(title: str, facts: Iterable[tuple[str, object]]) -> None:
     for name, fact in facts:
         missing = isinstance(fact, Protection) and not fact.works
         text = f"  {name[:LONGEST_FACT]:<10} {str(fact)[:LONGEST_FACT]}{'…' * (len(str(fact)) > LONGEST_FACT)}"
-        console.print(line(text, "yellow" if missing else ""))
+        console.print(line(text, "yellow" if missing else colour))
 
 
 async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:

@@ -26,7 +26,7 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common import logging
 from common.attempts import Attempt, Purpose
-from common.bus import Bus
+from common.bus import Bus, names
 from common.lean import Theorem
 from common.messages import Heartbeat, LeanRunReply, LeanRunRequest
 from common.process import kill_group, spawn_child
@@ -157,6 +157,7 @@ async def measure(url: str, seconds: float) -> dict[str, Any]:
     """Measure all rates on the running event loop."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="bench", wait=30)
     await streams.ensure(bus)
+    await bus.grow(names.todo_stream(RUN), streams.TODO_BYTES[1])  # no broker node lets it grow here
 
     async def ask(size: int) -> int:
         await bus.request(LEAN_RUN, request(size), LeanRunReply, timeout=30)

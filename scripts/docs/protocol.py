@@ -15,7 +15,7 @@ import msgspec
 
 from broker import streams
 from common import attempts, messages, protocol
-from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, errors, names, retries
+from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, errors, names, retries
 from common.protocol import CHANNELS, Channel, Delivery
 from node.prover.settings import ProverSettings
 from scripts.docs import fields
@@ -165,7 +165,7 @@ def _stored() -> str:
     spec = streams.run_spec("RUN")
     lines = ["| name | kind | subjects | limits |", "|---|---|---|---|"]
     for stream in spec.streams:
-        limits = f"{_mib(stream.max_bytes)}; if it is full, writers wait"
+        limits = f"{_growing(stream)}; if it is full, writers wait"
         lines.append(_row(stream.name, "stream, work queue", stream.subjects, limits))
     for history in spec.histories:
         lines.append(_row(history.name, "stream, newest messages", history.subjects, _history_limits(history)))
@@ -187,12 +187,18 @@ def _mib(size: int) -> str:
     return f"{size // streams.MIB} MiB"
 
 
+def _growing(spec: StreamSpec | HistorySpec | BucketSpec) -> str:
+    return f"{_mib(spec.max_bytes)}, grows to {_mib(spec.most_bytes)}"
+
+
 def _history_limits(spec: HistorySpec) -> str:
-    return f"{spec.max_messages} messages, {_mib(spec.max_bytes)}; the oldest are dropped"
+    messages_kept = f"{spec.max_messages} messages, " if spec.max_messages > 0 else ""
+    age = f"{spec.seconds / 60:g} minutes, " if spec.seconds else ""
+    return f"{messages_kept}{age}{_growing(spec)}; the oldest are dropped"
 
 
 def _bucket_limits(spec: BucketSpec) -> str:
-    return _mib(spec.max_bytes) + (f"; entries expire after {spec.ttl:g} s" if spec.ttl else "")
+    return _growing(spec) + (f"; entries expire after {spec.ttl:g} s" if spec.ttl else "")
 
 
 def _section(kind: type) -> str:

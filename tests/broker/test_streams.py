@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from broker import streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
 from common.attempts import Attempt
 from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
 from common.bus.admin import RunSpec, StreamSpec
+from common.bus.leases import api
 from common.lean import Theorem
 from common.subjects import PURPOSES, todo
 
@@ -55,16 +60,51 @@ async def test_changed_limits_are_brought_up_to_date(bus: Bus) -> None:
     assert (await bus._consumer_info("results-learner"))["config"]["ack_wait"] == 30e9
 
 
+async def test_what_an_operator_has_raised_by_hand_outlives_the_next_start(bus: Bus) -> None:
+    name = f"{bus.run}-todo"
+    before = (await api(bus._replies, f"STREAM.INFO.{name}"))["config"]
+    by_hand = {**before, "max_bytes": 2 * before["max_bytes"], "description": "mine", "max_age": 10**18}
+    await api(bus._replies, f"STREAM.UPDATE.{name}", by_hand)
+    assert await streams.ensure(bus) == []
+    after = (await api(bus._replies, f"STREAM.INFO.{name}"))["config"]
+    assert {key: after[key] for key in ("max_bytes", "description", "max_age")} == {
+        key: by_hand[key] for key in ("max_bytes", "description", "max_age")
+    }
+
+
+async def test_twenty_runs_start_on_one_broker(own_broker: Server) -> None:
+    bus = await Bus.connect(own_broker.bus, run="r", name="test", wait=10)
+    for number in range(20):
+        await bus.ensure(streams.run_spec(f"run-{number}"))
+    runs = await bus.runs()
+    assert set(runs) == {f"run-{number}" for number in range(20)}
+    assert {len(each) for each in runs.values()} == {6}
+    await bus.remove("run-7")
+    assert "run-7" not in await bus.runs()
+    await bus.close()
+
+
+@pytest.mark.broker
+async def test_a_broker_without_room_for_another_run_says_what_to_do(tmp_path: Path) -> None:
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=64))
+    await server.start()
+    bus = await Bus.connect(server.bus, run="r", name="test", wait=10)
+    with pytest.raises(StreamConflict, match=r"proofmesh runs list.*max_store_mb"):
+        await streams.ensure(bus)
+    await bus.close()
+    await server.stop()
+
+
 async def test_a_full_queue_refuses_and_keeps_what_it_has(broker: BusSettings, run_name: str) -> None:
     bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
-    spec = RunSpec(streams=(StreamSpec(f"{run_name}-todo", (f"{run_name}.{todo('*')}",), 4096, 4096, 60.0),))
+    spec = RunSpec(streams=(StreamSpec(f"{run_name}-todo", (f"{run_name}.{todo('*')}",), 4096, 4096, 4096, 60.0),))
     await bus.ensure(spec)
     stored = 0
     with pytest.raises(BusError, match="maximum bytes exceeded"):
         for stored in range(100):
             await bus.publish_durable(todo("train"), attempt(stored), message_id=f"a{stored}")
     assert 5 < stored < 50
-    await bus.remove(spec)
+    await bus.remove()
     await bus.close()
 
 

@@ -100,6 +100,13 @@ def test_overview_lists_nodes_by_role_and_age() -> None:
     assert [node["id"] for node in state.overview(10)["nodes"]] == ["old", "young", "z"]
 
 
+def test_the_page_gets_why_a_node_is_unhealthy() -> None:
+    state = MeshState()
+    sick = NodeInfo("b", role="broker", host="h", pid=1, version="0", started=0.0, problems={"disk": "full"})
+    state.see_registry([sick], 10)
+    assert state.overview(10)["nodes"][0]["problems"] == {"disk": "full"}
+
+
 def test_each_kind_of_outcome_is_a_total_of_its_own() -> None:
     state = MeshState()
     state.see_registry([info("a"), info("l", "lean-proxy"), info("m", "lean-proxy")], 0)

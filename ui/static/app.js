@@ -82,6 +82,9 @@ function showOutcomes(totals) {
 function nodeRow(node) {
   const row = element("tr", node.state === "gone" ? "gone" : "");
   const values = element("td", "values");
+  for (const [part, problem] of Object.entries(node.problems)) {
+    values.append(element("div", "bad", visible(`${part}: ${problem}`)));
+  }
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
     if (name.startsWith("outcome_")) continue; // in the table of outcomes

@@ -105,10 +105,11 @@ class Store(EvaluationRecords, TheoremStatistics):
                 [(now, attempt_id) for attempt_id in attempt_ids],
             )
 
-    def publish_again(self) -> int:
-        """Mark all outstanding attempts to be published again; returns how many there are."""
+    def publish_again(self, purpose: str | None = None) -> int:
+        """Mark the outstanding attempts (of a purpose) to be published again; returns how many there are."""
         with self._transaction() as db:
-            return db.execute("UPDATE outbox SET published = NULL").rowcount
+            chosen = "WHERE attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
+            return db.execute(f"UPDATE outbox SET published = NULL {chosen}", {"purpose": purpose}).rowcount
 
     def outstanding(self) -> dict[str, int]:
         """Outstanding attempts by purpose."""

@@ -6,14 +6,19 @@ import asyncio
 import time
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker import streams
+from common import pulse
 from common.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Lease, Unanswered
+from common.context import NodeContext
 from common.lean import Theorem
 from common.messages import OversizedMessage
+from common.settings import NodeSettings
 from common.subjects import result as results_of
 from common.subjects import todo
+from tests.waiting import eventually
 
 TRUE = Theorem("t", "", "True")
 
@@ -208,3 +213,24 @@ async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> Non
     )
     with pytest.raises(OversizedMessage, match="parts"):
         await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")
+
+
+async def test_a_queue_that_the_broker_refuses_makes_the_node_unhealthy_until_it_is_there_again(bus: Bus) -> None:
+    ctx = NodeContext("prover", NodeSettings(run=bus.run))
+    ctx.bus, ctx.state = bus, "running"
+    beating = asyncio.create_task(pulse.beat(ctx))
+    await streams.remove(bus)
+    for number in (1, 2):
+        with pytest.raises(Unanswered, match="no stream"):
+            await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
+        assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
+    with capture_logs() as logs:
+        await eventually(lambda: ctx.healthz()["status"] == "unhealthy")
+    problem = ctx.info().problems["queues"]
+    assert f"writing to {bus.run}-todo" in problem and "reading todo-train" in problem
+    assert [line["part"] for line in logs if line["log_level"] == "error"] == ["queues"]
+    await streams.ensure(bus)
+    await bus.publish_durable(todo("train"), attempt(3), message_id="a3")
+    assert len(await bus.lease("todo-train", Attempt, limit=1, wait=5)) == 1
+    await eventually(lambda: ctx.healthz()["status"] == "ok")
+    beating.cancel()

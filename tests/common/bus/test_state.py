@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from broker import streams
-from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest
+from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, state
 from common.messages import NodeInfo, PauseHold, WeightsState
 from tests.waiting import eventually
 
@@ -84,6 +84,22 @@ async def test_a_stopped_watch_is_silent(bus: Bus) -> None:
     await bus.watch_state("pause", PauseHold, follower.append)
     await eventually(lambda: follower == [hold(1)])
     assert seen == [None]
+
+
+async def test_a_watch_sees_what_is_written_after_its_bucket_was_made_again(
+    bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bucket begins to count anew, so the client library alone would skip as many values as there were before."""
+    monkeypatch.setattr(state, "WATCH_LOOK", 0.05)
+    seen: list[PauseHold | None] = []
+    for epoch in (1, 2, 3):
+        await bus.put_state("pause", hold(epoch))
+    await other.watch_state("pause", PauseHold, seen.append)
+    await eventually(lambda: seen == [hold(3)])
+    await streams.remove(bus)
+    await streams.ensure(bus)
+    await bus.put_state("pause", hold(4))
+    await eventually(lambda: seen[-1] == hold(4))
 
 
 async def test_a_watch_outlives_a_callback_that_raises(bus: Bus) -> None:

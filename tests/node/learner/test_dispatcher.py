@@ -10,8 +10,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from broker import streams
+from broker.watch import StreamKeeper
+from common import subjects
 from common.attempts import MOST_FAILED, Attempt, Purpose
-from common.bus import Bus
+from common.bus import Bus, names
+from common.bus.leases import api
 from common.lean import Theorem
 from common.messages import NodeInfo
 from common.places import Context, Place
@@ -192,6 +195,55 @@ async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_t
         more = await taken(bus, "eval", 1)
         assert [attempt.attempt_id for attempt in more] == [first[1].attempt_id]
     assert (await run.store.call(Store.audit)).sound
+
+
+async def test_attempts_that_vanish_with_their_stream_are_dispatched_again_while_others_are_played(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Results of the others keep coming, so the mesh is never quiet."""
+    monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.2)
+    keeper = StreamKeeper(run.ctx)
+    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
+    async with dispatching(run) as works:
+        await works.evaluate(run.data.test, evaluation, 1, 4)
+        await until(lambda: _waiting(bus, "todo-eval", 2))
+        await api(bus._replies, f"STREAM.DELETE.{names.todo_stream(bus.run)}")
+        await keeper.look()
+
+        async def play() -> None:
+            while True:
+                works._recorded("train")
+                await asyncio.sleep(0.02)
+
+        playing = asyncio.create_task(play())
+        again = await taken(bus, "eval", 2)
+        playing.cancel()
+        assert {attempt.theorem_id for attempt in again} == {"v", "w"}
+        assert works.outstanding["eval"] == 2
+
+
+async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.0)
+    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
+    async with dispatching(run) as works:
+        await works.evaluate(run.data.test, evaluation, 1, 4)
+        await until(lambda: _waiting(bus, "todo-eval", 2))
+        (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=10)
+        for _ in range(3):
+            await works._look_for_losses()
+        assert await run.store.call(Store.unpublished, 10) == []
+        # Played, and its result waits for the learner.
+        await bus.publish_durable(subjects.RESULT, result(held.message, "failed"), message_id="r")
+        await held.ack()
+        for _ in range(3):
+            await works._look_for_losses()
+        assert await run.store.call(Store.unpublished, 10) == []
+
+
+async def _waiting(bus: Bus, consumer: str, count: int) -> bool:
+    return (await bus.backlog())[consumer] == count
 
 
 async def test_a_new_run_directory_has_other_ids(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,12 +12,15 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, NotThere
+from common.bus.leases import api
 from common.messages import WeightsState
+from node.learner import publisher as publisher_module
 from node.learner.errors import LearnerError
 from node.learner.publisher import KEY, Publisher, versions_stored
 from node.learner.run.run import Run
 from node.learner.store.store import Store
 from tests.node.learner.stand_in import StandInTrainer
+from tests.waiting import until
 
 MIB = 2**20
 
@@ -84,6 +88,28 @@ async def test_what_an_earlier_process_published_is_announced_again_without_dama
         await again.pin([2])
 
 
+@pytest.mark.parametrize("lost", ["KV_{}-state", "OBJ_{}-weights"])
+async def test_what_the_broker_has_lost_is_published_again(
+    run: Run, bus: Bus, trainer: StandInTrainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    monkeypatch.setattr(publisher_module, "LOOK_EVERY", 0.05)
+    publisher = Publisher(run, trainer)
+    await published(publisher, trainer, 2)
+    await api(bus._replies, f"STREAM.DELETE.{lost.format(bus.run)}")
+    await streams.ensure(bus)
+    keeping = asyncio.create_task(publisher.keep())
+
+    async def there() -> bool:
+        objects = [await bus.has_object(f"weights-{version:06d}") for version in (1, 2)]
+        return all(objects) and await bus.get_state(KEY, WeightsState) is not None
+
+    await until(there)
+    state = await announced(bus)
+    assert state.version == 2
+    await bus.get_object(state.object_name, tmp_path / "fetched", digest=state.digest)
+    keeping.cancel()
+
+
 async def test_the_object_store_grows_to_what_the_run_keeps_and_a_broker_that_starts_again_leaves_it_so(
     run: Run, bus: Bus, trainer: StandInTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +129,7 @@ async def test_the_object_store_grows_to_what_the_run_keeps_and_a_broker_that_st
 @pytest.fixture
 async def small_broker(tmp_path: Path, run_name: str) -> AsyncIterator[Bus]:
     """A bus on a broker with little disk."""
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=1700))
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=400))
     await server.start()
     bus = await Bus.connect(server.bus, run=run_name, name="test", wait=10)
     await streams.ensure(bus)

@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 
+from common.messages import NodeInfo
 from tests.waiting import until
 
 pytestmark = pytest.mark.process
@@ -43,6 +44,16 @@ async def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(
 
     code, output = await status("--run", run_name, "--url", broker.url)
     assert code == 0 and "lean-proxy" in output and "network" in output
+
+
+async def test_a_node_that_is_unhealthy_says_why(bus, broker, run_name):
+    problems = {"nats-server": "refuses writes: no space left on device"}
+    facts = {"streams": "NOT kept by the broker: r-todo had vanished"}
+    who = {"node_id": "broker-1", "role": "broker", "host": "h", "pid": 1, "version": "0", "started": 1.0}
+    await bus.register(NodeInfo(**who, state="unhealthy", problems=problems, facts=facts))
+    code, output = await status("--run", run_name, "--url", broker.url)
+    assert code == 1 and "broker-1 is unhealthy" in output and "no space left on device" in output
+    assert "r-todo had vanished" in output
 
 
 async def test_a_run_without_nodes_is_not_healthy(bus, broker, run_name):

@@ -59,7 +59,13 @@ def test_the_monitor_draws_the_run_and_the_training_runs_beside_it(tmp_path: Pat
 def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
     plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=BusSettings(url="nats://10.0.0.1:4222")))
     assert all("nats://10.0.0.1:4222" in child.argv for child in plan.children)
-    assert "broker" not in [child.name for child in plan.children]
+    (keeper,) = [child for child in plan.children if child.name == "broker"]
+    assert "--no-server" in keeper.argv and plan.broker_address is None, "it only keeps the run's streams"
+
+
+def test_a_machine_of_workers_leaves_the_streams_to_the_learners_machine() -> None:
+    plan = make_plan(None, UpSettings(broker=0, learner=0, inference=0, ui=0), NodeSettings(run="r"))
+    assert [child.name for child in plan.children] == ["lean-proxy", "prover"]
 
 
 def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() -> None:

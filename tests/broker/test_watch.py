@@ -1,0 +1,282 @@
+"""What a broker node does about its run's streams and its server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+from structlog.testing import capture_logs
+
+from broker import binary, streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
+from broker.watch import StreamKeeper
+from common.attempts import Attempt
+from common.bus import Bus, BusError, BusSettings, names, persistently
+from common.bus.leases import api
+from common.context import NodeContext
+from common.lean import Theorem
+from common.process import kill_group, spawn_child
+from common.settings import NodeSettings
+from common.subjects import todo
+from tests.waiting import until
+
+
+def attempt(number: int, size: int = 10) -> Attempt:
+    theorem = Theorem("t", "", "x" * size)
+    return Attempt(attempt_id=f"a{number}", theorem_id="t", theorem=theorem, purpose="train", simulations=1, seed=1)
+
+
+async def publish(bus: Bus, number: int, size: int = 10) -> None:
+    await bus.publish_durable(todo("train"), attempt(number, size), message_id=f"a{number}", timeout=2)
+
+
+def context(bus: Bus) -> NodeContext:
+    ctx = NodeContext("broker", NodeSettings(run=bus.run))
+    ctx.bus = bus
+    ctx.state = "running"
+    return ctx
+
+
+async def test_streams_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> None:
+    ctx = context(bus)
+    keeper = StreamKeeper(ctx)
+    await keeper.look()
+    assert ctx.facts == {} and ctx.healthz()["status"] == "ok"
+    for name in names.streams_of(bus.run):
+        await api(bus._replies, f"STREAM.DELETE.{name}")
+    with capture_logs() as logs:
+        await keeper.look()
+    assert {stream.name for stream in await bus.streams()} == set(names.streams_of(bus.run))
+    (line,) = [each for each in logs if each["log_level"] == "error"]
+    assert all(name in line["streams"] for name in names.streams_of(bus.run))
+    assert ctx.info().facts["streams"].startswith("NOT kept"), "`proofmesh status` highlights it"
+    await publish(bus, 1)
+    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5)
+    await lease.ack()
+
+
+async def test_a_consumer_that_is_deleted_is_made_again_and_its_messages_are_there(bus: Bus) -> None:
+    keeper = StreamKeeper(context(bus))
+    await publish(bus, 1)
+    await api(bus._replies, f"CONSUMER.DELETE.{names.todo_stream(bus.run)}.todo-train")
+    assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
+    await keeper.look()
+    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5)
+    assert lease.message.attempt_id == "a1"
+
+
+async def test_a_stream_that_cannot_be_made_again_makes_the_node_unhealthy(bus: Bus) -> None:
+    ctx = context(bus)
+    stream = names.todo_stream(bus.run)
+    await api(bus._replies, f"STREAM.DELETE.{stream}")
+    await api(bus._replies, f"STREAM.CREATE.{stream}", {"name": stream, "subjects": [bus.run], "storage": "memory"})
+    with capture_logs() as logs:
+        await StreamKeeper(ctx).look()
+    assert ctx.healthz()["status"] == "unhealthy" and stream in ctx.info().problems["streams"]
+    assert [each["part"] for each in logs if each["log_level"] == "error"] == ["streams"]
+    await api(bus._replies, f"STREAM.DELETE.{stream}")
+    await StreamKeeper(ctx).look()
+    assert ctx.healthz()["status"] == "ok"
+
+
+async def test_a_queue_grows_while_it_fills_and_a_full_one_is_bounded_and_reported(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await streams.remove(bus)
+    monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 128 * 1024))
+    await streams.ensure(bus)
+    ctx = context(bus)
+    keeper = StreamKeeper(ctx)
+    for number in range(4):
+        await publish(bus, number, 10_000)
+    await keeper.look()
+    assert {each.name: each.max_bytes for each in await bus.streams()}[names.todo_stream(bus.run)] == 128 * 1024
+    assert ctx.healthz()["status"] == "ok"
+    with pytest.raises(BusError, match="maximum bytes exceeded"):
+        for number in range(4, 100):
+            await publish(bus, number, 10_000)
+    await keeper.look()
+    assert f"{names.todo_stream(bus.run)} is full" in ctx.healthz()["problems"]["full"]
+
+
+@pytest.mark.broker
+async def test_a_queue_that_the_broker_has_no_room_for_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 2**30))
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=113))
+    await server.start()
+    bus = await Bus.connect(server.bus, run="r", name="test", wait=10)
+    await streams.ensure(bus)
+    free = 113 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
+    await bus.grow("r-results", free + 64 * streams.MIB)
+    ctx = context(bus)
+    with pytest.raises(BusError, match="maximum bytes exceeded"):
+        for number in range(100):
+            await publish(bus, number, 1_000)
+    await StreamKeeper(ctx).look()
+    assert "r-todo is full" in ctx.healthz()["problems"]["full"]
+    assert "max_store_mb" in ctx.healthz()["problems"]["full"]
+    await bus.close()
+    await server.stop(grace=0)
+
+
+NODE = """
+import sys
+from broker import watch
+from broker.service import main
+from broker.settings import BrokerSettings
+from common.settings import BusSettings, NodeSettings
+watch.EVERY_SECONDS, watch.ROOM_BYTES = 0.2, 4 * 2**20
+bus = BusSettings(url=f"nats://127.0.0.1:{sys.argv[1]}")
+own = sys.argv[2] != "none"
+sys.exit(main(BrokerSettings(server=own, port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="r", bus=bus)))
+"""
+
+
+async def health(bus: Bus) -> dict[str, object]:
+    """What `/healthz` of the run's broker node says; empty while it is not registered."""
+    for info in await bus.nodes():
+        url = info.metrics_url.replace("/metrics", "/healthz")
+        async with aiohttp.ClientSession() as session, session.get(url) as answer:
+            return {**json.loads(await answer.text()), "http": answer.status}
+    return {}
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def may_mount(folder: Path) -> bool:
+    """Whether a user may mount a file system of its own here."""
+    if shutil.which("unshare") is None:
+        return False
+    mounting = ["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", str(folder)]
+    return subprocess.run(mounting, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.process
+async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path: Path, unused_tcp_port: int) -> None:
+    """nats-server itself would refuse them until someone restarts it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if not await asyncio.to_thread(may_mount, disk):
+        pytest.skip("no file systems of one's own here (unshare -rm)")
+    inside = 'mount -t tmpfs -o size=24m tmpfs "$1" && exec "$2" -c "$3" "$4" "$1/store"'
+    arguments = ["mounting", str(disk), sys.executable, NODE, str(unused_tcp_port)]
+    process = await spawn_child(["unshare", "-rm", "sh", "-c", inside, *arguments], env=ENVIRONMENT)
+    seen = Path(f"/proc/{process.pid}/root{disk}")  # the disk as the node sees it
+    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{unused_tcp_port}"), run="r", name="test", wait=30)
+    number = 0
+
+    async def refused() -> bool:
+        nonlocal number
+        number += 1
+        try:
+            await publish(bus, number, 200_000)
+        except BusError:
+            return True
+        return False
+
+    async def unhealthy() -> bool:
+        found = await health(bus)
+        return found.get("http") == 503 and {"nats-server", "disk"} <= set(found["problems"])  # type: ignore[call-overload]
+
+    async def healthy() -> bool:
+        try:
+            return (await health(bus)).get("http") == 200
+        except (BusError, aiohttp.ClientError):
+            return False
+
+    await until(healthy, timeout=30)
+    rest = (os.statvfs(seen).f_bavail * os.statvfs(seen).f_frsize) - 2 * 2**20
+    (seen / "filler").write_bytes(bytes(rest))
+    await until(refused, timeout=30)
+    await until(unhealthy, timeout=30)
+    stored = (await bus.backlog())["todo-train"]
+    (seen / "filler").unlink()
+    await until(healthy, timeout=60)
+    await publish(bus, 100_000)
+    assert (await bus.backlog())["todo-train"] == stored + 1, "nothing that was stored is lost"
+    await bus.close()
+    await kill_group(process, grace=10)
+    assert process.returncode == 0
+
+
+@pytest.mark.process
+async def test_a_node_without_a_server_keeps_the_streams_on_another_server(broker: BusSettings) -> None:
+    port = broker.url.rpartition(":")[2]
+    process = await spawn_child([sys.executable, "-c", NODE, port, "none"], env=ENVIRONMENT)
+    bus = await Bus.connect(broker, run="r", name="test", wait=10)
+
+    async def complete() -> bool:
+        return len(await bus.streams()) == len(names.streams_of("r"))
+
+    await until(complete, timeout=30)
+    await api(bus._replies, "STREAM.DELETE.r-todo")
+    await until(complete, timeout=30)
+    await kill_group(process, grace=10)
+    assert process.returncode == 0
+    await bus.remove()
+    await bus.close()
+
+
+def cluster_configuration(number: int, ports: list[int], folder: Path) -> Path:
+    """The configuration file of one of three servers; the first three ports are for clients, the others for routes."""
+    content = {
+        "server_name": f"s{number}",
+        "host": "127.0.0.1",
+        "port": ports[number],
+        "jetstream": {"store_dir": str(folder / f"s{number}"), "max_file_store": 2**30},
+        "cluster": {
+            "name": "c",
+            "host": "127.0.0.1",
+            "port": ports[3 + number],
+            "routes": [f"nats://127.0.0.1:{port}" for port in ports[3:]],
+        },
+    }
+    path = folder / f"s{number}.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+async def test_replicas_that_an_operator_has_set_stay_and_outlive_a_server(
+    tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
+) -> None:
+    ports = [unused_tcp_port_factory() for _ in range(6)]
+    program = binary.find()
+    configurations = [cluster_configuration(number, ports, tmp_path) for number in range(3)]
+    servers = [
+        await spawn_child([program, "--config", path], stderr=asyncio.subprocess.DEVNULL) for path in configurations
+    ]
+    url = ",".join(f"nats://127.0.0.1:{port}" for port in ports[:3])
+    bus = await Bus.connect(BusSettings(url=url), run="r", name="test", wait=30)
+    await persistently(lambda: streams.ensure(bus), "no leader yet", tries=30)
+    for name in names.streams_of("r"):
+        config = (await api(bus._replies, f"STREAM.INFO.{name}"))["config"]
+        await api(bus._replies, f"STREAM.UPDATE.{name}", {**config, "num_replicas": 3})
+    assert await streams.ensure(bus) == []
+
+    async def replicated() -> bool:
+        infos = [await api(bus._replies, f"STREAM.INFO.{name}") for name in names.streams_of("r")]
+        assert {info["config"]["num_replicas"] for info in infos} == {3}
+        followers = [follower for info in infos for follower in info["cluster"].get("replicas", ())]
+        return len(followers) == 12 and all(follower["current"] for follower in followers)
+
+    await until(replicated, timeout=60)
+    await kill_group(servers[0], grace=0)
+    await persistently(lambda: publish(bus, 1), "no leader yet", tries=30)
+    assert (await bus.backlog())["todo-train"] == 1
+    await bus.close()
+    for server in servers[1:]:
+        await kill_group(server, grace=0)

@@ -1,0 +1,78 @@
+"""`proofmesh runs`: what a broker keeps, and how to get rid of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from broker import streams
+from common.attempts import Attempt
+from common.bus import Bus, BusSettings, names
+from common.bus.leases import api
+from common.lean import Theorem
+from common.messages import NodeInfo
+from common.subjects import todo
+from node.mesh import runs
+
+
+@pytest.fixture
+async def kept(broker: BusSettings, bus: Bus) -> Bus:
+    """The run of `bus`, with one attempt in its queue."""
+    attempt = Attempt("a1", theorem_id="t", theorem=Theorem("t", "", "True"), purpose="train", simulations=1, seed=1)
+    await bus.publish_durable(todo("train"), attempt, message_id="a1")
+    return bus
+
+
+async def call(broker: BusSettings, *arguments: str) -> int:
+    return await asyncio.to_thread(runs.main, [*arguments, "--url", broker.url])
+
+
+def node(name: str) -> NodeInfo:
+    return NodeInfo(node_id=name, role="prover", host="h", pid=1, version="0", started=1.0)
+
+
+async def test_runs_are_listed_with_sizes_messages_activity_and_nodes(
+    broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await kept.register(node("prover-1"))
+    foreign = {"name": "shop-results", "subjects": ["sales.>"], "storage": "memory"}
+    await api(kept._replies, "STREAM.CREATE.shop-results", foreign)
+    try:
+        assert await call(broker, "list", "--json") == 0
+        listed = {run["run"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+        assert await call(broker, "list") == 0
+    finally:
+        await api(kept._replies, "STREAM.DELETE.shop-results")
+    assert "shop" not in listed
+    run = listed[kept.run]
+    assert run["nodes"] == ["prover-1"]
+    (queue,) = [stream for stream in run["streams"] if stream["name"] == names.todo_stream(kept.run)]
+    assert queue["messages"] == 1 and 0 < queue["bytes"] < queue["max_bytes"] and queue["last"].startswith("20")
+    table = capsys.readouterr().out
+    assert "todo: 1," in table and "nodes: 1," in table
+
+
+async def test_a_run_at_work_is_not_removed_and_one_that_is_over_is(
+    broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await kept.register(node("prover-1"))
+    assert await call(broker, "remove", kept.run, "--yes") == 1
+    assert "1 node of run" in (said := capsys.readouterr().err) and "prover-1" in said
+    await kept.unregister("prover-1")
+    assert await call(broker, "remove", kept.run) == 1, "nobody was there to be asked"
+    assert "--yes" in capsys.readouterr().err
+    assert (await kept.backlog())["todo-train"] == 1
+    assert await call(broker, "remove", kept.run, "--yes") == 0
+    assert kept.run not in await kept.runs()
+    await streams.ensure(kept)
+
+
+@pytest.mark.parametrize("run", ["no-such-run", "No Run", "*"])
+async def test_a_run_that_is_not_there_is_bad_input(
+    broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str], run: str
+) -> None:
+    assert await call(broker, "remove", run, "--yes") == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and (run != "no-such-run" or kept.run in said)
