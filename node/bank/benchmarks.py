@@ -16,7 +16,7 @@ from common.lean import Theorem
 from node.bank import bank
 from node.bank.known import KNOWN, DataSet
 from node.bank.library import difference
-from node.bank.manifest import Manifest
+from node.bank.manifest import Manifest, SourceRecord
 from node.bank.problems import SourceProblem
 from node.bank.reading import LEVEL, Imported, Names, Reader, Refusal
 from node.bank.rows import SUFFIXES, TEXTS
@@ -66,6 +66,8 @@ class Benchmark:
     paper: str = ""
     notes: tuple[str, ...] = ()
     """Remarks that a reader of the results needs."""
+    tried: Mapping[str, SourceRecord] = field(default_factory=dict)
+    """The sources of a user's bank by name, with the Lean under which their statements were tried."""
 
     @property
     def rows(self) -> int:
@@ -88,18 +90,16 @@ class Benchmark:
         return total.hexdigest()
 
 
-def load_benchmark(
-    spec: str, *, data: Sequence[Path] = (), toolchain: LeanToolchain | None = None, revision: str = ""
-) -> Benchmark:
+def load_benchmark(spec: str, *, data: Sequence[Path] = (), revision: str = "") -> Benchmark:
     """Read a benchmark: `pocket[:SPLIT]`, `witness[:SPLIT]`, `textbook`, `bank:FOLDER[:SPLIT]`, `NAME[:SPLIT]` of a
     known data set, or `FILE[,FILE]`.
 
     The default of SPLIT is `test`, and for a bank with statements in one split only, this one. `data`: folders with
-    local copies of data sets. `revision`: revision of the hub's copy. `toolchain`: refuse a bank whose statements
-    were tried under another Lean. Raises BenchmarkError.
+    local copies of data sets. `revision`: revision of the hub's copy. It needs no Lean: `check_lean` asks
+    whether the statements fit one. Raises BenchmarkError.
     """
     try:
-        benchmark = _load(spec.strip(), data, toolchain, revision)
+        benchmark = _load(spec.strip(), data, revision)
     except (SourceProblem, bank.BankError) as error:
         raise BenchmarkError(str(error)) from error
     if not benchmark.statements:
@@ -110,18 +110,25 @@ def load_benchmark(
     return benchmark
 
 
-def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revision: str) -> Benchmark:
+def check_lean(benchmark: Benchmark, toolchain: LeanToolchain) -> None:
+    """Refuse a bank whose statements were tried under another Lean. Raises BenchmarkError."""
+    for name, record in benchmark.tried.items():
+        if problem := difference(record, toolchain):
+            raise BenchmarkError(f"{benchmark.spec}, {name}: {problem}; import it again with this Lean")
+
+
+def _load(spec: str, data: Sequence[Path], revision: str) -> Benchmark:
     name, _, split = spec.partition(":")
     if name in bank.BUNDLED:
-        benchmark = _of_bank(spec, bank.BUNDLED[name], split or TEST, None)
-        return replace(benchmark, source="comes with proofmesh", licence="MIT")
+        benchmark = _of_bank(spec, bank.BUNDLED[name], split or TEST)
+        return replace(benchmark, source="comes with proofmesh", licence="MIT", tried={})
     if spec.startswith(BANK):
         folder, split = _folder_and_split(spec.removeprefix(BANK))
-        return _of_bank(spec, folder, split, toolchain)
+        return _of_bank(spec, folder, split)
     files = [part.strip() for part in spec.split(",") if part.strip()]
     if files and all(Path(file).exists() for file in files):
         only_bank = len(files) == 1 and is_bank(Path(files[0]))
-        return _of_bank(spec, Path(files[0]), "", toolchain) if only_bank else _of_files(spec, files)
+        return _of_bank(spec, Path(files[0]), "") if only_bank else _of_files(spec, files)
     data_set = KNOWN.get(name.lower())
     if data_set is None:
         raise BenchmarkError(_unknown(spec, files))
@@ -130,7 +137,7 @@ def _load(spec: str, data: Sequence[Path], toolchain: LeanToolchain | None, revi
         raise BenchmarkError(f"{spec}: {data_set.name} has no split {split!r}, but {' and '.join(data_set.splits)}")
     source = find(data_set.name, data, revision=revision)
     if source.is_bank:
-        return replace(_of_bank(spec, Path(source.origin), split, toolchain), name=data_set.name)
+        return replace(_of_bank(spec, Path(source.origin), split), name=data_set.name)
     return _of_data_set(spec, source, data_set, split)
 
 
@@ -154,7 +161,7 @@ def _folder_and_split(text: str) -> tuple[Path, str]:
     return Path(text), ""
 
 
-def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | None) -> Benchmark:
+def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
     """A split of a theorem bank; without a name `test`, or the only split that has statements.
 
     `proofmesh bank import FILE` puts statements into `train` if no row names a split. Raises BankError, BenchmarkError.
@@ -164,9 +171,6 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
             f"{folder}: no such folder; make a bank there with `proofmesh bank import SOURCE --out {folder}`"
         )
     manifest = bank.manifest_of(folder)
-    for name, record in manifest.sources.items():
-        if toolchain is not None and (problem := difference(record, toolchain)):
-            raise BenchmarkError(f"{folder}, {name}: {problem}; import it again with this Lean")
     notes = _notes_of_bank(folder, manifest)
     chosen = split or TEST
     there_are = bank.splits(folder)
@@ -199,6 +203,7 @@ def _of_bank(spec: str, folder: Path, split: str, toolchain: LeanToolchain | Non
         homepage=only.homepage if only is not None else "",
         paper=only.paper if only is not None else "",
         notes=notes,
+        tried=manifest.sources,
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from common.terminal import Console, lines
 from common.waiting import ended_by
-from node.bank.benchmarks import POCKET, Benchmark, load_benchmark
+from node.bank.benchmarks import POCKET, Benchmark, check_lean, load_benchmark
 from node.eval import cost
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
@@ -42,8 +42,13 @@ async def evaluate(settings: EvalSettings) -> int:
     gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
     call = _Call(settings, Console(stderr=True), asyncio.Event())
     with ended_by(signal.SIGINT, signal.SIGTERM, stopping=call.stopping):
-        async with _venue(call) as venue:
-            return await call.evaluate(venue)
+        # Names are often mistyped: they are checked before Lean starts and before the broker is asked.
+        policy = settings.policy if settings.url else call.checked_policy()
+        benchmark = load_benchmark(settings.bench, data=settings.data, revision=settings.revision)
+        async with _venue(call, policy) as venue:
+            if venue.toolchain is not None:
+                check_lean(benchmark, venue.toolchain)
+            return await call.evaluate(venue, benchmark)
 
 
 @dataclass
@@ -59,12 +64,23 @@ class _Call:
         """Print a message to the user."""
         self.console.print(lines(f"proofmesh eval: {text}"), soft_wrap=True)
 
-    async def evaluate(self, venue: Venue) -> int:
+    def checked_policy(self) -> str:
+        """The policy that this process evaluates, after a check that it can be opened. Raises BadPolicy."""
+        from node.proving.checkpoints import of_the_demo
+        from node.proving.policies import check
+
+        settings = self.settings
+        policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
+        if not policy:
+            demo = of_the_demo(self.note)
+            policy = f"own:{demo}" if demo else "tactics"
+            self.note(f"no --policy given: evaluating {policy}")
+        check(policy, settings.method, settings.then, settings.correct)
+        return policy
+
+    async def evaluate(self, venue: Venue, benchmark: Benchmark) -> int:
         """Play the missing attempts, and write the results."""
         settings = self.settings
-        benchmark = load_benchmark(
-            settings.bench, data=settings.data, toolchain=venue.toolchain, revision=settings.revision
-        )
         for note in benchmark.notes:
             self.note(f"{benchmark.spec}: {note}")
         if benchmark.unread:
@@ -112,7 +128,7 @@ class _Call:
 
 
 @asynccontextmanager
-async def _venue(call: _Call) -> AsyncIterator[Venue]:
+async def _venue(call: _Call, policy: str) -> AsyncIterator[Venue]:
     """The venue that plays the attempts: a mesh, or this process. Raises LeanProblem, BadPolicy, ProvingFailed,
     UsageProblem."""
     settings = call.settings
@@ -120,25 +136,15 @@ async def _venue(call: _Call) -> AsyncIterator[Venue]:
         from node.eval.over_mesh import mesh_venue
 
         plays = (settings.method, settings.then, settings.correct)
-        async with mesh_venue(
-            settings.url, settings.run, settings.policy, settings.searches, call.note, plays
-        ) as venue:
+        async with mesh_venue(settings.url, settings.run, policy, settings.searches, call.note, plays) as venue:
             yield venue
         return
     # Imported only here, because with a mesh (--url) this process needs no Lean and no policy.
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
     from node.prover.guided import open_guide
-    from node.proving.checkpoints import of_the_demo
-    from node.proving.policies import check_plays, parse
     from node.proving.starting import confined_toolchain
 
-    policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
-    if not policy:
-        demo = of_the_demo(call.note)
-        policy = f"own:{demo}" if demo else "tactics"
-        call.note(f"no --policy given: evaluating {policy}")
-    check_plays(parse(policy), settings.method, settings.then, settings.correct)
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
     yield LoneVenue(

@@ -37,15 +37,26 @@ _DECLARES_LETTER = re.compile(
 )
 """Declares a letter: notation, a declaration of that name, or a binder before its colon."""
 
-_LEMMA = re.compile(r"^\s*(?:@\[[^\]]*\]\s*|(?:private|protected|nonrec|noncomputable)\s+)*lemma\b", re.MULTILINE)
+_LEMMA = re.compile(
+    r"(?:^|\bin\s)\s*(?:@\[[^\]]*\]\s*|(?:private|protected|nonrec|noncomputable)\s+)*lemma\b", re.MULTILINE
+)
+
+_NO_COMMAND = re.compile(r"unexpected identifier; expected (?:command|'[^\n]*'theorem')")
+"""Lean's message at a word that begins no command. Behind an attribute or a comment it lists all commands."""
 
 _BEGIN = re.compile(r"^[^\n]*(?:^|:=|\s)begin[ \t]*$", re.MULTILINE)
+
+_BEGIN_PROOF = re.compile(r":=\s*begin[ \t]*$", re.MULTILINE)
+"""A proof of Lean 3. Whatever Lean says about it has this cause."""
 
 _LEAN3_ROOTS = (
     "data algebra tactic analysis topology order logic linear_algebra number_theory ring_theory group_theory "
     "category_theory measure_theory set_theory field_theory geometry combinatorics probability init control"
 )
 """First parts of the names of mathlib's modules in Lean 3. In Lean 4 modules begin with a capital letter."""
+
+_LONG = 100
+"""Characters of a message above which a list of what Lean expected is left out before a hint."""
 
 _LEAN3 = "this is Lean 3; proofmesh reads Lean 4"
 
@@ -57,16 +68,20 @@ def with_hint(message: str, text: str) -> str:
     """
     first, line_break, rest = message.partition("\n")
     said = _hint(message, blanked(text)) if message else ""
+    if said and len(first) > _LONG:
+        first = first.partition("; expected ")[0]
     return f"{first}; {said}{line_break}{rest}" if said else message
 
 
 def _hint(message: str, code: str) -> str:
     # 1. Lean 3: its own begin-end blocks and names of modules.
     module = re.search(r"unknown module prefix '(\w+)'", message)
-    if (module and module[1] in _LEAN3_ROOTS.split()) or ("`begin`" in message and _BEGIN.search(code)):
+    if (module and module[1] in _LEAN3_ROOTS.split()) or _BEGIN_PROOF.search(code):
+        return _LEAN3
+    if "`begin`" in message and _BEGIN.search(code):
         return _LEAN3
     # 2. Commands and tactics of Mathlib, which Lean's parser does not know.
-    if "expected command" in message and _LEMMA.search(code):
+    if _NO_COMMAND.search(message) and _LEMMA.search(code):
         return "`lemma` is a command of Mathlib: write `theorem`, or use a project with it (--lean.project)"
     if "unknown tactic" in message and (tactic := _TACTIC.search(code)):
         return f"`{tactic[1]}` {_PROJECT}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -23,7 +24,7 @@ WIDE = 130
 COSTS = ("level", "steps", "budget", "expansions", "Lean", "weights")
 
 TITLES = {
-    Order.HARDEST: "hardest: undecided, most failures first",
+    Order.HARDEST: "hardest: undecided first, then those with most failures",
     Order.TRIED: "most tried first",
     Order.COST: "most expansions first",
 }
@@ -75,7 +76,7 @@ def _plain_line(text: str) -> Text:
 
 def _levels(levels: Sequence[Level]) -> Table:
     columns = ("level", "theorems", "tried", "proved", "disproved", "refused", "attempts", "failed", "expansions")
-    table = Table(*columns, title="train theorems", title_justify="left")
+    table = Table(*columns, title="train theorems", title_justify="left", box=SIMPLE_HEAD, padding=0)
     for each in levels:
         counts = (each.theorems, each.tried, each.proved, each.disproved, each.refused)
         table.add_row(str(each.level), *map(str, counts), *map(str, (each.attempts, each.failures, each.expansions)))

@@ -131,6 +131,8 @@ class MeshPlan:
     """The file of the key that signs the verdicts of its lean-proxies; empty: they verify no proofs."""
     notes: list[str] = field(default_factory=list)
     """Messages to the user."""
+    models: Sequence[str] = ()
+    """Addresses of the language models that it serves."""
 
 
 def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan:
@@ -199,7 +201,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         for index, (role, name) in enumerate(nodes)
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return MeshPlan(children, up, node, address, directory, ui_url, key, notes)
+    return MeshPlan(children, up, node, address, directory, ui_url, key, notes, [*models.values()])
 
 
 def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:

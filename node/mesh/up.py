@@ -52,7 +52,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         for child in plan.children:
             say(f"# {child.name}: {shlex.join(child.argv)}")
         return 0
+    _check_models(plan.models)
     return asyncio.run(run(plan))
+
+
+def _check_models(addresses: Sequence[str]) -> None:
+    """Check that all language models can be found, before any node starts. Raises ConfigError."""
+    from node.prover.policy_names import BadPolicy, PolicyName
+    from node.proving.models import check_found
+
+    try:
+        for kind, _, where in (address.partition(":") for address in addresses):
+            check_found(PolicyName(kind, where))
+    except BadPolicy as error:
+        raise config.ConfigError(f"[up] models: {error}") from error
 
 
 async def run(plan: MeshPlan) -> int:

@@ -72,16 +72,11 @@ async def verify_all(
 def _with_hints(report: FileReport, text: str) -> FileReport:
     """A report whose reasons say what to do, where Lean's messages do not."""
     lines = text.splitlines(keepends=True)
-    declarations, above = [], 0
+    declarations = []
     for each, following in zip_longest(report.declarations, report.declarations[1:]):
         until = following.line - 1 if following is not None and following.line > each.line else len(lines)
-        reason, begins = each.reason, each.line
-        # Behind a word that is no command, such as `lemma`, Lean goes on at the next one, which then has the error.
-        where = [error.line for error in report.messages if reason and error.text.strip() == reason.strip()]
-        if where and above < where[0] < each.line:
-            reason, begins = f"line {where[0]}: {reason}", where[0]
-        declarations.append(replace(each, reason=with_hint(reason, "".join(lines[max(begins - 1, 0) : until]))))
-        above = each.line
+        reason = with_hint(each.reason, "".join(lines[max(each.line - 1, 0) : until]))
+        declarations.append(replace(each, reason=reason))
     return replace(report, problem=with_hint(report.problem, text), declarations=declarations)
 
 

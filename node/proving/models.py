@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from common.sampling import PLAIN, Sampling
 from node.llm import models, templates
 from node.llm.address import BadModel, HubAddress, ModelAddress
-from node.llm.hub.library import weights_of
+from node.llm.hub import library
 from node.llm.models import as_run, check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
@@ -47,7 +47,7 @@ def _weights(address: ModelAddress) -> str:
         return ""
     with as_bad_policy():
         check_library(address)
-        return f", weights {weights_of(address)}"
+        return f", weights {library.weights_of(address)}"
 
 
 def check_model(name: PolicyName) -> None:
@@ -56,6 +56,15 @@ def check_model(name: PolicyName) -> None:
     template_of(address)
     with as_bad_policy():
         check_library(address)
+
+
+def check_found(name: PolicyName) -> None:
+    """`check_model`, and the hub is asked for a model that is not here. Raises BadPolicy."""
+    check_model(name)
+    address = address_of(name)
+    with as_bad_policy():
+        if isinstance(address, HubAddress):
+            library.check_found(address)
 
 
 def model_policy(

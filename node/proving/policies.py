@@ -109,9 +109,9 @@ def check(
         elif name.is_proofs:
             read_proofs(Path(name.where))
         elif name.is_model:
-            from node.proving.models import check_model
+            from node.proving.models import check_found
 
-            check_model(name)
+            check_found(name)
         elif name.where:
             read_tactics(Path(name.where))
 

@@ -1,6 +1,7 @@
 """Shortens a proof: replaces branches by one tactic, drops unnecessary steps, and merges steps.
 
-Pure functions make the variants. Lean tries each variant at its place, many in one batch.
+Pure functions make the variants. Lean tries each variant at its place, many in one batch. `cost` says which proof is
+better: it counts tactics, and more for a `simp` in the middle.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from node.prover.goal_text import read_goal
 
 MOST_VARIANTS = 24
 """Most variants in one batch."""
+
+BRITTLE = 3
+"""What a `simp` in the middle of a proof costs beside the tactic itself: so many tactics longer may a proof be without
+it. Its result changes with Lean's library, and what follows then fails; a `simp` that closes its goal, or that uses
+only the lemmas that it names, is no such risk."""
 
 MOST_NAMES = 4
 """Most hypotheses that are tried in place of a `‹_›`, the latest first."""
@@ -58,6 +64,23 @@ def size(tree: ProofTree) -> int:
     return total
 
 
+def cost(tree: ProofTree) -> int:
+    """The number of tactics, and BRITTLE for each one that simplifies in the middle."""
+    return size(tree) + BRITTLE * sum(_is_brittle(node) for _, node in places(tree))
+
+
+_NEXT = re.compile(r"<;>|;|\n")
+_SIMPLIFIES = re.compile(r"(?:[(·]|\b(?:all_goals|any_goals|try|repeat)\b|\s)*simp(?:_all|_arith)?(?![\w'?])")
+_NAMED_ONLY = re.compile(r"\bonly\s*\[")
+
+
+def _is_brittle(node: ProofTree) -> bool:
+    """Whether a node's tactic leaves what `simp` makes of a goal to others: to its children, or behind `<;>`."""
+    parts = _NEXT.split(node.tactic)
+    inner = parts if node.children else parts[:-1]
+    return any(_SIMPLIFIES.match(part) and not _NAMED_ONLY.search(part) for part in inner)
+
+
 async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], deadline: float) -> ProofTree:
     """The proof, or a shorter one of the same theorem. `closing`: tactics that may replace whole branches. `deadline`:
     time of `time.monotonic` after which no variant is tried. Raises what the environment raises."""
@@ -77,8 +100,9 @@ async def shortened(tree: ProofTree, environment: Runs, closing: Sequence[str], 
 async def _better(
     node: ProofTree, path: tuple[Step, ...], environment: Runs, closing: Sequence[str]
 ) -> ProofTree | None:
-    """The shortest variant of a subtree that Lean accepts at its place; None if it accepts none."""
-    variants = sorted(variants_of(node, closing), key=lambda variant: size(variant.tree))[:MOST_VARIANTS]
+    """The variant of a subtree with the least cost that Lean accepts at its place; None if it accepts none."""
+    possible = [variant for variant in variants_of(node, closing) if cost(variant.tree) <= cost(node)]
+    variants = sorted(possible, key=lambda variant: cost(variant.tree))[:MOST_VARIANTS]
     blocks = {variant.block: variant.tree for variant in reversed(variants)}
     if not blocks:
         return None
@@ -127,6 +151,7 @@ def variants_of(node: ProofTree, closing: Sequence[str]) -> Iterator[Variant]:
     yield from (Variant(tree) for tree in _dropped(node))
     if merged := _merged(node):
         yield Variant(merged)
+    yield from (Variant(tree) for tree in _without_simp(node))
     if not node.children and re.search(r"\[|<;>", node.tactic):
         yield from (Variant(ProofTree(tactic, state=node.state)) for tactic in closing)
     if not node.children and node.tactic.count(ANY_HYPOTHESIS) in (1, 2):
@@ -191,6 +216,23 @@ def _merged(node: ProofTree) -> ProofTree | None:
     if first is None or second is None:
         return None
     return msgspec.structs.replace(child, tactic=f"intro {first[1]} {second[1]}", state=node.state)
+
+
+_SIMP = re.compile(r"simp( \[[^\[\]]+\])?(?: at ([\w']+))?")
+_WITH_LEMMAS = re.compile(r"(?<![\w.])(simp(?:_all)?)(?= \[)")
+
+
+def _without_simp(node: ProofTree) -> Iterator[ProofTree]:
+    """`simp` followed by `exact h`, as `simpa using h`, which closes the goal; and `simp` with only its own lemmas."""
+    if not _is_brittle(node):
+        return
+    simp, term = _SIMP.fullmatch(node.tactic), _term(node.children[0]) if len(node.children) == 1 else ""
+    if simp and term and not term.startswith("by ") and simp[2] in (None, term):
+        yield ProofTree(f"simpa{simp[1] or ''} using {term}", state=node.state)
+    end = len(node.tactic) if node.children else [*_NEXT.finditer(node.tactic)][-1].start()
+    only = _WITH_LEMMAS.sub(r"\1 only", node.tactic[:end]) + node.tactic[end:]
+    if only != node.tactic:
+        yield msgspec.structs.replace(node, tactic=only)
 
 
 def _in_one(node: ProofTree) -> str:

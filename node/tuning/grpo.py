@@ -195,6 +195,13 @@ def _mean(points: list[tuple[int, float]]) -> float | None:
     return round(sum(value for _, value in points) / len(points), 4) if points else None
 
 
+def rewards_of(summary: dict[str, Any]) -> str:
+    """The mean rewards of a training in words."""
+    if summary["reward_first"] is None:
+        return "no mean reward: fewer steps than --log-every"
+    return f"mean reward {summary['reward_first']} in the first fifth, {summary['reward_last']} in the last"
+
+
 def _card(base: Base, settings: GrpoSettings, summary: dict[str, Any]) -> str:
     """README.md of the trained model."""
     trained = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
@@ -204,7 +211,7 @@ def _card(base: Base, settings: GrpoSettings, summary: dict[str, Any]) -> str:
         f"- Prompts: the template `{base.template.name}`; reward: `{settings.reward}` ({summary['kind']})",
         f"- {summary['steps']:,} steps of {settings.prompts} prompts x {settings.generations} completions, seed "
         f"{settings.seed}",
-        f"- Mean reward: {summary['reward_first']} in the first fifth, {summary['reward_last']} in the last",
+        f"- {rewards_of(summary).capitalize()}",
         "",
         f"Use: `proofmesh eval --bench pocket:test --policy {summary['use']}`",
         "",

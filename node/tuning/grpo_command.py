@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(settings: GrpoSettings) -> None:
     """Raises TrainingError."""
-    from node.tuning.grpo import run
+    from node.tuning.grpo import rewards_of, run
 
     result = run(settings)
     pass_1 = ""
@@ -32,7 +32,7 @@ def _run(settings: GrpoSettings) -> None:
         pass_1 = f"; pass@1 {result['pass_at_1_before']} before, {result['pass_at_1']} after"
     say(
         f"{result['parameters_trained']:,} of {result['parameters']:,} parameters trained: {result['steps']:,} steps, "
-        f"{result['completions']:,} completions in {result['seconds']:,.0f} s; mean reward {result['reward_first']} "
-        f"in the first fifth, {result['reward_last']} in the last{pass_1}{commands.left_out(result['left_out'])}"
+        f"{result['completions']:,} completions in {result['seconds']:,.0f} s; {rewards_of(result)}"
+        f"{pass_1}{commands.left_out(result['left_out'])}"
     )
     say(f"use it as {result['use']}")

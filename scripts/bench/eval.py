@@ -29,7 +29,7 @@ from common.config import ConfigError, check_flags
 from common.limits import Positive
 from common.terminal import Console
 from common.visible import say
-from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
 from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
 from node.eval.folder import EvaluationFolder, read
 from node.eval.live import LiveView
@@ -132,7 +132,8 @@ async def measure(arguments: EvalBenchSettings) -> dict[str, Any]:
     settings = LeanProcessSettings()
     toolchain = await confined_toolchain(settings.lean)
     venue = LoneVenue(toolchain, settings, arguments.policy)
-    benchmark = load_benchmark(arguments.bench, toolchain=toolchain)
+    benchmark = load_benchmark(arguments.bench)
+    check_lean(benchmark, toolchain)
     statements = chosen(benchmark, arguments.limit)
     plan = plan_of(EvalSettings(arguments.bench, simulations=arguments.simulations), benchmark, statements, venue)
     work = Work(venue, plan, statements, settings)

@@ -1,5 +1,8 @@
 """Trainers as functions: flags from keyword arguments, and errors of the command as errors here."""
 
+import asyncio
+import json
+
 import pytest
 
 import proofmesh
@@ -38,3 +41,50 @@ def test_what_the_command_refuses_is_an_error_with_its_line(tmp_path):
 def test_a_training_without_a_folder_is_refused():
     with pytest.raises(proofmesh.BadInput, match="out='runs/hf-sft'"):
         train.sft("models/small-llama")
+
+
+SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
+STEPS = [("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"), ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "exact ⟨h.2, h.1⟩")]
+
+
+@pytest.mark.compute
+async def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(
+    broker, run_name, lean_proxy, tmp_path, monkeypatch
+):
+    from tests.node.tuning.models import raw_model
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    random = raw_model(tmp_path / "random")
+    rows = [{"theorem": "swap", "state": state, "tactic": tactic, "remaining_steps": 1} for state, tactic in STEPS]
+    (tmp_path / "proof.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "task.jsonl").write_text(json.dumps({"theorem": SWAP, "state": STEPS[1][0], "steps": ["intro h"]}))
+    common = {"device": "cpu", "keep_out": [], "log_every": 1, "seed": 1, "show": False}
+    taught = await asyncio.to_thread(
+        train.sft,
+        random,
+        **common,
+        data=[tmp_path / "proof.jsonl"],
+        out=tmp_path / "sft",
+        steps=80,
+        rate=1e-2,
+        held_out=0,
+    )
+    losses = [json.loads(line)["values"]["loss"] for line in (taught.out / "metrics.jsonl").read_text().splitlines()]
+    assert len(losses) == 80 and losses[-1] < losses[0] / 5
+    paid = await asyncio.to_thread(
+        train.grpo,
+        taught.model,
+        **common,
+        data=[tmp_path / "task.jsonl"],
+        out=tmp_path / "grpo",
+        steps=2,
+        rate=1e-4,
+        prompts=1,
+        generations=4,
+        max_tokens=12,
+        url=broker.url,
+        run=run_name,
+    )
+    rewards = [reward for _, reward in paid.summary["reward_curve"]]
+    assert len(rewards) == 2 and max(rewards) > 0.5, "Lean accepts most of what the trained model writes"
+    assert (paid.model / "model.safetensors").is_file() and "mean reward" in paid.said

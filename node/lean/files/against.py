@@ -437,7 +437,8 @@ class Comparison:
     def _shown(self, expected: int, submitted: int, depth: int) -> str:
         """How two terms differ. `depth`: the number of variables around them."""
         shown, reference = (show(self.terms, term, _SHOWN, depth) for term in (submitted, expected))
-        return f"`{shown}` stands where the reference has `{reference}`"
+        names = " (x, y, z, ... are the variables in their order)" if depth else ""
+        return f"`{shown}` stands where the reference has `{reference}`{names}"
 
 
 @dataclass(frozen=True)

@@ -291,9 +291,11 @@ def _owner(commands: Sequence[Command], text: Text, message: FileMessage) -> Com
     """The command that a message is about."""
     at = text.offset(message.line, message.column)
     before = bisect_right(commands, at, key=lambda each: each.start)  # commands are sorted by start
-    owner = commands[max(before - 1, 0)] if commands else None
     # Text behind a complete command belongs to no command. An incomplete command is itself the unreadable text.
     unread = message.text.endswith(_BETWEEN) or message.text.startswith(f"{_NO_TOKEN}:")
+    if commands and not before and unread:  # nor does text above the first one
+        return replace(text.command(at, commands[0].start), keyword=UNREAD)
+    owner = commands[max(before - 1, 0)] if commands else None
     if owner is not None and at >= owner.stop and unread:
         return text.rest(owner) or owner
     return owner
@@ -310,12 +312,15 @@ def _header_problem(
     messages: Sequence[FileMessage], commands: Sequence[Command], finished: WatchedProcess, limit: str
 ) -> str:
     """Why Lean did not reach the first command; empty if it did."""
-    errors = [message.text for message in messages if message.severity == "error"]
+    wrong = [message for message in messages if message.severity == "error"]
+    errors = [message.text for message in wrong]
     if errors and any(sign in errors[0] for sign in _UNIMPORTED):
         first = errors[0].split("\n", 1)[0]
         return first + (REMEDY if any(name in first for name in _NEEDS_LIBRARY) else "")
     if errors or limit or (commands and finished.code in (0, 1)):
-        return "" if commands or limit else (errors[0] if errors else "Lean reported no command")
+        return (
+            "" if commands or limit else (f"line {wrong[0].line}: {errors[0]}" if wrong else "Lean reported no command")
+        )
     output = (finished.errors or finished.output).strip()[-400:]
     return f"Lean ended with code {finished.code}{': ' + output if output else ''}"
 

@@ -23,6 +23,19 @@ def check(address: HubAddress) -> None:
             _check_folder(folder, file, name)
 
 
+def check_found(address: HubAddress) -> None:
+    """Check that a model and its adapter are here, in a folder or the hub's cache, or that the hub has them. It asks
+    the hub for one small file. Raises BadModel."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    for name, file in named(address):
+        if local_folder(name) is None:
+            try:
+                _downloaded(name, [file], local_files_only=True)
+            except LocalEntryNotFoundError:
+                _downloaded(name, [file])
+
+
 def named(address: HubAddress) -> list[tuple[str, str]]:
     """The name of the model, and of the adapter if there is one, each with the file that its folder must have."""
     return [(address.model, CONFIG), *([(address.adapter, ADAPTER_CONFIG)] if address.adapter else [])]

@@ -11,7 +11,7 @@ import pytest
 
 from common.lean_settings import LeanSettings
 from node.bank import bank, command, hub, manifest
-from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
 from node.bank.elaboration import elaboration_errors
 from node.bank.problems import SourceProblem
 from node.lean.toolchain.find import find
@@ -205,10 +205,9 @@ def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     record = msgspec.structs.replace(said.sources["minif2f"], lean="4.9.0", library={"mathlib": "0123456789abcdef"})
     manifest.write(out, msgspec.structs.replace(said, sources={"minif2f": record}))
     with pytest.raises(BenchmarkError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
-        load_benchmark(f"bank:{out}", toolchain=LeanToolchain(("lean",), version="4.35.0"))
+        check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.35.0"))
     with pytest.raises(BenchmarkError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
-        load_benchmark(f"bank:{out}", toolchain=LeanToolchain(("lean",), version="4.9.0"))
-    assert load_benchmark(f"bank:{out}").statements
+        check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.9.0"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from node.mesh.hints import unnoticed, with_hint
     ("message", "text", "says"),
     [
         ("unexpected identifier; expected command", "lemma b : 1 = 1 := rfl", "write `theorem`"),
-        ("unexpected identifier; expected command", "@[simp] private lemma b : 1 = 1 := rfl", "write `theorem`"),
+        ("unexpected identifier; expected command", "open Nat in\nlemma b : 1 = 1 := rfl", "write `theorem`"),
+        ("unexpected identifier; expected 'def' or 'theorem'", "@[simp] private lemma b : P := h", "write `theorem`"),
         (
             "unknown tactic",
             "theorem a (x y : Nat) : x + y = y + x := by\n  ring",
@@ -22,6 +23,7 @@ from node.mesh.hints import unnoticed, with_hint
         ("Unknown identifier `ℕ`\n\nNote: more", "theorem a (x : ℕ) : x = x", "Lean's own name is `Nat`"),
         ("Unknown identifier `ℝ`", "theorem a (x : ℝ) : x = x", "`ℝ` needs Mathlib: --lean.project"),
         ("Unknown identifier `begin`", "theorem a : P :=\nbegin\n  split\nend", "Lean 3"),
+        ("failed to synthesize instance", "theorem a (n : nat) : n + 0 = n :=\nbegin\n  simp,\nend", "Lean 3"),
         ("unknown module prefix 'data'", "import data.nat.basic", "Lean 3"),
     ],
 )
@@ -46,6 +48,11 @@ def test_a_message_about_what_lean_lacks_says_what_to_do(message: str, text: str
 )
 def test_other_messages_stay_as_they_are(message: str, text: str) -> None:
     assert with_hint(message, text) == message
+
+
+def test_a_hint_takes_the_place_of_a_long_list_of_commands() -> None:
+    listed = "unexpected identifier; expected " + ", ".join(f"'{name}'" for name in ("instance", "theorem") * 20)
+    assert with_hint(listed, "@[simp] lemma b : P := h").startswith("unexpected identifier; `lemma` is a command of")
 
 
 def test_a_letter_for_numbers_that_nothing_declares_is_noticed() -> None:

@@ -52,6 +52,7 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
 def test_inspect_shows_the_hardest_theorems_of_a_run(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(store.path.parent), "--theorems", "2"]) == SHOWN
     shown = capsys.readouterr().out
+    assert "…" not in shown and "expansions" in shown  # whole words in 80 columns
     assert "hardest" in shown and shown.index("hard ") < shown.index("easy") and "false" not in shown
 
 

@@ -367,7 +367,9 @@ def test_what_plain_lean_lacks_is_said_with_what_to_do(tmp_path):
 
 def test_lemma_and_lean_3_are_named(tmp_path):
     (tmp_path / "lemma.lean").write_text("lemma a : 1 = 1 := rfl\n\ntheorem b : 1 = 1 := rfl\n")
+    (tmp_path / "only.lean").write_text("\nlemma a : 1 = 1 := rfl\n")
     (tmp_path / "three.lean").write_text("import data.nat.basic\nlemma a : true := trivial\n")
-    result = verify(tmp_path / "lemma.lean", tmp_path / "three.lean")
-    assert "line 1: unexpected identifier; expected command; `lemma` is a command of Mathlib" in result.stdout
+    result = verify(tmp_path / "lemma.lean", tmp_path / "only.lean", tmp_path / "three.lean")
+    assert "only.lean: line 2: unexpected identifier; expected command; `lemma` is" in result.stderr
+    assert "rfl: unexpected identifier; expected command; `lemma` is a command of Mathlib" in result.stdout
     assert "three.lean: unknown module prefix 'data'; this is Lean 3" in result.stderr

@@ -11,7 +11,7 @@ from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.text.script import proof_lines
 from node.lean.text.statement import parse_statement
 from node.proving.local_lean import LocalLean
-from node.proving.shortening import places, replaced, shortened, size, variants_of
+from node.proving.shortening import BRITTLE, cost, places, replaced, shortened, size, variants_of
 from node.proving.writing import folded
 
 CLOSING = ("rfl", "assumption", "simp", "omega", "simp_all")
@@ -55,6 +55,11 @@ async def short(lean: LocalLean, statement: str, tree: ProofTree, closing: Seque
         (chain("have h_1 := f x", "exact g h_1 y"), "exact g (f x) y"),
         (both("constructor", ProofTree("exact a"), ProofTree("exact b")), "exact ⟨a, b⟩"),
         (both("cases n with | zero => ?_ | succ n => ?_", chain("simp"), chain("simp")), "cases n <;> simp"),
+        (chain("simp", "exact f h"), "simpa using f h"),
+        (chain("simp [p] at h", "exact h"), "simpa [p] using h"),
+        (chain("simp [p, q] at h", "omega"), "simp only [p, q] at h\nomega"),
+        (chain("simp_all [p]", "omega"), "simp_all only [p]\nomega"),
+        (chain("simp_all [p, q]; simp [p]"), "simp_all only [p, q]; simp [p]"),
     ],
 )
 def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
@@ -67,6 +72,9 @@ def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
         (chain("have h_1 := f x", "exact g h_1 h_1"), "exact g (f x) (f x)"),
         (chain("have h := f x", "exact g.h"), "exact g.(f x)"),
         (both("constructor", ProofTree("simp"), ProofTree("simp")), "exact ⟨by simp, by simp⟩"),
+        (chain("simp at h", "exact g"), "simpa using g"),
+        (chain("simp_all", "exact g"), "simpa using g"),
+        (chain("simp", "omega"), "simp only\nomega"),
     ],
 )
 def test_steps_that_would_not_be_shorter_stay_apart(tree: ProofTree, never: str) -> None:
@@ -77,6 +85,27 @@ def test_variants_are_never_longer() -> None:
     tree = both("constructor", chain("intro h", "exact h.2"), chain("intro h", "simp [h]"))
     for variant in variants_of(tree, CLOSING):
         assert size(variant.tree) < size(tree)
+
+
+@pytest.mark.parametrize(
+    ("tree", "in_the_middle"),
+    [
+        (chain("intro h", "simp"), 0),
+        (chain("cases n <;> simp_all"), 0),
+        (chain("simp only [p]", "omega"), 0),
+        (chain("rw [simp_lemma]", "omega"), 0),
+        (chain("refine ⟨n, by simp, ?_⟩", "omega"), 0),
+        (chain("simpa using h"), 0),
+        (chain("simp", "omega"), 1),
+        (chain("simp [p] at h", "exact h"), 1),
+        (chain("all_goals simp_all", "omega"), 1),
+        (chain("simp at h <;> omega"), 1),
+        (chain("intro n", "(simp [only_h]; rfl)"), 1),
+        (both("simp", chain("simp at h", "exact h"), chain("simp")), 2),
+    ],
+)
+def test_a_simplification_in_the_middle_costs_more_than_its_tactic(tree: ProofTree, in_the_middle: int) -> None:
+    assert cost(tree) == size(tree) + BRITTLE * in_the_middle
 
 
 def test_a_subtree_is_replaced_at_its_place() -> None:
@@ -115,6 +144,33 @@ async def test_hypotheses_are_named_where_they_were_only_pointed_at(own_lean: Lo
     tree = ProofTree("exact f ‹_› ‹_›", state="p q r : Prop\nf : p → q → r\nhp : p\nhq : q\n⊢ r")
     lines = await short(own_lean, "theorem t (p q r : Prop) (f : p → q → r) (hp : p) (hq : q) : r", tree, ())
     assert lines == ["exact f hp hq"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "tree", "closing", "better"),
+    [
+        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), (), ["simpa using h"]),
+        ("(n m : Nat) (h : 0 + n = m) : n = m", chain("simp at h", "exact h"), (), ["simpa using h"]),
+        (
+            "(a b c d : Nat) (h : a * b + a * c = d) : a * (b + c) = d",
+            chain("simp [Nat.mul_add]", "rw [h]"),
+            (),
+            ["simp only [Nat.mul_add]", "rw [h]"],
+        ),
+        ("(n m : Nat) (h : n = m) : 0 + n = m", chain("simp", "exact h"), ("simp <;> assumption", "omega"), ["omega"]),
+    ],
+)
+async def test_what_does_the_same_replaces_a_simplification_in_the_middle(
+    own_lean: LocalLean, statement: str, tree: ProofTree, closing: Sequence[str], better: list[str]
+) -> None:
+    assert await short(own_lean, f"theorem t {statement}", tree, closing) == better
+
+
+async def test_a_proof_is_not_shortened_by_a_simplification_in_the_middle(own_lean: LocalLean) -> None:
+    tree = chain("rw [Nat.zero_add]", "exact h")
+    statement = "theorem t (n m : Nat) (h : n = m) : 0 + n = m"
+    lines = await short(own_lean, statement, tree, ("simp <;> exact h",))
+    assert lines == ["rw [Nat.zero_add]", "exact h"]
 
 
 class Refuses:

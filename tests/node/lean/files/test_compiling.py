@@ -63,6 +63,16 @@ async def test_text_between_commands_is_told_and_the_theorem_before_it_stands(ve
     assert "expected command" in named(report)["garbage here:2"].reason
 
 
+async def test_text_above_the_first_command_is_told_and_what_follows_is_judged_by_itself(
+    verifier: FileVerifier,
+) -> None:
+    for above in ("lemma z : 1 = 1 := rfl\n", "-- ∀\nlemma z : 1 = 1 := rfl\nlemma y : 1 = 1 := rfl\n"):
+        report = await verifier.verify_text(f"{above}theorem a : 1 = 2 := rfl\ntheorem b : True := trivial\n")
+        unread, a, b = report.declarations
+        assert unread.name.startswith("lemma z") and unread.reason == "unexpected identifier; expected command"
+        assert "Not a definitional equality" in a.reason and b.accepted
+
+
 async def test_what_uses_a_theorem_that_fails_is_told_apart_from_what_fails_by_itself(verifier: FileVerifier) -> None:
     text = "theorem a : 1 = 2 := rfl\ntheorem b : 1 = 2 := a\ntheorem c : 2 = 1 := b.symm\ntheorem d : 2 = 3 := rfl\n"
     found = named(await verifier.verify_text(text))
