@@ -14,7 +14,8 @@ from common import subjects
 from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, names
 from common.lean import Theorem
-from common.messages import MalformedMessage, decode, encode
+from common.messages import MalformedMessage, ProverFacts, decode, encode
+from common.sampling import PLAIN
 from node.eval.over_mesh import mesh_venue
 from node.eval.records import Standing
 from node.learner.collector import Collector
@@ -42,7 +43,7 @@ ATTEMPTS = 4
 async def prover(bus: Bus, lean_proxy: object, tmp_path: Path) -> AsyncIterator[Prover]:
     """A prover that knows whole proofs, for self-play, and the fixed list of tactics."""
     policy = f"proofs:{written(tmp_path, {SWAP.name: samples(SWAP.name, 40, 3)})}"
-    await bus.register(info("prover", searches=2, policy=policy, leaves="3", sampling="{}"))
+    await bus.register(info("prover", searches=2, facts=ProverFacts(policy=policy, leaves=3, sampling=PLAIN)))
     work = Prover(bus, ProverSettings(policy=policy, searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     proving = asyncio.create_task(work.run(stopping))
