@@ -73,7 +73,7 @@ def shortest(path: Path) -> list[RunProof]:
         place = "place" if version >= _PLACES_SINCE else "NULL"
         # SQLite takes the other columns from the row that has the minimum.
         rows = database.execute(
-            f"SELECT theorem_id, binders, conclusion, header, {place}, disproof, script, lean_version, COUNT(*),"
+            f"SELECT theorem_id, binders, conclusion, theorems.header, {place}, disproof, script, lean_version, COUNT(*),"
             " MIN(LENGTH(script)) FROM proofs JOIN theorems USING (theorem_id) WHERE split = 'train'"
             " GROUP BY theorem_id, disproof ORDER BY MIN(proof_id)"
         ).fetchall()

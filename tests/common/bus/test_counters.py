@@ -33,9 +33,9 @@ async def test_fifty_starts_of_a_node_add_one_label(bus: Bus) -> None:
     for number in range(50):
         subject = samples_at_work(f"inference-host-{number}-ab12")
         served = await bus.serve(subject, PauseRequest, answer, queue=None, limit=1)
-        await bus.request(subject, PauseRequest(epoch=0, until=0.0), PauseAcknowledged, timeout=30)
+        await bus.request(subject, PauseRequest(epoch=0, seconds=0.0), PauseAcknowledged, timeout=30)
         with pytest.raises(RemoteFailure):
-            await bus.request(subject, PauseRequest(epoch=1, until=0.0), PauseAcknowledged, timeout=30)
+            await bus.request(subject, PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=30)
         await served.unsubscribe()
     seen = labels()
     names = {channel.name for channel in CHANNELS} | {NO_CHANNEL}
@@ -52,8 +52,8 @@ async def test_errors_of_callbacks_are_counted_by_channel(bus: Bus) -> None:
 
     await bus.subscribe("telemetry.>", PauseRequest, fail)
     for number in range(5):
-        await bus.publish(f"telemetry.prover.prover-host-{number}.heartbeat", PauseRequest(epoch=0, until=0.0))
-        await bus.publish(f"telemetry.{number}", PauseRequest(epoch=0, until=0.0))
+        await bus.publish(f"telemetry.prover.prover-host-{number}.heartbeat", PauseRequest(epoch=0, seconds=0.0))
+        await bus.publish(f"telemetry.{number}", PauseRequest(epoch=0, seconds=0.0))
     await eventually(lambda: len(heard) == 10)
     await (await bus.watch_state("weights", WeightsState, fail)).unsubscribe()
     wanted = {"telemetry.<role>.<id>.heartbeat", NO_CHANNEL, "weights"}

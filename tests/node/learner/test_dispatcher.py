@@ -12,7 +12,7 @@ import pytest
 from broker import streams
 from broker.watch import StreamKeeper
 from common import subjects
-from common.attempts import MOST_FAILED, Attempt, Purpose
+from common.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
 from common.bus import Bus, names
 from common.bus.leases import api
 from common.lean import Theorem
@@ -235,7 +235,7 @@ async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
             await works._look_for_losses()
         assert await run.store.call(Store.unpublished, 10) == []
         # Played, and its result waits for the learner.
-        await bus.publish_durable(subjects.RESULT, result(held.message, "failed"), message_id="r")
+        await bus.publish_durable(subjects.result(LEARNER), result(held.message, "failed"), message_id="r")
         await held.ack()
         for _ in range(3):
             await works._look_for_losses()

@@ -8,7 +8,7 @@ import urllib.request
 
 import pytest
 
-from common.messages import NodeInfo
+from common.messages import BrokerFacts, NodeInfo
 from tests.waiting import until
 
 pytestmark = pytest.mark.process
@@ -48,7 +48,7 @@ async def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(
 
 async def test_a_node_that_is_unhealthy_says_why(bus, broker, run_name):
     problems = {"nats-server": "refuses writes: no space left on device"}
-    facts = {"streams": "NOT kept by the broker: r-todo had vanished"}
+    facts = BrokerFacts(lost="r-todo had vanished")
     who = {"node_id": "broker-1", "role": "broker", "host": "h", "pid": 1, "version": "0", "started": 1.0}
     await bus.register(NodeInfo(**who, state="unhealthy", problems=problems, facts=facts))
     code, output = await status("--run", run_name, "--url", broker.url)
