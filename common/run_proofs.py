@@ -73,8 +73,8 @@ def shortest(path: Path) -> list[RunProof]:
         place = "place" if version >= _PLACES_SINCE else "NULL"
         # SQLite takes the other columns from the row that has the minimum.
         rows = database.execute(
-            f"SELECT theorem_id, binders, conclusion, theorems.header, {place}, disproof, script, lean_version, COUNT(*),"
-            " MIN(LENGTH(script)) FROM proofs JOIN theorems USING (theorem_id) WHERE split = 'train'"
+            f"SELECT theorem_id, binders, conclusion, theorems.header, {place}, disproof, script, lean_version,"
+            " COUNT(*), MIN(LENGTH(script)) FROM proofs JOIN theorems USING (theorem_id) WHERE split = 'train'"
             " GROUP BY theorem_id, disproof ORDER BY MIN(proof_id)"
         ).fetchall()
     return [_shortest(*row[:-1]) for row in rows]
@@ -119,7 +119,7 @@ def recorded(folder: Path) -> list[RecordedProof]:
         places = version >= _PLACES_SINCE
         rows = database.execute(
             "SELECT proof_id, theorem_id, attempt_id, binders, conclusion, theorems.header, disproof, script,"
-            f" {'proofs.header' if version >= _HEADERS_SINCE else 'NULL'},"
+            f" {'default_header' if version >= _HEADERS_SINCE else 'NULL'},"
             f" {'digest, packed, place' if places else 'NULL, NULL, NULL'}"
             " FROM proofs JOIN theorems USING (theorem_id)"
             f"{' LEFT JOIN contexts ON digest = context' if places else ''} ORDER BY proof_id"

@@ -68,8 +68,8 @@ and to people.
   request after {timeout:g} s, and give up after {patience:g} s.
 - **Signatures.** A verdict (`lean.verify`) counts only with the signature of a verifier, because everybody with the
   broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an
-  Ed25519 signature, both in base64. Signed are the text "proofmesh 1", the subject, the SHA-256 digest of the request and that
-  of the reply, with a zero byte between them. Take the key from the operator, not from the reply.
+  Ed25519 signature, both in base64. Signed are the text "proofmesh 1", the subject, the SHA-256 digest of the request
+  and that of the reply, with a zero byte between them. Take the key from the operator, not from the reply.
 - **Work queues.** Attempts and results are stored in streams and read with JetStream's pull consumers. Acknowledge a
   message when its work is done, and renew the lease of a long one with JetStream's "in progress". Without either, it
   goes to another reader after {lease:g} s. Publish with the header `Nats-Msg-Id`: a repetition is then stored once.

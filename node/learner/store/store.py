@@ -195,7 +195,7 @@ class Store(EvaluationRecords, TheoremStatistics):
         self, db: sqlite3.Connection, attempt_id: str, proof: VerifiedProof, theorem_id: str, purpose: str
     ) -> None:
         db.execute(
-            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version, header)"
+            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version, default_header)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 *(attempt_id, theorem_id, purpose == Purpose.DISPROVE, proof.script),
