@@ -183,7 +183,7 @@ ALTER TABLE transitions ADD COLUMN failed TEXT NOT NULL DEFAULT '[]';  -- the ne
 """
 
 _HEADERS_OF_PROOFS = """
-ALTER TABLE proofs ADD COLUMN default_header TEXT;  -- the configured header of the Lean that verified it; NULL: not recorded
+ALTER TABLE proofs ADD COLUMN default_header TEXT;  -- of the Lean that verified it; NULL: not recorded
 """
 
 MIGRATIONS: tuple[str, ...] = (
