@@ -20,7 +20,7 @@ from pathlib import Path
 
 from broker.errors import BrokerError
 from common.cache import cache_directory
-from common.visible import say
+from common.output.visible import say
 
 ANOTHER = "Name another nats-server with [broker] binary or NATS_SERVER, or unset both to use the packaged one"
 """Advice at the end of error texts about an unusable nats-server."""

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from broker import binary
 from broker.errors import BrokerError
 from broker.settings import BrokerSettings
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from common.settings import BusSettings
 
 log = structlog.get_logger("broker")

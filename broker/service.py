@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from broker.settings import BrokerSettings
-from common.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.life.waiting import wait_first
 from common.settings import BusSettings
-from common.waiting import wait_first
 
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:

@@ -14,8 +14,8 @@ from common.bus import (
     StreamSpec,
     names,
 )
-from common.messages import MAX_MESSAGE_BYTES
-from common.subjects import DURABLE_CLIENTS, PURPOSES, result, telemetry, todo
+from common.protocol.messages import MAX_MESSAGE_BYTES
+from common.protocol.subjects import DURABLE_CLIENTS, PURPOSES, result, telemetry, todo
 
 MIB = 1024 * 1024
 

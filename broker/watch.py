@@ -15,10 +15,10 @@ from broker.errors import BrokerError
 from broker.launcher import Server
 from broker.streams import MAX_ACK_PENDING, MIB
 from common.bus import BusError, NoRoom, StreamState, names
-from common.logging import keep_small
-from common.messages import BrokerFacts
-from common.metrics import Followed, counter, gauge
-from common.node import NodeContext, NodeFailure
+from common.life.logging import keep_small
+from common.life.metrics import Followed, counter, gauge
+from common.life.node import NodeContext, NodeFailure
+from common.protocol.messages import BrokerFacts
 
 EVERY_SECONDS = 5.0
 ALARM_SHARE = 0.8

@@ -21,8 +21,8 @@ import msgspec
 from msgspec import Meta
 
 from common.lean_settings import LeanSettings
+from common.output.visible import without_credentials
 from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
-from common.visible import without_credentials
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from common.files import write_whole
-from common.messages import Point
+from common.protocol.messages import Point
 
 METRICS = "metrics.jsonl"
 ABOUT = "training.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from common.waiting import wait_first
+from common.life.waiting import wait_first
 
 
 class Gathering:

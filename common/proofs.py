@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from common.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 from common.lean import ProofTree
+from common.protocol.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 
 
 def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
@@ -16,7 +16,7 @@ def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
 
     The remaining steps are 1 + the largest number of a child. The return of the state is minus this number, as in
     AlphaProof's environment. Steps without a recorded state are left out. Failed tactics beyond the limits of
-    `common.attempts` are left out.
+    `common.protocol.attempts` are left out.
     """
     transitions: dict[tuple[str, str], Transition] = {}
     for node, steps in _with_steps(proof):

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from common.config import ConfigError, load_lean
-from node.lean.files.sources import collect, from_text
-from node.mesh.verify import VerifySettings
-from node.mesh.verify_rows import Verdicts
-from node.mesh.verify_run import reference_of, toolchain_of, verify_all
+from node.command.proofs.verify import VerifySettings
+from node.command.proofs.verify_rows import Verdicts
+from node.command.proofs.verify_run import reference_of, toolchain_of, verify_all
+from node.lean.check.files.sources import collect, from_text
 from proofmesh.engine import Engine
 from proofmesh.results import Verification
 from proofmesh.settings import path_list, settings_of

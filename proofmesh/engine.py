@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar, cast
 
 from common.lean_settings import LeanSettings
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving.local_lean import LocalLean, local_lean

@@ -24,11 +24,11 @@ def public_errors() -> Iterator[None]:
     """Converts internal errors to `BadInput` and `MachineryFailed`."""
     from common.bus import BusError
     from common.config import ConfigError
+    from node.command.proofs.prove import UsageProblem
+    from node.command.proofs.verify_run import BadReference
     from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.toolchain.problems import LeanProblem
     from node.lean.trace.worktrees import NoSource
-    from node.mesh.prove import UsageProblem
-    from node.mesh.verify_run import BadReference
     from node.proving.checkpoints import BadPolicy
     from node.proving.many import BadRows
     from node.proving.prover import ProvingFailed

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from common.config import ConfigError, load, load_lean
-from node.lean.holes.gaps import Gap
+from node.command.projects import lean_for
+from node.command.proofs.fill import FillSettings, work_of
+from node.lean.gaps.holes.gaps import Gap
 from node.lean.toolchain.find import find
-from node.mesh.fill import FillSettings, work_of
-from node.mesh.projects import lean_for
 from node.proving.fill import FilledFile as DoneFile
 from node.proving.fill import GapResult
 from node.proving.fill_run import FillRun

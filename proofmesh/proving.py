@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from common.config import load, load_lean
-from node.mesh.projects import lean_for
-from node.mesh.prove import ProveSettings, UsageProblem, budget_of, check, proving_of, with_first
+from node.command.projects import lean_for
+from node.command.proofs.prove import ProveSettings, UsageProblem, budget_of, check, proving_of, with_first
 from node.proving import answers
 from node.proving.answers import Answer
 from node.proving.many import Row, prove_rows, rows_of
@@ -78,7 +78,7 @@ async def _prover(engine: Engine, settings: ProveSettings, file: Path | None) ->
 
 async def _explained(settings: ProveSettings, target: Any, note: Callable[[str], None]) -> Answer:
     """The answer, with the search recorded in a file. It needs a separate prover, which records every step."""
-    from node.mesh.prove import opened_prover
+    from node.command.proofs.prove import opened_prover
     from node.proving.explain import SearchRecorder
 
     assert settings.explain is not None

@@ -42,7 +42,7 @@ class Session:
 
         Raises BadInput.
         """
-        from common import logging
+        from common.life import logging
 
         logging.configure("error")  # failures are raised as exceptions
         self._lean = lean

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from common.config import ConfigError
+from node.command.trace import TraceSettings, formats_of, jobs_of, warnings_of, works_of
 from node.lean.trace.formats.writing import write
 from node.lean.trace.session import run_all
-from node.mesh.trace import TraceSettings, formats_of, jobs_of, warnings_of, works_of
 from proofmesh.results import Traces
 from proofmesh.settings import path_list, settings_of
 

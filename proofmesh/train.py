@@ -127,7 +127,7 @@ def _train(name: str, positional: list[str], settings: dict[str, Any], show: boo
     """Raises BadInput, MachineryFailed."""
     if settings.get("out") is None:
         raise BadInput(f"train {name}: `out` names the folder of the training: out='runs/{name}'")
-    command = [sys.executable, "-m", "node.mesh.cli", "train", name, *positional, *flags(settings)]
+    command = [sys.executable, "-m", "node.command.cli", "train", name, *positional, *flags(settings)]
     paths = [str(Path(__file__).parents[1]), *(path for path in sys.path if path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:

@@ -78,7 +78,7 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
         """
         from common.config import convert
         from common.lean_settings import LeanSettings
-        from common.visible import without_credentials
+        from common.output.visible import without_credentials
         from node.rewards.lean_reward import LeanReward
 
         config = self.config

@@ -17,11 +17,11 @@ import structlog
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
-from common import subjects
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import LeanRunReply, LeanRunRequest
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol import subjects
+from common.protocol.messages import LeanRunReply, LeanRunRequest
 from tests import tiers
 
 guard = tiers.Guard()
@@ -114,7 +114,7 @@ async def lean_proxy_process(
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start a lean-proxy that verifies proofs, and wait until it answers; it is stopped at the end, if it still
     runs."""
-    argv = [sys.executable, "-m", "node.mesh.cli", "lean-proxy", "--workers", "2"]
+    argv = [sys.executable, "-m", "node.command.cli", "lean-proxy", "--workers", "2"]
     with tempfile.TemporaryDirectory(prefix="proofmesh-key-") as folder:
         key = ["--key", f"{folder}/verifier.pem"]
         process = await spawn_child([*argv, *key, *flags, "--run", run_name, "--bus.url", broker.url])

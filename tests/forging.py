@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import nats
 from nats.aio.msg import Msg
 
-from common.messages import Message, encode
+from common.protocol.messages import Message, encode
+from common.protocol.subjects import LEAN_VERIFY
 from common.settings import BusSettings
-from common.subjects import LEAN_VERIFY
 
 Reply = tuple[Message, dict[str, str]]
 """A reply and its headers."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import tyro
 
-from node.mesh.cli import main
+from node.command.cli import main
 
 
 class _Parsed(BaseException):

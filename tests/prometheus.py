@@ -81,7 +81,7 @@ def promtool(text: str) -> str:
 
 def every_metric() -> str:
     """A text with every metric that the code declares, and the process's own."""
-    from common.metrics import PREFIX, Metrics
+    from common.life.metrics import PREFIX, Metrics
 
     shown = Metrics()
     for each in metrics.declared():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from common.attempts import AttemptResult
 from common.bus import Bus
+from common.protocol.attempts import AttemptResult
 
 
 async def results(bus: Bus, count: int, timeout: float = 20.0) -> list[AttemptResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.node import NodeSettings
+from common.life.node import NodeSettings
 from ui.run_files import RunFiles, is_run, run_folders
 from ui.settings import TRAINING, UiSettings
 

@@ -15,7 +15,7 @@ import msgspec
 
 from common.evaluations import Evaluated
 from common.lean import outcome_values
-from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 
 OUTCOMES = tuple(outcome_values({}))
 """Values that count the outcomes of tactics in Lean, by kind."""

@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from common import evaluations, run_proofs
+from common import evaluations
 from common.curves import METRICS, Tail
 from common.evaluations import Evaluated
-from common.messages import LogRecord, Point, ProofFound
+from common.protocol.messages import LogRecord, Point, ProofFound
+from common.records import proofs as run_proofs
 
 SUMMARY = "summary.json"
 PROOFS = 60

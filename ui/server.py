@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from common.hosts import Hosts
-from common.messages import Point
+from common.life.hosts import Hosts
+from common.protocol.messages import Point
 from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
 from ui.run_files import Change as RunChange
 from ui.run_files import RunFiles

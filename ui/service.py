@@ -21,9 +21,9 @@ import msgspec
 from common import evaluations
 from common.curves import Tail
 from common.evaluations import Evaluated
-from common.messages import Heartbeat, LogRecord, Message, Point, ProofFound
-from common.node import NodeContext, NodeFailure, NodeSettings, run_node
-from common.visible import say
+from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.output.visible import say
+from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from ui.choice import NoSuchRun, choose
 from ui.mesh_state import MeshState
 from ui.run_files import Change, RunFiles
@@ -39,7 +39,7 @@ TICK = 1.0
 
 def main(settings: UiSettings, node: NodeSettings) -> int:
     """Run the monitor until it is stopped; returns the exit code: 2 for a run that does not exist."""
-    from common import logging
+    from common.life import logging
 
     # `run_node` reports a wrong log level.
     logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")
@@ -67,7 +67,7 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
 
 def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched: bool) -> Monitor:
     """A monitor with the present content of the files."""
-    from common.hosts import Hosts
+    from common.life.hosts import Hosts
     from ui.server import Monitor
 
     state = MeshState()

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from common.curves import ABOUT, METRICS, About, Tail, read_about
-from common.messages import Point
+from common.protocol.messages import Point
 
 RUNS = 12
 """Number of latest runs that are shown."""

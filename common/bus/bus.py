@@ -22,11 +22,21 @@ from common.bus.subscriptions import (
     Subscription,
     message_callback,
 )
-from common.messages import AnyMessage, Busy, Failure, Message, MessageError, NodeInfo, VerifierKeys, decode, encode
-from common.protocol import channel_name
+from common.protocol.channels import channel_name
+from common.protocol.messages import (
+    AnyMessage,
+    Busy,
+    Failure,
+    Message,
+    MessageError,
+    NodeInfo,
+    VerifierKeys,
+    decode,
+    encode,
+)
+from common.protocol.subjects import SIGNED, VERIFIERS, check_run_name
+from common.protocol.subjects import result as result_subject
 from common.settings import BusSettings
-from common.subjects import SIGNED, VERIFIERS, check_run_name
-from common.subjects import result as result_subject
 
 R = TypeVar("R", bound=Message)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from common import metrics
-from common.messages import Failure, FailureKind, MessageError, OversizedMessage, UnknownVersion
+from common.life import metrics
+from common.protocol.messages import Failure, FailureKind, MessageError, OversizedMessage, UnknownVersion
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.messages import FailureKind
+from common.protocol.messages import FailureKind
 
 
 class BusError(Exception):

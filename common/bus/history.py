@@ -5,7 +5,7 @@ from __future__ import annotations
 from common.bus.replies import Replies
 from common.bus.state import messages_of
 from common.bus.stored import stored
-from common.messages import AnyMessage
+from common.protocol.messages import AnyMessage
 
 
 async def read(replies: Replies, stream: str, types: tuple[type[AnyMessage], ...]) -> list[AnyMessage]:

@@ -16,7 +16,7 @@ from common.bus import counters
 from common.bus.connection import Connection
 from common.bus.errors import BusError, NotThere, Unanswered
 from common.bus.replies import NO_RESPONDERS, Replies, status_of
-from common.messages import AnyMessage, MessageError, decode
+from common.protocol.messages import AnyMessage, MessageError, decode
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from common.subjects import DURABLE_CLIENTS, PURPOSES, result
+from common.protocol.subjects import DURABLE_CLIENTS, PURPOSES, result
 
 ACK_WAIT = 30.0
 """Seconds until an unrenewed lease expires and its message goes to another node. Long enough for a restart of a

@@ -21,7 +21,7 @@ from common.bus.errors import BusError, NotThere
 from common.bus.leases import publish_durable
 from common.bus.replies import Replies, status_of
 from common.bus.stored import stored
-from common.messages import AnyMessage, MessageError, decode
+from common.protocol.messages import AnyMessage, MessageError, decode
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -97,7 +97,7 @@ class Watch(Generic[AnyMessage]):
         all_stored: bool = False,
     ) -> None:
         """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `channel`:
-        its name in `common.protocol`, for metrics."""
+        its name in `common.protocol.channels`, for metrics."""
         self.subject = subject
         self._channel = channel
         self._connection = connection

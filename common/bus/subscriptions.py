@@ -17,8 +17,8 @@ from common.bus import counters
 from common.bus.connection import Connection
 from common.bus.errors import BusyError, RemoteFailure
 from common.bus.signing import Signer
-from common.messages import Busy, Failure, FailureKind, Message, MessageError, decode, encode
-from common.protocol import channel_name
+from common.protocol.channels import channel_name
+from common.protocol.messages import Busy, Failure, FailureKind, Message, MessageError, decode, encode
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg

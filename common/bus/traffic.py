@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from common import metrics
+from common.life import metrics
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

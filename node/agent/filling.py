@@ -9,15 +9,15 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from common import faults
-from common.waiting import ended_by
+from common.life import faults
+from common.life.waiting import ended_by
 from node.agent.errors import AgentError, Interrupted
 from node.agent.records import Attempt, Patch, Phase, Repository
 from node.agent.settings import NETWORK, AgentSettings
 from node.agent.sources import digest_of
 from node.agent.store import AgentStore
 from node.agent.summary import counted
-from node.lean.holes.gaps import Gap
+from node.lean.gaps.holes.gaps import Gap
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving import policies
 from node.proving.checkpoints import BadPolicy

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
-from common.visible import in_html, visible
+from common.output.visible import in_html, visible
 from node.agent.curriculum import CLASSES, Thresholds, difficulty
 from node.agent.records import Attempt, Phase, Repository
 from node.agent.store import AGENT, AgentStore
@@ -18,7 +18,7 @@ from node.agent.summary import best_patches, complete, filled, lifelong
 from node.proving.fill import GapState
 
 if TYPE_CHECKING:
-    from common.terminal import Console
+    from common.output.terminal import Console
 
 WIDEST = 10_000
 """More columns of text than any table of a report needs."""
@@ -68,7 +68,7 @@ def show(report: Report, console: Console) -> None:
     """Prints the tables."""
     from rich.table import Table as Rich
 
-    from common.terminal import line, lines
+    from common.output.terminal import line, lines
 
     for each in report.tables:
         table = Rich(title=each.title, title_justify="left")
@@ -89,7 +89,7 @@ def show(report: Report, console: Console) -> None:
 
 def _paragraphs(table: Table, console: Console) -> None:
     """Prints a table's rows as `column: value, ...`; values that are empty or `-` are left out."""
-    from common.terminal import line
+    from common.output.terminal import line
 
     console.print(line(table.title))
     for row in table.rows:

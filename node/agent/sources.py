@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.visible import without_credentials
+from common.output.visible import without_credentials
 from node.agent.errors import AgentError
 from node.lean.trace.clones import clone, remote_of
 from node.lean.trace.sources import Group, groups

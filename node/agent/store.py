@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from common import database, faults
+from common.life import faults
+from common.records import database
 from node.agent.errors import AgentError
 from node.agent.records import (
     Attempt,

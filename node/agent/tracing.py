@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import faults
+from common.life import faults
 from common.sizing import read_machine
 from node.agent.curriculum import difficulty
 from node.agent.errors import AgentError

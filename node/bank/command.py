@@ -23,7 +23,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
-from common.visible import say
+from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.bank.importing import Written
@@ -189,7 +189,7 @@ def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceR
     """Names and errors of the statements that do not elaborate."""
     from rich.progress import Progress
 
-    from common.terminal import Console
+    from common.output.terminal import Console
     from node.bank.elaboration import elaboration_errors
     from node.lean.process.fresh import Limits
 
@@ -222,7 +222,7 @@ def _report(
     written: Written | None,
 ) -> None:
     """Print a summary of the import, and write all details to OUT/import.json."""
-    from common.words import number_of
+    from common.output.words import number_of
     from node.bank.reading import Names
 
     names = Names()

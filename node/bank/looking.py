@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.lean_settings import LeanSettings
-from common.visible import say
+from common.output.visible import say
 from node.bank.command import unusable
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def list_all(settings: ListSettings) -> int:
     """Print a line for each data set and each bank."""
     from rich.table import Table
 
-    from common.terminal import Console, line
+    from common.output.terminal import Console, line
     from node.bank import bank
     from node.bank.known import KNOWN
     from node.bank.sources import is_bank, local_copy

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from node.bank.given_proofs import given_proof
-from node.lean.files.commands import PROOFS, SYNTAX, Command, Text
+from node.lean.check.files.commands import PROOFS, SYNTAX, Command, Text
 from node.lean.text.lexing import blanked, uncommented
 from node.lean.text.statement import NAME
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 from common.gathering import Gathering
 from common.lean import ProofTree, Theorem
-from common.messages import FailureKind, LeanVerifyReply
+from common.protocol.messages import FailureKind, LeanVerifyReply
 from common.sizing import read_machine, sizes
 from node.bank.elaboration import elaboration_errors
 from node.eval import cost
@@ -19,16 +19,16 @@ from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.weights import digests, label_of, without_servers
+from node.lean.check.verify.verdicts import VerificationFailed
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.library import library
-from node.lean.verify.verdicts import VerificationFailed
 from node.llm.settings import ModelSettings
-from node.prover.agents import agent_of
-from node.prover.guided import Guide
-from node.prover.methods import needs_messages
-from node.prover.retrieved import open_source
+from node.prover.agents.by_method import agent_of
+from node.prover.methods.by_name import needs_messages
+from node.prover.policies.guided import Guide
+from node.prover.policies.retrieved import open_source
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy, parse

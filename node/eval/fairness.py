@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from common.attempts import Ended
-from common.words import number_of
+from common.output.words import number_of
+from common.protocol.attempts import Ended
 from node.eval.plan import Plan
 from node.eval.results import StatementResult
 from node.eval.sides import Pairing, Side

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from common.attempts import Ended
+from common.protocol.attempts import Ended
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing
 from node.eval.results import Results, StatementResult, doubled, solved_at

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from common.visible import visible
+from common.output.visible import visible
 from node.eval.curves import wilson
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from common.terminal import Console
+    from common.output.terminal import Console
 
 REFRESHED = 2
 """Redraws of the table per second. Each takes 2 ms of this process."""

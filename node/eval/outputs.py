@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from common.files import write_whole
-from common.visible import visible
-from common.words import number_of
+from common.output.visible import visible
+from common.output.words import number_of
 from node.eval.curves import KINDS, curves_of, wilson
 from node.eval.folder import Evaluation, FolderError
 from node.eval.known import exact_until
@@ -17,7 +17,7 @@ from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
 from node.eval.results import Results, StatementResult, Tally, results_of
 from node.eval.results_file import results_file
-from node.lean.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files
+from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

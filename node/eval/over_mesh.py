@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, ResultPart
 from common.bus import Bus, BusError, BusSettings, persistently
 from common.gathering import Gathering
-from common.messages import (
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, ResultPart
+from common.protocol.messages import (
     LeanProxyFacts,
     LeanVerifyReply,
     MessageError,
@@ -26,7 +26,7 @@ from common.messages import (
     ProverFacts,
     facts_of,
 )
-from common.parts import Parts
+from common.protocol.parts import Parts
 from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
 from node.eval.player import Slot, Slots, attempt_of, record_of
@@ -34,9 +34,9 @@ from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.weights import label_of
 from node.lean.text.script import proof_script
 from node.llm.served import has_template_file, mesh_name, served_name
-from node.prover.mesh_models import address_of, labels
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
-from node.prover.verification import MeshVerification
+from node.prover.agents.verification import MeshVerification
+from node.prover.policies.models.mesh_models import address_of, labels
+from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 from node.proving.outstanding import searches_of
 from node.proving.policies import check_for_mesh
 from node.proving.served import check_served, policies_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from common.attempts import Method
+from common.protocol.attempts import Method
 from common.sampling import Sampling
 
 

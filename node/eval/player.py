@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Protocol
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.seeds import derive_seed
 from node.eval.plan import Plan
 from node.eval.records import AttemptRecord, StatementRecord, standing

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from common.attempts import AttemptOutcome, AttemptStatistics, Ended
 from common.lean import Theorem
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
 
 
 class Standing(enum.StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from common.attempts import Method
+from common.protocol.attempts import Method
 from node.eval.curves import KINDS, Curve, curves_of, wilson
 from node.eval.records import Standing
 from node.eval.report_page import amount, document, facts, interval, percent, table, tally_cells, text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from common.visible import in_html
+from common.output.visible import in_html
 from node.eval.curves import wilson
 from node.eval.results import Tally
 

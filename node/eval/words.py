@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.words import number_of
+from common.output.words import number_of
 from node.eval.plan import Budgets, Plan
 
 

@@ -1,5 +1,5 @@
-"""Pauses inference while the learner holds the compute (`node.learner.compute_hold`): parks the worker, acknowledges,
-and resumes.
+"""Pauses inference while the learner holds the compute (`node.learner.learning.compute_hold`): parks the worker,
+acknowledges, and resumes.
 
 `PauseClock` is the state machine: no clock, no I/O, times are seconds of this machine's monotonic clock. `WorkerPause`
 drives it.
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from common.messages import Failure, Message, PauseAcknowledged, PauseHold, PauseRequest
+from common.protocol.messages import Failure, Message, PauseAcknowledged, PauseHold, PauseRequest
 from node.inference.worker import Worker
 
 log = structlog.get_logger("inference")

@@ -10,7 +10,7 @@ from common.settings import NodeSettings
 from node.inference.settings import InferenceSettings
 
 if TYPE_CHECKING:
-    from common.node import NodeContext
+    from common.life.node import NodeContext
 
 
 def main(settings: InferenceSettings, node: NodeSettings) -> int:
@@ -18,7 +18,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     if settings.model:
         return _serve_model(settings, node)
     # Import torch before the event loop starts: it takes a second, and would block the loop.
-    from common.node import NodeFailure, run_node
+    from common.life.node import NodeFailure, run_node
     from node.inference.serving import Serving
     from node.model.checkpoint_folders import CheckpointError
     from node.model.weights import WeightsError
@@ -38,8 +38,8 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
 
 def _serve_model(settings: InferenceSettings, node: NodeSettings) -> int:
     """Run a node that serves a third-party language model. It does not import torch, which a gateway does not need."""
-    from common.node import run_node
-    from node.inference.model_serving import ModelServing
+    from common.life.node import run_node
+    from node.inference.models.serving import ModelServing
 
     async def serve(context: NodeContext) -> None:
         await ModelServing(settings, context).run()

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from common.bus import BusError, ServedSubscription
-from common.messages import (
+from common.life.node import NodeContext
+from common.protocol.messages import (
     Busy,
     Failure,
     FailureKind,
@@ -25,18 +26,17 @@ from common.messages import (
     TacticRequest,
     WeightsState,
 )
-from common.node import NodeContext
+from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from common.sizing import read_machine, sizes
-from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from node.inference.engine import Engine
-from node.inference.engine_set import JobAnswer
-from node.inference.follower import WeightsFollower
-from node.inference.job import Job
+from node.inference.engine.engine import Engine
+from node.inference.engine.engine_set import JobAnswer
+from node.inference.engine.job import Job
 from node.inference.pause import WorkerPause
 from node.inference.settings import InferenceSettings
-from node.inference.shelf import WeightsId
 from node.inference.telemetry import Telemetry
-from node.inference.weights_store import Builder, WeightsStore
+from node.inference.weights.follower import WeightsFollower
+from node.inference.weights.shelf import WeightsId
+from node.inference.weights.store import Builder, WeightsStore
 from node.inference.worker import Worker
 
 M = TypeVar("M", bound=Message)

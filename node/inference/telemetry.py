@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from common import metrics
-from common.metrics import Followed
-from common.node import NodeContext
+from common.life import metrics
+from common.life.metrics import Followed
+from common.life.node import NodeContext
 from node.inference.worker import Snapshot
 
 

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from common import faults
-from node.inference.engine import Engine
-from node.inference.engine_set import EngineSet, JobAnswer
-from node.inference.job import Counters, Job
-from node.inference.shelf import WeightsId
+from common.life import faults
+from node.inference.engine.engine import Engine
+from node.inference.engine.engine_set import EngineSet, JobAnswer
+from node.inference.engine.job import Counters, Job
+from node.inference.weights.shelf import WeightsId
 
 Command = Callable[[], None]
 

@@ -6,7 +6,7 @@ import asyncio
 
 import msgspec
 
-from common.messages import Busy, Failure, LeanCheckGone, LeanCheckReply, LeanCheckRequest, Message
+from common.protocol.messages import Busy, Failure, LeanCheckGone, LeanCheckReply, LeanCheckRequest, Message
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.snippet import Snippet, SnippetResult
 

@@ -11,11 +11,11 @@ import msgspec
 import structlog
 from prometheus_client import Histogram
 
-from common import faults, metrics
-from common.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
-from node.lean.files.proofs import ProofVerifier
+from common.life import faults, metrics
+from common.protocol.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from node.lean.check.files.proofs import ProofVerifier
+from node.lean.check.verify.verifier import VerificationFailed
 from node.lean.requests import Requests
-from node.lean.verify.verifier import VerificationFailed
 
 REASON_CHARACTERS = 300
 """Longest reason of a rejection in the log."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from common import metrics
 from common.lean import OutcomeKind, outcome_values
-from common.metrics import Followed
-from common.node import NodeContext
+from common.life import metrics
+from common.life.metrics import Followed
+from common.life.node import NodeContext
 from node.lean.process.memory import MIB
 from node.lean.requests import Requests
 from node.lean_proxy.handlers import Handlers

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from common import subjects
-from common.messages import LeanCheckGone, LeanCheckRequest, LeanRunRequest, LeanVerifyRequest
+from common.protocol import subjects
+from common.protocol.messages import LeanCheckGone, LeanCheckRequest, LeanRunRequest, LeanVerifyRequest
 from common.settings import NodeSettings
 from node.lean_proxy.settings import LeanProxySettings
 
 if TYPE_CHECKING:
-    from common.node import NodeContext
+    from common.life.node import NodeContext
     from node.lean.requests import Requests
     from node.lean.snippets.checker import SnippetChecker
     from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -25,7 +25,7 @@ QUEUE_GROUP = "lean-proxy"
 
 def main(settings: LeanProxySettings, node: NodeSettings) -> int:
     """Run a lean-proxy until it is stopped. Returns the exit code."""
-    from common.node import run_node
+    from common.life.node import run_node
 
     capacity = {"workers": settings.resolved_workers()}
     if settings.key:
@@ -35,7 +35,7 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """Run a lean-proxy on a connected node, until the end of its drain. Raises NodeFailure."""
-    from node.lean.files.proofs import ProofVerifier
+    from node.lean.check.files.proofs import ProofVerifier
     from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
     from node.lean_proxy.report import report
@@ -77,7 +77,7 @@ def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requ
     """The configured backend with a cache, which answers `lean.run`. The caller starts the backend."""
     from node.lean.backends import make_backend
     from node.lean.cache import OutcomeCache
-    from node.lean.contexts.making import context_modules
+    from node.lean.gaps.contexts.making import context_modules
     from node.lean.requests import Requests
     from node.lean.worker.options import worker_options
 

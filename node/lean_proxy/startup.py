@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from common import subjects
 from common.bus import BadKey, Signer, persistently
-from common.messages import VerifierKeys
-from common.node import NodeContext, NodeFailure
+from common.life.node import NodeContext, NodeFailure
+from common.life.waiting import unless_stopped
+from common.protocol import subjects
+from common.protocol.messages import VerifierKeys
 from common.sizing import read_machine
-from common.waiting import unless_stopped
 from node.lean.backend import Backend
 from node.lean.process.protections import Protections
 from node.lean.toolchain.find import find

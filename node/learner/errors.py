@@ -7,10 +7,6 @@ class LearnerError(RuntimeError):
     """Base of everything that stops a learner."""
 
 
-class RunDirectoryError(LearnerError):
-    """The run directory cannot be used: held by another process, full, read-only, or of another schema."""
-
-
 class TrainerFailed(LearnerError):
     """The trainer group crashed, hung or reported an error."""
 

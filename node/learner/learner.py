@@ -9,25 +9,26 @@ import time
 import msgspec
 
 from common.files import write_whole
-from common.logging import keep_small
-from common.messages import Heartbeat
-from node.learner import phases, summary
-from node.learner.collector import Collector
-from node.learner.compute_hold import ComputeHolder
-from node.learner.dispatcher import Dispatcher
-from node.learner.evaluation_beside import EvaluationBeside
-from node.learner.evaluation_history import EvaluationHistory
-from node.learner.evaluator import Evaluator
-from node.learner.learning import Learning
-from node.learner.phases import Progress, RunPlan
-from node.learner.publisher import Publisher
-from node.learner.run.directory import explained
+from common.life.logging import keep_small
+from common.protocol.messages import Heartbeat
+from common.records.errors import explained
+from common.records.store import Store
+from node.learner import summary
+from node.learner.attempts.collector import Collector
+from node.learner.attempts.dispatcher import Dispatcher
+from node.learner.attempts.evaluation_beside import EvaluationBeside
+from node.learner.attempts.evaluation_history import EvaluationHistory
+from node.learner.attempts.evaluator import Evaluator
+from node.learner.attempts.tally import solved_by
+from node.learner.learning import phases
+from node.learner.learning.compute_hold import ComputeHolder
+from node.learner.learning.loop import Learning
+from node.learner.learning.phases import Progress, RunPlan
+from node.learner.learning.publisher import Publisher
+from node.learner.learning.warm_start import WarmStart, warm_start
 from node.learner.run.run import Run, Stopping
 from node.learner.settings import LearnerSettings
-from node.learner.store.store import Store
-from node.learner.tally import solved_by
 from node.learner.trainer.resilient import ResilientTrainer
-from node.learner.warm_start import WarmStart, warm_start
 
 REPORT_EVERY = 1.0
 KEEP_EVERY = 5.0

@@ -9,7 +9,7 @@ from common.settings import NodeSettings
 from node.learner.settings import LearnerSettings
 
 if TYPE_CHECKING:
-    from common.node import NodeContext
+    from common.life.node import NodeContext
     from node.learner.run.directory import RunDirectory
 
 LOCK_WAIT = 10.0
@@ -18,7 +18,7 @@ LOCK_WAIT = 10.0
 
 def main(settings: LearnerSettings, node: NodeSettings) -> int:
     """Run a learner until its plan is done or it is stopped; returns the exit code."""
-    from common.node import run_node
+    from common.life.node import run_node
 
     async def work(ctx: NodeContext) -> None:
         await _work(ctx, settings, node)
@@ -27,7 +27,8 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
 
 
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
-    from common.node import NodeFailure
+    from common.life.node import NodeFailure
+    from common.records.errors import RunDirectoryError
     from node.learner.errors import DataError, LearnerError
     from node.learner.run.directory import RunDirectory
 
@@ -40,9 +41,9 @@ async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings)
             directory.close()
     except DataError as error:
         raise NodeFailure(str(error), exit_code=2) from error
-    except LearnerError as error:
+    except (LearnerError, RunDirectoryError) as error:
         raise NodeFailure(str(error)) from error
-    if ctx.crash is not None and isinstance(ctx.crash, LearnerError):
+    if ctx.crash is not None and isinstance(ctx.crash, (LearnerError, RunDirectoryError)):
         raise NodeFailure(str(ctx.crash)) from ctx.crash
 
 
@@ -52,18 +53,17 @@ async def _in_directory(
     import asyncio
 
     from common import config
-    from node.learner import data
-    from node.learner.curriculum import groups_of
-    from node.learner.errors import RunDirectoryError
+    from common.records.errors import RunDirectoryError, explained
+    from common.records.store import Store
+    from common.records.thread import StoreThread
+    from node.learner.choosing import data
+    from node.learner.choosing.curriculum import groups_of
+    from node.learner.choosing.matchmaker import Matchmaker
     from node.learner.learner import Learner
-    from node.learner.matchmaker import Matchmaker
     from node.learner.replay.replay import Replay
     from node.learner.replay.segments import SegmentError
-    from node.learner.run.directory import explained
     from node.learner.run.journal import LearnerJournal
     from node.learner.run.run import Run
-    from node.learner.store.store import Store
-    from node.learner.store.thread import StoreThread
     from node.learner.trainer.resilient import ResilientTrainer
 
     with explained(directory.config):

@@ -8,11 +8,11 @@ from typing import Literal
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from common.sampling import SAMPLES
 from common.sizing import read_machine
-from node.learner.banks import parts_of
-from node.learner.gate import GateSettings
-from node.learner.matchmaker import MatchmakerSettings
+from node.learner.choosing.banks import parts_of
+from node.learner.choosing.matchmaker import MatchmakerSettings
+from node.learner.learning.gate import GateSettings
+from node.learner.learning.schedule import ScheduleSettings
 from node.learner.replay.replay import ReplaySettings
-from node.learner.schedule import ScheduleSettings
 from node.model.config import ModelConfig
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from common.messages import Heartbeat
 from common.paired import bootstrap_interval
-from node.learner.store.records import TheoremRow
+from common.protocol.messages import Heartbeat
+from common.records.rows import TheoremRow
 
 COUNTED_BY_OTHERS = {
     "prover": ("attempts", "roots_solved", "simulations", "expansions"),
@@ -25,7 +25,7 @@ Totals = dict[str, dict[str, float]]
 """Node id to its role's counters."""
 
 Solved = Mapping[str, bool | None]
-"""Whether each statement of an evaluation was solved; None: undecided (`node.learner.evaluator.solved`)."""
+"""Whether each statement of an evaluation was solved; None: undecided (`node.learner.attempts.evaluator.solved`)."""
 
 
 def hear(totals: Totals, heartbeat: Heartbeat) -> None:

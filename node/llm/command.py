@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Factor, Natural, Positive
-from common.visible import say
+from common.output.visible import say
 from node.llm.settings import ModelSettings
 
 if TYPE_CHECKING:

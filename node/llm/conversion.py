@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from common.visible import say
+from common.output.visible import say
 from node.llm.client import INSTALL
 from node.llm.command import DONE, unusable
 

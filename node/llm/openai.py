@@ -16,8 +16,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import stamina
 
+from common.life.waiting import all_results
 from common.seeds import derive_seed
-from common.waiting import all_results
 from node.llm.address import ServerAddress, parse_address
 from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
 from node.llm.completions import Completion

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from common.visible import say
+from common.output.visible import say
 from node.lean.text.statement import StatementError, parse_statement
 from node.llm.address import BadModel, ModelAddress
 from node.llm.command import DONE, NOTHING, TrySettings, argument_or_input, as_json, prompt_for, unusable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from common.limits import Timeout
-from common.visible import say
+from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.llm.updating import Servers

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from common import metrics
+from common.life import metrics
 from node.llm.faults import Outcome
 from node.llm.settings import ModelSettings
 

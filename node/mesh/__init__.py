@@ -1,1 +1,1 @@
-"""The command line `proofmesh`, and the commands that run several roles: `up`, `prove`, `verify`, `demo`, ..."""
+"""Composes roles: the plan of a mesh from one file, its nodes as child processes, and the policy that it serves."""

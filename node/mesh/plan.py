@@ -12,18 +12,18 @@ from pathlib import Path
 from broker.settings import BrokerSettings
 from common import config
 from common.limits import Duration, Natural, Timeout
+from common.output.visible import without_credentials
 from common.ports import listenable
+from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings
 from common.sizing import gpu_names
-from common.subjects import check_run_name
-from common.visible import without_credentials
 from node.lean_proxy.settings import LeanProxySettings
 from node.llm.client import KEYS
-from node.mesh.commands import ROLES, resolve
 from node.mesh.restarts import RestartRules
+from node.mesh.roles import ROLES, resolve
 from node.mesh.served_policy import models_of, served_policy
 from node.mesh.supervisor import ChildSpec
-from node.prover.policy_names import OPENAI, BadPolicy
+from node.prover.policies.names import OPENAI, BadPolicy
 from ui.settings import UiSettings
 
 
@@ -186,7 +186,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
             argv=[
                 sys.executable,
                 "-m",
-                "node.mesh.cli",
+                "node.command.cli",
                 role,
                 *shared,
                 *own.get(name, own.get(role, [])),

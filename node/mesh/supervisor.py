@@ -1,7 +1,7 @@
 """Keeps child processes running: starts them, restarts those that crash, stops them in order.
 
-Children are process groups that end with this process, also on kill -9 (`common.process`). Their output goes to files,
-so this process can never block them.
+Children are process groups that end with this process, also on kill -9 (`common.life.process`). Their output goes to
+files, so this process can never block them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from common.logging import keep_small, readable
-from common.process import kill_group, spawn_child
+from common.life.logging import keep_small, readable
+from common.life.process import kill_group, spawn_child
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
 LOGS_EVERY = 10.0
@@ -33,7 +33,7 @@ class ChildSpec:
     name: str
     argv: Sequence[str]
     log: Path
-    """Its standard output and error, appended; rotated when it has grown large (`common.logging.keep_small`)."""
+    """Its standard output and error, appended; rotated when it has grown large (`common.life.logging.keep_small`)."""
     rank: int = 0
     """Children of a lower rank are stopped first; those of one rank together."""
     ends_mesh: bool = False

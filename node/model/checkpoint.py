@@ -18,8 +18,8 @@ import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
-from common import faults
 from common.files import sync
+from common.life import faults
 from node.model.checkpoint_folders import (
     SCHEMA_VERSION,
     STATE,

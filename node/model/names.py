@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 
 IDENTIFIER = re.compile(r"(?<![\w.'✝?])[^\W\d][\w'!]*\??✝?[⁰¹²³⁴-⁹]*")
 """An identifier, or the part of a dotted name before its first dot; not a metavariable (`?w`)."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from common.visible import say
+from common.output.visible import say
 from node.progress.settings import ProgressSettings
 from node.tuning import commands
 
@@ -38,7 +38,7 @@ def _run(settings: ProgressSettings) -> None:
 def _show(summary: Mapping[str, Any]) -> None:
     from rich.table import Table
 
-    from common.terminal import Console
+    from common.output.terminal import Console
 
     console = Console()
     for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):

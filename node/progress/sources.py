@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from common import run_proofs
+from common.records import proofs as run_proofs
 from node.bank import bank
 from node.bank.sources import is_bank
 from node.progress.data import ProgressRow

@@ -14,19 +14,20 @@ from typing import Any
 
 import structlog
 
-from common import faults, metrics, subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.parts import divide
-from common.waiting import wait_first
-from node.prover.agents import agent_of
-from node.prover.attempt_policy import AttemptPolicies
-from node.prover.environment import LeanEnvironment
-from node.prover.methods import needs_messages
-from node.prover.policy_names import BadPolicy
+from common.life import faults, metrics
+from common.life.waiting import wait_first
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.parts import divide
+from node.prover.agents.by_method import agent_of
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.agents.verification import MeshVerification
+from node.prover.methods.by_name import needs_messages
+from node.prover.policies.attempt_policy import AttemptPolicies
+from node.prover.policies.names import BadPolicy
 from node.prover.settings import ProverSettings
-from node.prover.verification import MeshVerification
 
 log = structlog.get_logger("prover")
 

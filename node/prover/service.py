@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from common.messages import ProverFacts
+from common.protocol.messages import ProverFacts
 from common.settings import NodeSettings
 from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:
-    from common.node import NodeContext
+    from common.life.node import NodeContext
 
 GC_THRESHOLDS = (50_000, 20, 50)
 """Search trees are large, full of cycles, and alive until an attempt ends. Collecting at every 700 objects, Python's
@@ -19,11 +19,11 @@ default, would scan them again and again and free nothing."""
 
 def main(settings: ProverSettings, node: NodeSettings) -> int:
     """Run a prover until it is stopped. Returns the exit code."""
-    from common.node import run_node
+    from common.life.node import run_node
 
     async def serve(context: NodeContext) -> None:
-        from node.prover.mesh_models import labels
-        from node.prover.policy_names import INFERENCE, parse
+        from node.prover.policies.models.mesh_models import labels
+        from node.prover.policies.names import INFERENCE, parse
         from node.prover.prover import Prover
 
         gc.set_threshold(*GC_THRESHOLDS)

@@ -9,8 +9,8 @@ from common.limits import Duration, Natural, Positive, Timeout
 from common.sampling import Sampling
 from common.sizing import read_machine, sizes
 from node.progress.guidance import Guidance
-from node.prover.parameters import SearchParameters
-from node.prover.policy_names import INFERENCE, BadPolicy, has_network, parse
+from node.prover.policies.names import INFERENCE, BadPolicy, has_network, parse
+from node.prover.search.parameters import SearchParameters
 
 
 @dataclass
@@ -90,17 +90,17 @@ class ProverSettings:
     def check(self) -> None:
         """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
         progress model) cannot be used."""
-        from node.prover.mesh_models import template_of
-        from node.prover.proof_list import read_proofs
-        from node.prover.tactic_list import read_tactics
+        from node.prover.policies.fixed.tactic_list import read_tactics
+        from node.prover.policies.models.mesh_models import template_of
+        from node.prover.policies.proofs.proof_list import read_proofs
 
         try:
             if self.premises:
-                from node.prover.retrieved import open_source
+                from node.prover.policies.retrieved import open_source
 
                 open_source(self.premises)
             if self.progress:
-                from node.prover.guided import open_guide
+                from node.prover.policies.guided import open_guide
 
                 open_guide(self.progress, self.guidance)
             for name in parse(self.policy, INFERENCE):

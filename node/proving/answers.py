@@ -8,11 +8,11 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.life.waiting import as_they_end
 from common.places import Place
-from common.waiting import as_they_end
+from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import LeanVerifyReply
 from node.lean.text.filling import filled, written
 from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
 from node.proving.statements import Target

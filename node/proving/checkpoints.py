@@ -7,7 +7,7 @@ from pathlib import Path
 
 from node.model import weights_path
 from node.model.checkpoint_folders import CheckpointError
-from node.prover.policy_names import BadPolicy
+from node.prover.policies.names import BadPolicy
 
 __all__ = ["DEMO_RUN", "BadPolicy", "of_the_demo", "weights_at"]
 

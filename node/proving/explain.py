@@ -11,9 +11,9 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import Outcome, OutcomeKind, Theorem
-from node.prover.agent import Expansion
-from node.prover.methods import ProofSearch
-from node.prover.tree import Action, StateNode
+from node.prover.agents.agent import Expansion
+from node.prover.methods.by_name import ProofSearch
+from node.prover.search.tree import Action, StateNode
 from node.proving.answers import Answer
 
 USELESS = "useless"

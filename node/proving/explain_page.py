@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from common.visible import in_html
+from common.output.visible import in_html
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, TakenTactic, best_line
 
 SHOWN_MESSAGE = 600

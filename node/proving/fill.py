@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from common.attempts import AttemptOutcome
-from common.waiting import unless_stopped
-from node.lean.files.report import FileMessage
-from node.lean.holes.gaps import FileGaps, Gap
+from common.life.waiting import unless_stopped
+from common.protocol.attempts import AttemptOutcome
+from node.lean.check.files.report import FileMessage
+from node.lean.gaps.holes.gaps import FileGaps, Gap
 from node.proving.fill_check import Checked, FillVerifier
 from node.proving.fill_memory import FillMemory, Remembered
 from node.proving.fill_text import Edit, Fill, edits_of

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from node.lean.files.judge import Fact
-from node.lean.files.report import FileMessage
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import FileVerifier, Judged
-from node.lean.holes.gaps import CommandSpan, FileGaps, Gap, first_line_of
+from node.lean.check.files.judge import Fact
+from node.lean.check.files.report import FileMessage
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier, Judged
+from node.lean.check.verify.judge import AXIOMS, UNFINISHED
+from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap, first_line_of
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.judge import AXIOMS, UNFINISHED
 from node.proving.fill_text import FORMS, Edit, Fill, applied, edits_of
 
 MODULE = "ProofmeshFilled"

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from node.lean.files.compiling import Compiler
-from node.lean.files.sources import SourceFile, in_order
-from node.lean.holes.gaps import first_line_of
+from node.lean.check.files.compiling import Compiler
+from node.lean.check.files.sources import SourceFile, in_order
+from node.lean.gaps.holes.gaps import first_line_of
 from node.lean.process.fresh import Limits
 from node.lean.text.headers import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Protocol
 
 from common.lean_settings import LeanSettings
-from common.visible import without_credentials
-from common.waiting import unless_stopped
-from node.lean.contexts.modules import ContextModules
-from node.lean.files.sources import SourceFile, collect
-from node.lean.files.verifier import FileVerifier
-from node.lean.holes.finder import GapFinder
-from node.lean.holes.gaps import Gap
+from common.life.waiting import unless_stopped
+from common.output.visible import without_credentials
+from node.lean.check.files.sources import SourceFile, collect
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.gaps.contexts.modules import ContextModules
+from node.lean.gaps.holes.finder import GapFinder
+from node.lean.gaps.holes.gaps import Gap
 from node.lean.process.fresh import Limits
 from node.lean.process.scratch import scratch_folder
 from node.lean.settings import LeanProcessSettings

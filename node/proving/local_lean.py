@@ -10,18 +10,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply
+from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply
 from node.lean.backend import BackendDown, BackendFull, TacticBatch
 from node.lean.backends import make_backend
 from node.lean.cache import OutcomeCache
-from node.lean.contexts.making import context_modules
-from node.lean.files.proofs import ProofVerifier
+from node.lean.check.files.proofs import ProofVerifier
+from node.lean.check.verify.verdicts import VerificationFailed
+from node.lean.gaps.contexts.making import context_modules
 from node.lean.process.protections import Protections
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import tactic_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verdicts import VerificationFailed
 from node.lean.worker.frames import COPY
 from node.lean.worker.options import worker_options
 from node.proving.prover import ProvingFailed
@@ -103,7 +103,7 @@ def suggested(message: str) -> str:
 
 
 class LocalEnvironment:
-    """`node.prover.environment.Environment` with the lean-proxy's own code in this process."""
+    """`node.prover.agents.environment.Environment` with the lean-proxy's own code in this process."""
 
     def __init__(self, requests: Requests, theorem: Theorem, tactic_seconds: float, messages: bool = True) -> None:
         """`messages`: whether failed tactics need Lean's messages."""

@@ -15,10 +15,10 @@ from node.llm.models import as_run, check_library, open_model, parse_model
 from node.llm.sampling import Sampler, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.prover.language_model import LanguageModelPolicy, decoding_of
-from node.prover.model_errors import as_bad_policy, template_wanted
-from node.prover.policy_names import BadPolicy, PolicyName
-from node.prover.sampled_proofs import SampledProofs
+from node.prover.policies.models.errors import as_bad_policy, template_wanted
+from node.prover.policies.models.language_model import LanguageModelPolicy, decoding_of
+from node.prover.policies.names import BadPolicy, PolicyName
+from node.prover.policies.proofs.sampled_proofs import SampledProofs
 from node.proving.prover import ProvingFailed
 
 

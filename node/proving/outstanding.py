@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.messages import NodeInfo
+from common.protocol.messages import NodeInfo
 
 AHEAD = 1.25
 """Outstanding attempts for each search slot of the mesh, so that no slot is idle."""

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from common.sampling import Sampling
-from node.inference.job import FinishedJob, Job
-from node.prover.drafts import Draft, ProofRequest, ProofsUnavailable
-from node.prover.inference_proofs import drafts_of
-from node.prover.policy import Advice, BadAdvice
-from node.prover.prior import merge_samples
+from node.inference.engine.job import FinishedJob, Job
+from node.prover.policies.policy import Advice, BadAdvice
+from node.prover.policies.proofs.drafts import Draft, ProofRequest, ProofsUnavailable
+from node.prover.policies.proofs.inference_proofs import drafts_of
+from node.prover.search.prior import merge_samples
 
 if TYPE_CHECKING:
-    from node.inference.engine_set import JobAnswer
+    from node.inference.engine.engine_set import JobAnswer
     from node.inference.worker import Worker
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class OwnNetwork:
 
 
 class OwnPolicy:
-    """`node.prover.policy.Policy` with a network in this process."""
+    """`node.prover.policies.policy.Policy` with a network in this process."""
 
     def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
         self._network = network
@@ -94,7 +94,7 @@ class OwnPolicy:
 
 
 class OwnProofs:
-    """`node.prover.drafts.ProofSource` with a network in this process."""
+    """`node.prover.policies.proofs.drafts.ProofSource` with a network in this process."""
 
     def __init__(self, network: OwnNetwork, sampling: Sampling) -> None:
         self._network = network
@@ -119,8 +119,8 @@ async def own_network(path: Path, *, threads: int = 1) -> AsyncIterator[OwnNetwo
 
     Raises WeightsError, CheckpointError.
     """
-    from node.inference.engine import Engine
-    from node.inference.shelf import WeightsId
+    from node.inference.engine.engine import Engine
+    from node.inference.weights.shelf import WeightsId
     from node.inference.worker import Worker
     from node.model.loading import read_weights
 

@@ -10,19 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.attempts import Method
+from common.protocol.attempts import Method
 from common.sampling import PLAIN, Sampling
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.prover import policy_names
-from node.prover.attempt_policy import combined, part_of, proofs_of, tactics_policy
-from node.prover.drafts import ProofSource
-from node.prover.fixed_policy import CLOSING
-from node.prover.guided import Guide, with_guide
-from node.prover.mixture import Part
-from node.prover.parameters import SearchParameters
-from node.prover.policy import Policy
-from node.prover.policy_names import (
+from node.prover.methods.turns import ByTurns
+from node.prover.policies import names as policy_names
+from node.prover.policies.attempt_policy import combined, part_of, proofs_of, tactics_policy
+from node.prover.policies.fixed.policy import CLOSING
+from node.prover.policies.fixed.tactic_list import read_tactics
+from node.prover.policies.guided import Guide, with_guide
+from node.prover.policies.mixture import Part
+from node.prover.policies.names import (
     HF,
     INFERENCE,
     OPENAI,
@@ -35,10 +34,11 @@ from node.prover.policy_names import (
     has_network,
     writers_of,
 )
-from node.prover.proof_list import read_proofs
-from node.prover.retrieved import with_retrieved
-from node.prover.tactic_list import read_tactics
-from node.prover.turns import ByTurns
+from node.prover.policies.policy import Policy
+from node.prover.policies.proofs.drafts import ProofSource
+from node.prover.policies.proofs.proof_list import read_proofs
+from node.prover.policies.retrieved import with_retrieved
+from node.prover.search.parameters import SearchParameters
 from node.proving.checkpoints import BadPolicy, weights_at
 from node.retrieval.errors import RetrievalError
 
@@ -133,7 +133,7 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
     if not models:
         return
     from node.llm.served import has_template_file
-    from node.prover.mesh_models import address_of, template_of
+    from node.prover.policies.models.mesh_models import address_of, template_of
 
     # Template files are on the provers' machines, so the provers check them.
     if not any(has_template_file(address_of(name)) for name in models):

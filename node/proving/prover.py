@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from common.attempts import AttemptOutcome
 from common.lean import ProofTree, Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import LeanVerifyReply
 
 
 class ProvingFailed(RuntimeError):

@@ -8,13 +8,20 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.bus import Bus, BusError, BusSettings, RemoteFailure
 from common.lean import Theorem
-from common.messages import FailureKind, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, MessageError
-from common.parts import Parts
-from node.prover.environment import LeanEnvironment
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose, ResultPart
+from common.protocol.messages import (
+    FailureKind,
+    LeanRunReply,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    MessageError,
+)
+from common.protocol.parts import Parts
+from node.prover.agents.environment import LeanEnvironment
 from node.proving.finishing import Unwritable, finished
 from node.proving.policies import check_for_mesh
 from node.proving.prover import Budget, Found, ProvingFailed

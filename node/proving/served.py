@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterable, Sequence
 
 from common.bus import Bus
-from common.messages import ModelFacts, NodeInfo, ProverFacts, facts_of
+from common.protocol.messages import ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.served import served_name
-from node.prover.mesh_models import address_of
-from node.prover.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_words, served_models
-from node.prover.policy_names import INFERENCE, BadPolicy, PolicyName, has_network, parse
+from node.prover.policies.models.mesh_models import address_of
+from node.prover.policies.models.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_words, served_models
+from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 
 LOOK_EVERY = 0.5
 """Seconds between queries of the node registry."""

@@ -18,7 +18,7 @@ SEARCHING = ("exact?",)
 
 
 SearchMethod = Literal["mcts", "best-first", "random", "whole-proof"]
-"""`common.attempts.Method` as text."""
+"""`common.protocol.attempts.Method` as text."""
 
 
 @dataclass

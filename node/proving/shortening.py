@@ -17,7 +17,7 @@ import msgspec
 
 from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.text.script import proof_lines
-from node.prover.goal_text import read_goal
+from node.prover.policies.fixed.goal_text import read_goal
 
 MOST_VARIANTS = 24
 """Most variants in one batch."""
@@ -37,7 +37,7 @@ ALONE = ((0,),)
 
 
 class Runs(Protocol):
-    """Runs tactics: the part of `node.prover.environment.Environment` that is used here."""
+    """Runs tactics: the part of `node.prover.agents.environment.Environment` that is used here."""
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
         """One outcome for every tactic."""

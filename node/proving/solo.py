@@ -14,24 +14,24 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
-from common.messages import LeanVerifyReply
-from common.waiting import as_they_end
+from common.life.waiting import as_they_end
+from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
+from common.protocol.messages import LeanVerifyReply
 from node.lean.text.script import proof_lines
-from node.prover.agent import Expansion
-from node.prover.agents import agent_of
-from node.prover.attempt_agent import Verify
-from node.prover.fixed_policy import CLOSING as LIST_CLOSING
-from node.prover.goal_text import read_goal
-from node.prover.guided import open_guide
-from node.prover.interactive import premises_of, with_premises
-from node.prover.methods import ProofSearch
-from node.prover.policy import Policy
-from node.prover.policy_names import HF
-from node.prover.premises import candidates
-from node.prover.retrieved import open_source
-from node.prover.turns import ByTurns, wrapped
+from node.prover.agents.agent import Expansion
+from node.prover.agents.attempt_agent import Verify
+from node.prover.agents.by_method import agent_of
+from node.prover.methods.by_name import ProofSearch
+from node.prover.methods.turns import ByTurns, wrapped
+from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.fixed.policy import CLOSING as LIST_CLOSING
+from node.prover.policies.guided import open_guide
+from node.prover.policies.interactive import premises_of, with_premises
+from node.prover.policies.names import HF
+from node.prover.policies.policy import Policy
+from node.prover.policies.premises import candidates
+from node.prover.policies.retrieved import open_source
 from node.proving.checkpoints import BadPolicy, of_the_demo
 from node.proving.finishing import Unwritable, finished
 from node.proving.local_lean import LocalEnvironment, LocalLean

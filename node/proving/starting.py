@@ -23,7 +23,7 @@ async def confined_toolchain(settings: LeanSettings) -> LeanToolchain:
 
 async def together(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
     """Both results. If one fails or this is cancelled, waits until both have ended: asyncio cannot shut down while a
-    process is starting that no task awaits (`common.process`)."""
+    process is starting that no task awaits (`common.life.process`)."""
     first_task, second_task = asyncio.create_task(first), asyncio.create_task(second)
     try:
         return await first_task, await second_task

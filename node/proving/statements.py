@@ -19,9 +19,9 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.lean.files.commands import PROOFS, Command
-from node.lean.files.looked import LookedAt
-from node.lean.files.sources import collect
+from node.lean.check.files.commands import PROOFS, Command
+from node.lean.check.files.looked import LookedAt
+from node.lean.check.files.sources import collect
 from node.lean.text.filling import below
 from node.lean.text.rules import statement_problem
 from node.lean.text.statement import StatementError, parse_statement

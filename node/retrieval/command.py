@@ -20,7 +20,7 @@ import tyro
 
 from common.config import ConfigError, check_flags
 from common.limits import Natural, Positive
-from common.visible import escaped_json, say, visible
+from common.output.visible import escaped_json, say, visible
 
 if TYPE_CHECKING:
     from node.retrieval.corpus import Corpus, Mask
@@ -225,7 +225,7 @@ def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error. Call the function that it gives with the number of finished items."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from common.terminal import Console
+    from common.output.terminal import Console
 
     columns = (TextColumn(label, markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from common.terminal import Console
+from common.output.terminal import Console
 from node.retrieval.evaluation import Evaluation
 
 

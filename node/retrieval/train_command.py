@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from common.visible import say
+from common.output.visible import say
 from node.retrieval.settings import RetrieverSettings
 from node.tuning import commands
 

@@ -17,10 +17,10 @@ import msgspec
 import stamina
 from cachetools import LRUCache
 
-from common import subjects
 from common.lean_settings import LeanSettings
+from common.output.visible import without_credentials
+from common.protocol import subjects
 from common.sizing import read_machine, sizes
-from common.visible import without_credentials
 from node.lean.snippets.snippet import Snippet, SnippetResult, Verdict
 
 HERE = "here"
@@ -290,7 +290,7 @@ class _Mesh:
     async def check(self, snippet: Snippet) -> SnippetResult:
         """Raises Unavailable."""
         from common.bus import BusError
-        from common.messages import LeanCheckReply, LeanCheckRequest, MessageError
+        from common.protocol.messages import LeanCheckReply, LeanCheckRequest, MessageError
 
         request = LeanCheckRequest(
             check_id=secrets.token_hex(8),

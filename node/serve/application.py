@@ -5,7 +5,7 @@ the request:
 
     400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long, or has too many snippets
     401  the key is missing or wrong; 404 no such address; 405 wrong method
-    403  a web page asks, or the name in `Host` is not ours (`common.hosts`); 415 the body is not sent as JSON
+    403  a web page asks, or the name in `Host` is not ours (`common.life.hosts`); 415 the body is not sent as JSON
     429  too many snippets wait, of all clients or of this one: retry after the seconds in `Retry-After`
 """
 
@@ -21,8 +21,8 @@ from typing import Any, TypeVar
 import structlog
 from aiohttp import web
 
-from common.hosts import Hosts, unread_type
-from common.metrics import Metrics
+from common.life.hosts import Hosts, unread_type
+from common.life.metrics import Metrics
 from node.lean.snippets.reading import SORRY_WARNING
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, SnippetService
 from node.serve import protocol

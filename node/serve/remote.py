@@ -8,9 +8,9 @@ import secrets
 
 import msgspec
 
-from common import subjects
 from common.bus import Bus, BusError
-from common.messages import LeanCheckGone, LeanCheckReply, LeanCheckRequest, MessageError
+from common.protocol import subjects
+from common.protocol.messages import LeanCheckGone, LeanCheckReply, LeanCheckRequest, MessageError
 from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed
 
 GRACE_SECONDS = 60.0

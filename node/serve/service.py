@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from common.visible import say
+from common.output.visible import say
 from node.serve.settings import KEY_VARIABLE, ServeSettings
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 
 async def serve(settings: ServeSettings) -> int:
     """Serve until SIGINT or SIGTERM. Returns the exit code."""
-    from common import logging
+    from common.life import logging
 
     logging.configure("warning")
     stop = asyncio.Event()
@@ -67,7 +67,7 @@ async def serve(settings: ServeSettings) -> int:
 async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
     """Serve over the lean-proxies of a mesh until `stop` is set. Returns the exit code."""
     from common.bus import Bus, BusSettings, BusUnavailable
-    from common.subjects import BadRunName
+    from common.protocol.subjects import BadRunName
     from node.serve.remote import BusChecker
 
     broker = BusSettings(url=settings.url)
@@ -84,7 +84,7 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
 
 async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     """Serve over workers of this process until `stop` is set. Returns the exit code."""
-    from common.waiting import unless_stopped
+    from common.life.waiting import unless_stopped
     from node.lean.process.protections import READS_NOT_CONFINED
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
@@ -112,7 +112,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
 
 async def serve_on(settings: ServeSettings, service: SnippetService, stop: asyncio.Event, facts: str) -> int:
     """Serve over a snippet service until `stop` is set. Returns the exit code. `facts`: text for the first line."""
-    from common.serving import serve_http
+    from common.life.serving import serve_http
 
     key = "with a key" if settings.api_key else "without a key"
     served = await serve_http(
@@ -130,8 +130,8 @@ async def serve_on(settings: ServeSettings, service: SnippetService, stop: async
 
 def make_application(settings: ServeSettings, service: SnippetService) -> Application:
     """The HTTP application over a service."""
-    from common.hosts import Hosts
-    from common.metrics import METRICS
+    from common.life.hosts import Hosts
+    from common.life.metrics import METRICS
     from node.serve.application import Application
 
     max_body = settings.max_body_mb * 2**20

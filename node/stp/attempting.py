@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from common.attempts import AttemptOutcome, AttemptResult
 from common.lean import Theorem
+from common.protocol.attempts import AttemptOutcome, AttemptResult
 from common.seeds import derive_seed
 from node.stp.proving import Task
 from node.stp.records import Fate, Proof

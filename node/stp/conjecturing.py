@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.bus import RemoteFailure
-from common.messages import FailureKind, OversizedMessage
+from common.protocol.messages import FailureKind, OversizedMessage
 from common.sampling import Sampling
 from node.model.conjectures import conjecture_prompt
-from node.prover.policy import InferencePolicy
+from node.prover.policies.policy import InferencePolicy
 from node.stp.records import Seed
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from common.process import kept
-from common.visible import say
+from common.life.process import kept
+from common.output.visible import say
 from node.model.names import StatementNames
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, LEAN, PAD, Tokenizer

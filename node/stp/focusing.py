@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from common.lean import Theorem
-from common.subjects import LONGEST_RUN_NAME
+from common.protocol.subjects import LONGEST_RUN_NAME
 from node.model.prompt import unnamed
 from node.stp.data import RunData, around
 from node.stp.errors import StpError

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common.bus import BusError, persistently
-from common.messages import ModelFacts, facts_of
-from common.model_messages import ModelState
-from node.inference.model_follower import KEY
+from common.protocol.messages import ModelFacts, facts_of
+from common.protocol.model_messages import ModelState
+from node.inference.models.follower import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
 from node.llm.served import served_name

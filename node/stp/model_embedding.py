@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from common.visible import say
+from common.output.visible import say
 from node.stp.embedding import EmbeddingError, batches
 
 if TYPE_CHECKING:

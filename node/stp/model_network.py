@@ -17,7 +17,7 @@ from node.llm.sampling import SamplerError
 from node.llm.served import served_name
 from node.llm.templates import Template
 from node.llm.updating import is_adapter
-from node.prover.mesh_sampler import MeshSampler
+from node.prover.policies.models.mesh_sampler import MeshSampler
 from node.stp.conjecturing import ConjecturingError, Output
 from node.stp.embedding import MODEL_MODULE, embeddings
 from node.stp.errors import StpError

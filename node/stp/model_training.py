@@ -64,7 +64,7 @@ def command(name: str, settings: SftSettings, model: HubAddress, seed: int) -> l
     folder can be moved."""
     # --keep-out is empty, because the run's data does not contain its test statements.
     own = [str(model), "--data", f"{PAIRS}:{name}-data/{FILE}", "--out", name, "--seed", str(seed), "--held-out", "0"]
-    return [sys.executable, "-m", "node.mesh.cli", "train", "hf-sft", *own, "--keep-out", *flags(settings)]
+    return [sys.executable, "-m", "node.command.cli", "train", "hf-sft", *own, "--keep-out", *flags(settings)]
 
 
 def flags(settings: SftSettings) -> list[str]:

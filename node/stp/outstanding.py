@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import structlog
 
-from common import subjects
-from common.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.bus import ACK_WAIT, BusError, Lease, names, persistently
-from common.messages import MessageError
-from common.parts import Parts
-from common.waiting import wait_first
+from common.life.waiting import wait_first
+from common.protocol import subjects
+from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.messages import MessageError
+from common.protocol.parts import Parts
 from node.proving.outstanding import searches_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import Any
 
 from common import config
 from common.config import ConfigError
+from common.protocol.subjects import check_run_name
 from common.settings import RunSettings
-from common.subjects import check_run_name
 from node.stp.model_training import TUNING_OWN, tuning_of
 from node.stp.models import absolute
 from node.stp.settings import StpSettings

@@ -20,7 +20,7 @@ import tyro
 
 from common.config import check_flags
 from common.limits import Natural, Positive, Share
-from common.visible import say
+from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.stp.prepare import Manifest

@@ -7,15 +7,15 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from common.attempts import SELF_PLAY, Attempt, AttemptResult, Method, Purpose
 from common.gathering import Gathering
 from common.lean import BadStatement, ProofTree, Theorem
-from common.messages import LeanVerifyReply, NodeInfo
+from common.life.waiting import side_by_side
+from common.protocol.attempts import SELF_PLAY, Attempt, AttemptResult, Method, Purpose
+from common.protocol.messages import LeanVerifyReply, NodeInfo
 from common.sampling import Sampling
-from common.waiting import side_by_side
 from node.lean.text.script import proof_script
-from node.prover.environment import LeanEnvironment
-from node.prover.verification import MeshVerification
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.agents.verification import MeshVerification
 from node.stp.outstanding import Outstanding
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from common.files import write_whole
-from common.words import number_of
+from common.output.words import number_of
 from node.eval.report_page import document, percent, table, text
 from node.stp.pictures import Drawing, fates_by_round, png, seconds_by_part, solved_by_samples, svg
 from node.stp.records import Fate

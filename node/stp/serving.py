@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common.bus import NoRoom, file_digest, persistently
-from common.messages import WeightsState
-from common.process import kill_group, spawn_child
-from common.visible import say
+from common.life.process import kill_group, spawn_child
+from common.output.visible import say
+from common.protocol.messages import WeightsState
 from node.model.checkpoint_folders import short_digest
 from node.model.weights_path import weights_at
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Positive
-from common.visible import escaped_json, say
+from common.output.visible import escaped_json, say
 from node.stp.errors import StpError
 
 if TYPE_CHECKING:

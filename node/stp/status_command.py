@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Timeout
-from common.visible import say
+from common.output.visible import say
 from node.stp.errors import StpError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _status(settings: StatusSettings) -> int:
 
 
 def _show(run: RunSummary, *, json: bool) -> None:
-    from common.terminal import Console
+    from common.output.terminal import Console
     from node.stp.status_view import as_json, view
 
     if json:
@@ -96,7 +96,7 @@ def _watch(store: StpStore, settings: StatusSettings) -> None:
     """Show the status on each change. On a terminal the tables are updated in place, elsewhere printed again."""
     from rich.live import Live
 
-    from common.terminal import Console
+    from common.output.terminal import Console
     from node.stp.status_view import view
 
     console = Console(highlight=False)

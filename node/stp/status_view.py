@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from common.visible import escaped_json, visible
-from common.words import number_of
+from common.output.visible import escaped_json, visible
+from common.output.words import number_of
 from node.stp.records import Fate
 from node.stp.store import Part, RoundKind
 from node.stp.summary import RoundSummary, RunSummary

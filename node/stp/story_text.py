@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from common.words import number_of
+from common.output.words import number_of
 from node.stp.records import EMPTY_LEMMA, Proof, Seed
 from node.stp.store import AttemptRow
 from node.stp.story import ConjectureStory, StatementStory, Tried

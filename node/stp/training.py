@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from common.files import write_whole
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.model.checkpoint_folders import newest_whole
 from node.stp.errors import StpError
 from node.stp.records import ConjecturerExample, ProverExample

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from common import faults
 from common.bus import Bus
+from common.life import faults
 from node.stp.data import RunData
 from node.stp.network import Network
 from node.stp.plan import StpPlan

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.model.names import IDENTIFIER, Names
 from node.model.prompt import entries
 

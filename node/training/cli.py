@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import config
-from common.visible import say
+from common.output.visible import say
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.monitor import monitor
 from node.training.settings import STAGES, StageSettings

@@ -17,7 +17,7 @@ from typing import Literal
 
 from msgspec.structs import replace as replace_fields
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from common.seeds import derive_seed, is_held_out
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
 from node.model.names import Names, StatementNames

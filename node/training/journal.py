@@ -9,7 +9,7 @@ from typing import Any
 
 from common.curves import append_line, decode_line, encode_line
 from common.files import write_whole
-from common.visible import say
+from common.output.visible import say
 from node.training.tracked import Tracked
 
 SAY_EVERY = 20.0
@@ -31,7 +31,7 @@ class StageJournal:
         if self._first and sys.stderr.isatty():
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-            from common.terminal import Console
+            from common.output.terminal import Console
 
             columns = (
                 BarColumn(),

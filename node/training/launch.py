@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.life.waiting import wait_first
 from common.sizing import read_machine, thread_environment
-from common.waiting import wait_first
 from node.training.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from common.life.process import kept
 from common.ports import listenable
-from common.process import kept
 from node.training.launch import RENDEZVOUS
 
 PORT = 5050
@@ -29,7 +29,7 @@ def monitor(directory: str, *, wanted: bool) -> Iterator[None]:
     if not (wanted and ours):
         yield
         return
-    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--no-mesh", "--run", "training", "--runs", directory]
+    command = [sys.executable, "-m", "node.command.cli", "ui", "--no-mesh", "--run", "training", "--runs", directory]
     command += ["--port", str(_port())]
     process = subprocess.Popen([*kept(), *command], stdin=subprocess.DEVNULL, start_new_session=True)
     try:

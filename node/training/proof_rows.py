@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from common import run_proofs
-from common.attempts import Purpose
 from common.lean import Theorem
+from common.protocol.attempts import Purpose
+from common.records import proofs as run_proofs
 from node.bank import statements
 from node.lean.text.lexing import blanked
 from node.lean.text.proofs import NoProof, block_of

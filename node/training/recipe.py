@@ -21,8 +21,8 @@ from typing import Any
 
 from common import config
 from common.config import ConfigError
-from common.process import kept
-from common.visible import say
+from common.life.process import kept
+from common.output.visible import say
 from node.training.errors import InputError, TrainingError
 from node.training.monitor import monitor
 from node.training.reinforcement import check, reinforce

@@ -48,7 +48,7 @@ def reinforce(name: str, result: Path, directory: str, settings: Mapping[str, An
 
     file = result / "rl.toml"
     file.write_text(tomli_w.dumps(mesh(settings, resolve(str(result)).resolve())), encoding="utf-8")
-    command = [sys.executable, "-m", "node.mesh.cli", "demo", "--run", f"{name}-rl", "--directory", directory]
+    command = [sys.executable, "-m", "node.command.cli", "demo", "--run", f"{name}-rl", "--directory", directory]
     command += ["--recipe", str(file)]
     if "minutes" in settings:
         command += ["--minutes", str(settings["minutes"])]

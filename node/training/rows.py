@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.lean.text.goals import split_goals, state_text
 from node.lean.text.leantree_goals import LeanTreeGoal, to_text
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from common import config
 from common.limits import Natural, Positive
-from common.visible import say
+from common.output.visible import say
 from node.training.errors import InputError, TrainingError
 from node.training.settings import DataSettings
 
@@ -130,7 +130,7 @@ def evaluate(argv: list[str]) -> int:
     tokenizer = _load(options.tokenizer)
     from rich.table import Table
 
-    from common.terminal import Console
+    from common.output.terminal import Console
     from node.training.beginning import corpus
 
     texts = {source: corpus((source,), DataSettings()) for source in options.sources}

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint as recomputed
 
-from common import faults
+from common.life import faults
 from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.ranks import data_parallel
 from node.model.transformer import Transformer

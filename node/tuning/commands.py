@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import tyro
 
 from common import config
-from common.visible import say
+from common.output.visible import say
 from node.training.errors import TrainingError
 from node.tuning.settings import check_flags
 

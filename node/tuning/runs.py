@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from common import run_proofs
-from common.attempts import Purpose
 from common.lean import Theorem
+from common.protocol.attempts import Purpose
+from common.records import proofs as run_proofs
 from node.training.errors import InputError
 from node.training.proof_rows import ATTEMPTS, STATEMENTS
 from node.tuning.data import SORRY, Data, Proof, Step, leaves_something_out, stated_as

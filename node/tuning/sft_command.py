@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.visible import say
+from common.output.visible import say
 from node.tuning import commands
 from node.tuning.sft_settings import SftSettings
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from common import run_proofs
+from common.records import proofs as run_proofs
 from node.bank import bank
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.bank.proofs import load_proofs

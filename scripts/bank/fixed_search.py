@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
-from node.prover.agent import Agent
-from node.prover.fixed_policy import FixedPolicy
+from node.prover.agents.agent import Agent
+from node.prover.policies.fixed.policy import FixedPolicy
 from node.prover.settings import ProverSettings
 from node.proving.local_lean import LocalEnvironment
 

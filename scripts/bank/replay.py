@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from common.lean import OutcomeKind, Step, Theorem
-from common.messages import LeanRunReply, LeanRunRequest
+from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.bank.bank import BankTransition
 from node.lean.requests import Requests
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.visible import say
+from common.output.visible import say
 
 
 def benchmarks() -> dict[str, str]:

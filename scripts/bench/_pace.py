@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from common.visible import say
+from common.output.visible import say
 
 
 class Pace:

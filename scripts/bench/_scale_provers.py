@@ -17,12 +17,13 @@ from pathlib import Path
 
 import msgspec
 
-from common import pulse, subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
 from common.bus import Bus, Lease, Signer
-from common.context import NodeContext
 from common.lean import ProofTree
-from common.messages import LeanVerifyReply, LeanVerifyRequest, Message
+from common.life import pulse
+from common.life.context import NodeContext
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
+from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest, Message
 from common.settings import BusSettings, NodeSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
@@ -155,7 +156,7 @@ async def live(part: Part) -> None:
 def main() -> int:
     import uvloop
 
-    from common import logging
+    from common.life import logging
 
     logging.configure("error")
     part = msgspec.json.decode(sys.argv[1], type=Part)

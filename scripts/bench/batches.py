@@ -23,10 +23,10 @@ from typing import Any
 import tyro
 
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.messages import LeanVerifyReply
 from node.bank.bank import load_statements
+from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from scripts.bank.score import load_truth
 from scripts.bench._report import report
 

@@ -24,14 +24,14 @@ import uvloop
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
-from common import logging
-from common.attempts import Attempt, Purpose
 from common.bus import Bus, names
 from common.lean import Theorem
-from common.messages import Heartbeat, LeanRunReply, LeanRunRequest
-from common.process import kill_group, spawn_child
+from common.life import logging
+from common.life.process import kill_group, spawn_child
+from common.protocol.attempts import Attempt, Purpose
+from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest
+from common.protocol.subjects import LEAN_RUN, todo
 from common.settings import BusSettings
-from common.subjects import LEAN_RUN, todo
 from scripts.bench._report import report
 
 RUN = "bench"

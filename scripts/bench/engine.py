@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from node.inference.engine import Engine
+    from node.inference.engine.engine import Engine
 from scripts.bench._hardware import product_speed
 from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
@@ -98,7 +98,7 @@ def build(shape: Shape, settings: EngineBenchSettings) -> Engine:
     """An engine with random weights whose completions all have full length."""
     import torch
 
-    from node.inference.engine import Engine
+    from node.inference.engine.engine import Engine
     from node.inference.engine_settings import EngineSettings
     from node.model.config import ModelConfig
     from node.model.tokenizer import SPECIAL, Tokenizer
@@ -147,7 +147,7 @@ def measure(
     """
     import random
 
-    from node.inference.job import Job
+    from node.inference.engine.job import Job
 
     rng = random.Random(first)
     engine.counters.clear()

@@ -24,12 +24,14 @@ from typing import Any
 import tyro
 from rich.progress import track
 
-from common.attempts import AttemptOutcome, AttemptResult
 from common.config import ConfigError, check_flags
 from common.limits import Positive
-from common.terminal import Console
-from common.visible import say
+from common.output.terminal import Console
+from common.output.visible import say
+from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
+from node.command.evaluate.command import EvalSettings
+from node.command.evaluate.run import plan_of
 from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
 from node.eval.folder import EvaluationFolder, read
 from node.eval.live import LiveView
@@ -41,11 +43,9 @@ from node.eval.running import Runner, due
 from node.eval.statements import chosen
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import proof_script
-from node.mesh.eval import EvalSettings
-from node.mesh.eval_run import plan_of
-from node.prover.agent import Agent
-from node.prover.methods import needs_messages
-from node.prover.policy_names import BadPolicy
+from node.prover.agents.agent import Agent
+from node.prover.methods.by_name import needs_messages
+from node.prover.policies.names import BadPolicy
 from node.proving.local_lean import LocalLean, local_lean
 from node.proving.policies import OpenedPolicy, open_policy
 from node.proving.starting import confined_toolchain

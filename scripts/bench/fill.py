@@ -24,11 +24,11 @@ from typing import Annotated, Any
 
 import tyro
 
-from common.visible import say
-from node.lean.files.commands import PROOFS
-from node.lean.files.compiling import Compiler
-from node.lean.files.verifier import FileVerifier
-from node.lean.holes.gaps import CommandSpan, spans
+from common.output.visible import say
+from node.lean.check.files.commands import PROOFS
+from node.lean.check.files.compiling import Compiler
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.gaps.holes.gaps import CommandSpan, spans
 from node.lean.process.fresh import Limits
 from node.lean.text.lexing import blanked, outside_brackets
 from node.lean.text.mentions import mentions
@@ -96,7 +96,7 @@ async def bench_file(settings: FillBenchSettings, file: Path, folder: Path, veri
     gapped = await without_proofs(text, settings.every, place)
     copy = place / file.name
     copy.write_text(gapped, encoding="utf-8")
-    command = [sys.executable, "-m", "node.mesh.cli", "fill", str(copy), "--json", "--write", "--again"]
+    command = [sys.executable, "-m", "node.command.cli", "fill", str(copy), "--json", "--write", "--again"]
     command += ["--seconds", str(settings.seconds), *settings.flags]
     started = time.monotonic()
     completed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)

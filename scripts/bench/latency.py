@@ -74,7 +74,7 @@ def condition(name: str) -> Iterator[list[str]]:
 
 def once(before: list[str], statement: str) -> Run:
     """Run the command once."""
-    command = [*before, sys.executable, "-m", "node.mesh.cli", "prove", statement]
+    command = [*before, sys.executable, "-m", "node.command.cli", "prove", statement]
     started, most = time.monotonic(), 0.0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:

@@ -32,18 +32,18 @@ import tyro
 from aiohttp import web
 
 from common.lean import Outcome, Step, Theorem
-from common.messages import LeanRunReply, LeanRunRequest
+from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.adapters.repl.backend import ReplBackend
 from node.lean.backend import Backend
 from node.lean.cache import OutcomeCache
+from node.lean.check.verify.verifier import Verifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from scripts.bench._report import report
@@ -230,7 +230,7 @@ async def backend_of(name: str, toolchain: LeanToolchain) -> AsyncIterator[Backe
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         backend: Backend = LeanTreeBackend(f"http://127.0.0.1:{runner.addresses[0][1]}", 1, 10)
     elif name == "repl":
-        command = (sys.executable, "-m", "node.mesh.cli", "repl", "--no-sandbox")
+        command = (sys.executable, "-m", "node.command.cli", "repl", "--no-sandbox")
         backend = ReplBackend(toolchain, command, options, 1, 10)
     else:
         backend = Pool(toolchain, options, workers=1, queue=10)

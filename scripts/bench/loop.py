@@ -33,12 +33,12 @@ import tomli_w
 import tyro
 
 from common import config
+from common.output.visible import say
 from common.recipes import recipe
-from common.visible import say
 from scripts.bench._report import report
 
 if TYPE_CHECKING:
-    from common.messages import Heartbeat
+    from common.protocol.messages import Heartbeat
     from node.mesh.mesh import Mesh
 
 WORKER_FLAG = "--worker"
@@ -154,9 +154,9 @@ class Follower:
 
 async def bench(settings: LoopBenchSettings) -> dict[str, Any]:
     """Run the mesh and measure. Raises ChildFailed, TimeoutError, ConfigError."""
-    from common import logging
     from common.bus import Bus
-    from common.messages import Heartbeat
+    from common.life import logging
+    from common.protocol.messages import Heartbeat
     from node.mesh.mesh import Mesh
 
     logging.configure("error")  # hides warnings of the first second, before the broker runs

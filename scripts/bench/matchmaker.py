@@ -27,7 +27,7 @@ import tyro
 from scripts.bench._report import asked, report
 
 if TYPE_CHECKING:
-    from node.learner.matchmaker import Matchmaker
+    from node.learner.choosing.matchmaker import Matchmaker
 
 OUTSTANDING = 512
 """Number of outstanding attempts, as in a mesh with hundreds of searches."""
@@ -69,7 +69,7 @@ def write_bank(folder: Path, statements: int) -> None:
 
 def write_records(path: Path, names: list[str], attempts: int) -> None:
     """Write records of an earlier version, without statistics: attempts on statements that are drawn uniformly."""
-    from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+    from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
 
     generator = random.Random(0)
     database = sqlite3.connect(path, isolation_level=None)
@@ -96,7 +96,7 @@ def write_records(path: Path, names: list[str], attempts: int) -> None:
 
 def restored(matchmaker: Matchmaker, path: Path) -> dict[str, float]:
     """Restore a matchmaker from records. Returns the processor seconds to fill the statistics, and to restore."""
-    from node.learner.store.store import Store
+    from common.records.store import Store
 
     began = time.process_time()
     store = Store(path)
@@ -115,9 +115,9 @@ def resident_mb() -> float:
 
 def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
     """Read the bank, then choose."""
-    from node.learner import data
-    from node.learner.curriculum import CurriculumSettings, groups_of
-    from node.learner.matchmaker import Matchmaker
+    from node.learner.choosing import data
+    from node.learner.choosing.curriculum import CurriculumSettings, groups_of
+    from node.learner.choosing.matchmaker import Matchmaker
     from node.learner.settings import LearnerSettings
 
     learner = LearnerSettings(bank=str(folder))

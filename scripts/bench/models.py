@@ -25,7 +25,7 @@ from typing import Any
 import tyro
 
 from common.limits import Natural, Positive
-from common.visible import say
+from common.output.visible import say
 from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
 

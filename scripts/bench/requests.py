@@ -52,11 +52,11 @@ async def serve(url: str) -> None:
     import gc
 
     from common.bus import Bus
-    from common.context import NodeContext
-    from common.messages import SampledTactic
+    from common.life.context import NodeContext
+    from common.protocol.messages import SampledTactic
     from common.settings import BusSettings, NodeSettings
-    from node.inference.engine import Engine
-    from node.inference.job import FinishedJob, Job
+    from node.inference.engine.engine import Engine
+    from node.inference.engine.job import FinishedJob, Job
     from node.inference.serving import Serving
     from node.inference.settings import InferenceSettings
     from node.model import weights as weights_file
@@ -104,9 +104,9 @@ async def measure(url: str, clients: int, seconds: float, node: int) -> dict[str
     import psutil
 
     from common.bus import Bus
-    from common.messages import TacticReply, TacticRequest
+    from common.protocol.messages import TacticReply, TacticRequest
+    from common.protocol.subjects import TACTIC_REQUEST
     from common.settings import BusSettings
-    from common.subjects import TACTIC_REQUEST
 
     bus = await Bus.connect(BusSettings(url=url), run="bench", name="client", wait=30)
     request = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
@@ -143,7 +143,7 @@ async def with_node(seconds: float, repeats: int) -> dict[str, Any]:
     from broker.launcher import Server
     from broker.settings import BrokerSettings
     from common.bus import Bus
-    from common.process import kill_group, spawn_child
+    from common.life.process import kill_group, spawn_child
     from common.settings import BusSettings
 
     results: dict[str, Any] = {}
@@ -178,7 +178,7 @@ def bench(seconds: float, repeats: int) -> dict[str, Any]:
     """Medians for every number of clients, and ratios to the predecessor."""
     import uvloop
 
-    from common import logging
+    from common.life import logging
 
     logging.configure("warning")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -193,7 +193,7 @@ def main() -> int:
     if arguments.serve:
         import uvloop
 
-        from common import logging
+        from common.life import logging
 
         logging.configure("warning")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

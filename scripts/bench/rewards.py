@@ -25,8 +25,8 @@ from typing import Any
 import psutil
 import tyro
 
+from common.life.process import kill_group, spawn_child
 from common.limits import Positive, Share, Timeout
-from common.process import kill_group, spawn_child
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.process.memory import descendants
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -175,7 +175,7 @@ def one_process_each(
 async def bench(settings: RewardsBenchSettings) -> dict[str, Any]:
     """All measurements."""
     made = completions(settings)
-    argv = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", "0", "--workers", str(settings.workers)]
+    argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", "0", "--workers", str(settings.workers)]
     child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
     assert child.stderr is not None
     try:

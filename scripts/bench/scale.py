@@ -24,8 +24,8 @@ import tyro
 
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Positive, Share, Timeout
-from common.run_proofs import DATABASE
-from common.visible import say
+from common.output.visible import say
+from common.records.proofs import DATABASE
 from scripts.bench._report import asked, machine, report
 from scripts.studies.kill_records import recorded
 
@@ -105,7 +105,7 @@ async def measure(settings: ScaleBenchSettings, folder: Path) -> dict[str, Any]:
     """Run the whole measurement. Raises NoProgress."""
     import msgspec
 
-    from common.process import kill_group, spawn_child
+    from common.life.process import kill_group, spawn_child
     from node.mesh.mesh import Mesh
     from scripts.bench._scale_provers import Measured, Part
 
@@ -168,7 +168,7 @@ def _numbers(
     span: tuple[float, float],
     restarts: int,
 ) -> dict[str, Any]:
-    from node.learner.store.store import Store
+    from common.records.store import Store
     from scripts.bench._scale_numbers import cores, extrapolated, memory, percentiles
 
     # Only results within the measured span count: the mesh was still starting before it, and stopping after it.

@@ -27,14 +27,14 @@ from typing import Annotated, Literal, get_args
 
 import tyro
 
-from common.attempts import Method
 from common.lean import Branch, Outcome, OutcomeKind
+from common.protocol.attempts import Method
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
-from node.prover.merging import Merging
-from node.prover.methods import ProofSearch, begin
-from node.prover.parameters import SearchParameters
-from node.prover.prior import Proposal
+from node.prover.methods.by_name import ProofSearch, begin
+from node.prover.search.merging import Merging
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
 from node.prover.service import GC_THRESHOLDS
 from scripts.bench._report import asked, machine, report
 from scripts.bench._stub import REALISTIC, TRIVIAL, Stub

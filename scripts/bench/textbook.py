@@ -20,7 +20,7 @@ import tyro
 from common.config import ConfigError, check_flags
 from common.lean import Theorem
 from common.limits import Positive, Timeout
-from common.visible import say
+from common.output.visible import say
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find

@@ -30,7 +30,7 @@ import aiohttp
 import psutil
 import tyro
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.bank.bank import DIRECTORY, load_statements
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.process.memory import descendants, own_mb
@@ -192,7 +192,7 @@ class Tally:
 
 async def service(settings: VerifyBenchSettings, made: Sequence[Text]) -> dict[str, Any]:
     """Start the service as a process, send all texts to it, and measure."""
-    argv = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", "0", "--workers", str(settings.workers)]
+    argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", "0", "--workers", str(settings.workers)]
     child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
     assert child.stderr is not None
     try:

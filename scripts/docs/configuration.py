@@ -11,7 +11,7 @@ from typing import Any
 from common import config, limits
 from common.lean_settings import LeanSettings
 from common.settings import BusSettings, LifeSettings, RunSettings
-from node.mesh.commands import ROLES, resolve
+from node.mesh.roles import ROLES, resolve
 from scripts.docs import fields
 
 INTRODUCTION = """\

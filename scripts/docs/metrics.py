@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.metrics import LATENCY_BUCKETS, PREFIX
+from common.life.metrics import LATENCY_BUCKETS, PREFIX
 from scripts.docs import fields
 
 ROOT = Path(__file__).parents[2]

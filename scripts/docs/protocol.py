@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 from broker import streams
-from common import attempts, messages, protocol
 from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, errors, names, retries
-from common.protocol import CHANNELS, Channel, Delivery
+from common.protocol import attempts, messages
+from common.protocol import channels as protocol
+from common.protocol.channels import CHANNELS, Channel, Delivery
 from node.prover.settings import ProverSettings
 from scripts.docs import fields
 
@@ -26,9 +27,9 @@ INTRODUCTION = """\
 # Protocol
 
 All nodes exchange [msgpack](https://msgpack.org) messages over NATS. This page lists every subject, stream, bucket and
-message. `common/protocol.py` has the table of senders and readers, `common/subjects.py` the names of subjects,
-`common/messages.py`, `common/attempts.py` and `common/model_messages.py` the messages, and `broker/streams.py` the
-storage limits.
+message. `common/protocol/channels.py` has the table of senders and readers, `common/protocol/subjects.py` the names of
+subjects, `common/protocol/messages.py`, `common/protocol/attempts.py` and `common/protocol/model_messages.py` the
+messages, and `broker/streams.py` the storage limits.
 
 - **Names.** Every subject begins with the run's name and a dot, and every stream and bucket with the run's name and a
   hyphen: `demo.tactic.request`, `demo-results`. One broker serves several runs. A run's name has 1 to 40 lower-case

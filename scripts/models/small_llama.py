@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Natural, Positive, Timeout
-from common.visible import say
+from common.output.visible import say
 from node.model.hub.folders import CONFIG
 from scripts.models.shape import LlamaShape
 

@@ -27,7 +27,7 @@ def play(settings: CellSettings, name: str, policy: str, method: str, *more: str
     """Evaluate a cell, or continue its evaluation; returns the exit code, and reports it if it is not 0.
     `more`: further arguments of `proofmesh eval`."""
     command = [
-        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", policy),
+        *(sys.executable, "-m", "node.command.cli", "eval", "--bench", settings.bench, "--policy", policy),
         *("--method", method, "--simulations", "0", "--lean-attempts", str(settings.lean_attempts)),
         *("--limit", str(settings.limit), "--out", str(settings.out / name), *more),
     ]

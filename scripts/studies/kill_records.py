@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from node.learner.store.store import Store
+from common.records.store import Store
 
 Row = tuple[str, str, float]
 """Attempt, outcome, when it was recorded."""

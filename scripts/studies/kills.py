@@ -43,7 +43,7 @@ class KillSettings:
 
 def command(settings: KillSettings, folder: Path) -> list[str]:
     return [
-        *(sys.executable, "-m", "node.mesh.cli", "eval", "--bench", settings.bench, "--policy", settings.policy),
+        *(sys.executable, "-m", "node.command.cli", "eval", "--bench", settings.bench, "--policy", settings.policy),
         *("--simulations", "0", "--lean-attempts", str(settings.lean_attempts), "--limit", str(settings.limit)),
         *("--seed", str(settings.seed), "--out", str(folder)),
     ]

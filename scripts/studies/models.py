@@ -19,8 +19,8 @@ from typing import Annotated
 
 import tyro
 
-from common.attempts import Method
 from common.limits import Natural, Positive
+from common.protocol.attempts import Method
 from node.eval.folder import read
 from node.eval.known import LEAN_ATTEMPTS, limits
 from node.eval.results import Results, results_of

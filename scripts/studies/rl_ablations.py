@@ -22,10 +22,10 @@ from common import config
 from common.limits import Duration, Natural
 from common.paired import mcnemar
 from common.recipes import recipe
+from common.records.store import Store
+from node.learner.attempts.tally import solved_by
 from node.learner.run.directory import RunDirectory
-from node.learner.store.store import Store
 from node.learner.summary import Solved, compare
-from node.learner.tally import solved_by
 from scripts.studies.methods import networks
 from scripts.studies.runs import CONTROL, Changes, changed, learn
 from scripts.studies.tables import markdown, p_value, points

@@ -48,7 +48,7 @@ def learn(run: Path, seed: int, content: dict[str, Any], file: Path, *, minutes:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(tomli_w.dumps(content), encoding="utf-8")
     command = [
-        *(sys.executable, "-m", "node.mesh.cli", "demo", "--recipe", str(file)),
+        *(sys.executable, "-m", "node.command.cli", "demo", "--recipe", str(file)),
         *("--run", run.name, "--directory", str(run.parent), "--seed", str(seed), "--port", "0", *length),
     ]
     return subprocess.run(command, check=False).returncode

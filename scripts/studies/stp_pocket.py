@@ -60,7 +60,7 @@ def play(settings: StudySettings, name: str, seed: int, *changes: str) -> int:
     """Do a run, or continue it; returns its exit code."""
     return subprocess.run(
         [
-            *(sys.executable, "-m", "node.mesh.cli", "stp", "run", str(recipe("stp-pocket")), "--run", name),
+            *(sys.executable, "-m", "node.command.cli", "stp", "run", str(recipe("stp-pocket")), "--run", name),
             *("--directory", str(settings.runs), "--stp.seed", str(seed), "--stp.minutes", str(settings.minutes)),
             *changes,
         ],

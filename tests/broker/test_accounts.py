@@ -15,12 +15,12 @@ import pytest
 from nats.js.errors import NotFoundError
 
 from broker import binary, streams
-from common import subjects
-from common.attempts import Attempt, Purpose
 from common.bus import Bus, BusError, BusSettings, names
 from common.lean import Theorem
-from common.messages import Heartbeat, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, Purpose
+from common.protocol.messages import Heartbeat, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker

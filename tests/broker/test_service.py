@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 
 pytestmark = pytest.mark.broker
 

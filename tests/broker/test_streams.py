@@ -9,13 +9,13 @@ import pytest
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
-from common.attempts import Attempt
 from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
 from common.bus.admin import RunSpec, StreamSpec
 from common.bus.leases import api
 from common.bus.names import streams_of
 from common.lean import Theorem
-from common.subjects import PURPOSES, todo
+from common.protocol.attempts import Attempt
+from common.protocol.subjects import PURPOSES, todo
 
 
 def attempt(number: int, purpose: str = "train") -> Attempt:

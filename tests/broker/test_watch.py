@@ -19,15 +19,15 @@ from broker import binary, streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from broker.watch import StreamKeeper
-from common.attempts import Attempt
 from common.bus import Bus, BusError, BusSettings, names, persistently
 from common.bus.leases import api
-from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import BrokerFacts
-from common.process import kill_group, spawn_child
+from common.life.context import NodeContext
+from common.life.process import kill_group, spawn_child
+from common.protocol.attempts import Attempt
+from common.protocol.messages import BrokerFacts
+from common.protocol.subjects import todo
 from common.settings import NodeSettings
-from common.subjects import todo
 from tests.waiting import until
 
 

@@ -6,8 +6,8 @@ import asyncio
 import sys
 import time
 
-from common.messages import PauseAcknowledged, PauseRequest
-from common.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
+from common.protocol.messages import PauseAcknowledged, PauseRequest
 from common.settings import BusSettings
 
 KIND, URL, RUN = sys.argv[1:4]

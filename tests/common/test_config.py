@@ -11,7 +11,7 @@ import pytest
 from common import config
 from common.config import ConfigError, dump, load, load_node, resolve
 from common.limits import Duration, Positive
-from node.mesh.commands import ROLES
+from node.mesh.roles import ROLES
 
 
 @dataclass

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from common import endpoints
-from common.endpoints import Endpoints, address_for_others, own_address
-from common.metrics import Metrics
+from common.life import endpoints
+from common.life.endpoints import Endpoints, address_for_others, own_address
+from common.life.metrics import Metrics
 
 
 async def no_way(host: str, family: socket.AddressFamily) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import structlog
 
-from common import logging
-from common.messages import encode
+from common.life import logging
+from common.protocol.messages import encode
 from tests.files import limited_files
 from tests.hostile import SURROGATE, harmless, harmless_and_whole
 

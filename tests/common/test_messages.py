@@ -19,9 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common import attempts, messages, model_messages, protocol
 from common.lean import ProofTree, Theorem
-from common.messages import (
+from common.protocol import attempts, messages, model_messages
+from common.protocol import channels as protocol
+from common.protocol.messages import (
     MAX_MESSAGE_BYTES,
     SCHEMA_VERSION,
     Busy,

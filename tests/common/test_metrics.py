@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.metrics import Followed, Metrics
+from common.life.metrics import Followed, Metrics
 from tests import prometheus
 
 

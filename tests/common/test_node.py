@@ -18,8 +18,8 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
-from common.messages import Heartbeat, LogRecord, Message, NodeInfo, PauseAcknowledged, PauseRequest
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import Heartbeat, LogRecord, Message, NodeInfo, PauseAcknowledged, PauseRequest
 from tests.waiting import eventually
 
 PROGRAM = Path(__file__).with_name("node_program.py")

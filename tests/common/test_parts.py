@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common import parts
-from common.attempts import AttemptOutcome, AttemptResult, Purpose, ResultPart
 from common.lean import ProofTree
-from common.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
-from common.parts import Parts, divide, joined
+from common.protocol import parts
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Purpose, ResultPart
+from common.protocol.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
+from common.protocol.parts import Parts, divide, joined
 
 
 def result(proof: ProofTree | None, message: str = "") -> AttemptResult:

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from common.lean import Theorem
-from common.messages import MAX_MESSAGE_BYTES, LeanRunRequest, decode, encode
 from common.places import BadContext, Context, Place
+from common.protocol.messages import MAX_MESSAGE_BYTES, LeanRunRequest, decode, encode
 
 
 def test_a_context_of_ten_thousand_lines_fits_into_a_message_many_times():

@@ -8,7 +8,7 @@ from typing import Annotated
 import pytest
 import tyro
 
-from common import plain_help
+from common.output import plain_help
 
 
 @dataclass

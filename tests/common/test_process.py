@@ -13,14 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common.process import die_with_parent, kill_group, spawn_child
+from common.life.process import die_with_parent, kill_group, spawn_child
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.process
 
 PARENT = """
     import asyncio, sys
-    from common.process import spawn_child
+    from common.life.process import spawn_child
 
     async def main():
         child = await spawn_child([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -102,7 +102,7 @@ async def test_a_program_that_does_not_exist_is_said_at_once(tmp_path: Path) -> 
 
 
 def test_a_process_whose_parent_has_gone_notices() -> None:
-    code = "from common.process import die_with_parent; die_with_parent(1234567)"
+    code = "from common.life.process import die_with_parent; die_with_parent(1234567)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "the parent process 1234567 has ended" in ended.stderr
 

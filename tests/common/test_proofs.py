@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 from common.lean import ProofTree
 from common.proofs import transitions_of
+from common.protocol.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 
 TREES = st.recursive(
     st.builds(ProofTree, st.sampled_from("ab"), st.just(()), st.just(()), st.sampled_from(["", "s", "t"])),

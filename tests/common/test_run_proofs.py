@@ -8,11 +8,11 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.run_proofs import DATABASE, UnreadableRecords, latest
+from common.records.proofs import DATABASE, UnreadableRecords, latest
+from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
+from common.records.schema import MIGRATIONS, migrate
+from common.records.store import Store
 from node.lean.text.filling import written
-from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof
-from node.learner.store.schema import MIGRATIONS, migrate
-from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, planned, result, row
 
 SCRIPT = "  intro h\n  exact ⟨h.2, h.1⟩"

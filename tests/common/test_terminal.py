@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from common.terminal import Console, line, lines
+from common.output.terminal import Console, line, lines
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 
 

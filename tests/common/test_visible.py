@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.text import Text
 
-from common.terminal import Console
-from common.visible import (
+from common.output.terminal import Console
+from common.output.visible import (
     CONTROLS,
     UNSEEN,
     as_json,
@@ -168,7 +168,7 @@ OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_
 
 def test_commands_print_through_say_and_the_console_that_escapes() -> None:
     """Whoever prints text in another way has to escape it himself, and forgets it."""
-    apart = {"common/visible.py", "common/terminal.py", "node/lean/process/probe.py"}
+    apart = {"common/output/visible.py", "common/output/terminal.py", "node/lean/process/probe.py"}
     wrong = []
     for part in ("broker", "common", "node", "proofmesh", "ui"):
         for file in sorted((ROOT / part).rglob("*.py")):

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from common.waiting import all_results, ended_by, unless_stopped, wait_first
+from common.life.waiting import all_results, ended_by, unless_stopped, wait_first
 
 
 async def test_the_first_event_ends_the_wait_and_futures_go_on() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.mesh.plan import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ async def test_rollouts_are_paid_for_what_lean_accepts(python, model, served, tm
     (tmp_path / "rows.jsonl").write_text("\n".join(rows))
     service, where = None, "here"
     if served:
-        serve = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", "0", "--workers", "1"]
+        serve = [sys.executable, "-m", "node.command.cli", "serve", "--port", "0", "--workers", "1"]
         service = await spawn_child(serve, cwd=ROOT, stderr=subprocess.PIPE)
         assert service.stderr is not None
         said = (await service.stderr.readline()).decode()

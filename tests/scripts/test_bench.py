@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "node.mesh.cli", "bench", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", "bench", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 

@@ -57,7 +57,7 @@ def test_a_larger_mesh_is_limited_by_what_is_fullest() -> None:
 @pytest.mark.timeout(900)
 def test_a_short_run_records_every_result_once(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    command = [sys.executable, "-m", "node.mesh.cli", "bench", "scale", "--provers", "10", "--minutes", "0.17"]
+    command = [sys.executable, "-m", "node.command.cli", "bench", "scale", "--provers", "10", "--minutes", "0.17"]
     command += ["--attempt-seconds", "1", "--processes", "1", "--json", str(out)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.messages import NodeInfo
-from common.node import NodeSettings
+from common.life.node import NodeSettings
 from common.ports import listenable
+from common.protocol.messages import NodeInfo
 from tests.ui.test_run_files import make_run
 from ui.choice import NoSuchRun, choose
 from ui.run_files import RunFiles

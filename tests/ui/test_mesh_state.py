@@ -5,7 +5,7 @@ import re
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
-from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
 from ui.server import STATIC

@@ -9,8 +9,8 @@ import pytest
 
 from common import evaluations
 from common.curves import METRICS, encode_line
-from common.run_proofs import DATABASE
-from node.learner.store.store import Store
+from common.records.proofs import DATABASE
+from common.records.store import Store
 from tests.common.test_evaluations import evaluated
 from tests.node.learner.builders import PROVED, planned, result, row
 from ui.run_files import SUMMARY, RunFiles, is_run, last_lines, run_folders

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession, web
 
-from common.messages import Heartbeat, LogRecord, NodeInfo, Point
+from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point
 from ui import server
 from ui.mesh_state import MeshState
 from ui.server import STATIC, Monitor

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import ClientSession
 
 from common.bus import Bus, BusSettings
-from common.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
-from common.node import NodeContext, NodeFailure, NodeSettings
+from common.life.node import NodeContext, NodeFailure, NodeSettings
+from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 from tests.ui.test_run_files import make_run
 from tests.waiting import eventually, until
 from ui.mesh_state import MeshState
@@ -35,7 +35,7 @@ def test_no_history_is_no_error(tmp_path: Path) -> None:
 async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothing(
     bus: Bus, broker: BusSettings
 ) -> None:
-    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0"]
+    command = [sys.executable, "-m", "node.command.cli", "ui", "--port", "0"]
     command += ["--run", bus.run, "--bus.url", broker.url]
     for _ in range(2):  # the second one is started after a kill -9 of the first
         process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
@@ -134,7 +134,7 @@ async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(
 async def test_a_run_is_shown_from_its_files_without_a_broker(tmp_path: Path) -> None:
     make_run(tmp_path / "ended").close()
     (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
-    command = [sys.executable, "-m", "node.mesh.cli", "ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
+    command = [sys.executable, "-m", "node.command.cli", "ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
     process = await asyncio.create_subprocess_exec(*command, "--run", "ended", stderr=asyncio.subprocess.PIPE)
     try:
         url = await asyncio.wait_for(_address(process), 60)

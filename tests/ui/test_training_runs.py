@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.curves import ABOUT, METRICS, About, encode_line, write_about
-from common.messages import Point
+from common.protocol.messages import Point
 from ui import training_runs
 from ui.training_runs import TrainingRuns, thinned
 

@@ -20,7 +20,7 @@ export function duration(seconds) {
   return s < 3600 ? `${Math.floor(s / 60)}:${pad(s % 60)}` : `${Math.floor(s / 3600)}:${pad(Math.floor((s % 3600) / 60))}:${pad(s % 60)}`;
 }
 
-// Characters that nobody sees, or that turn the direction of writing: the same as in common/visible.py.
+// Characters that nobody sees, or that turn the direction of writing: the same as in common/output/visible.py.
 const CONTROLS = String.raw`\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff`;
 const UNSEEN = String.raw`\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\uffa0\ufe00-\ufe0d`;
 const UNSAFE = new RegExp(`[${CONTROLS}${UNSEEN}]|(?<![\\u2190-\\u2bff\\u{1f000}-\\u{1faff}])[\\ufe0e\\ufe0f]`, "gu");

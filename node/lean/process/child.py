@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import psutil
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.lean.process.memory import MemoryGuard, own_mb, resident_mb, tree_mb
 
 STDERR_LINES = 50

@@ -2,10 +2,10 @@
 
     python confine.py PARENT MECHANISMS COUNT WRITABLE... COUNT READABLE... COUNT LISTED... PROGRAM ARGUMENTS...
 
-Like `common/keeper.py`, it dies with PARENT. Before that it applies MECHANISMS (separated by commas) to this process
-and its descendants. WRITABLE: folders that stay readable and writable. READABLE: files and folders that stay readable,
-and from which programs may be started; those that do not exist are passed over. LISTED: folders whose names stay
-readable. Each COUNT is the number of paths that follow it.
+Like `common/life/keeper.py`, it dies with PARENT. Before that it applies MECHANISMS (separated by commas) to this
+process and its descendants. WRITABLE: folders that stay readable and writable. READABLE: files and folders that stay
+readable, and from which programs may be started; those that do not exist are passed over. LISTED: folders whose names
+stay readable. Each COUNT is the number of paths that follow it.
 
     namespace   a new user and network namespace, without even a loopback interface
     mounts      a new user and mount namespace, in which everything except WRITABLE is mounted read-only

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from common.messages import Protection
+from common.protocol.messages import Protection
 from node.lean.process.fresh import FinishedProcess, Limits, OutOfLimits, run_fresh
 
 _CONFINE = Path(__file__).with_name("confine.py")

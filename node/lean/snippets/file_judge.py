@@ -15,11 +15,12 @@ from dataclasses import replace
 
 import msgspec
 
-from node.lean.files.commands import DATA, PROOFS
-from node.lean.files.judge import Fact
-from node.lean.files.report import FileReport
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.commands import DATA, PROOFS
+from node.lean.check.files.judge import Fact
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
 from node.lean.snippets.plain import single_proof
 from node.lean.snippets.reading import Fault
@@ -27,7 +28,6 @@ from node.lean.snippets.snippet import Snippet, Verdict
 from node.lean.text.headers import imports
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import VerificationFailed, Verifier
 
 SNIPPET, REFERENCE = "the snippet", "the reference"
 """Names in reports."""

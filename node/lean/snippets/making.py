@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from node.lean.holes.elaborator import ReplOptions
+from node.lean.gaps.holes.elaborator import ReplOptions
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.file_judge import FileJudge
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -1,7 +1,7 @@
 """Text rules: refuse tactics, proofs, statements and headers with forbidden content before Lean sees them. Pure.
 
 They refuse text that could change the environment, switch off checks, search libraries, or end the tactic block. The
-soundness of a proof does not rest on them but on `node.lean.verify` (fresh processes, the statement compiled
+soundness of a proof does not rest on them but on `node.lean.check.verify` (fresh processes, the statement compiled
 separately, the axioms listed).
 """
 

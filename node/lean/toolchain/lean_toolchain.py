@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from common.messages import LeanProxyFacts
+from common.protocol.messages import LeanProxyFacts
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.headers import completed
 from node.lean.toolchain.library import library

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from common.cache import cache_directory
-from common.visible import without_credentials
+from common.output.visible import without_credentials
 from node.lean.trace.worktrees import NoSource, changed
 
 FETCH_SECONDS = 1800.0

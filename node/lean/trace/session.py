@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from common.files import write_whole
-from common.process import die_with_parent
+from common.life.process import die_with_parent
 from node.lean.trace.records import TracedFile
 from node.lean.trace.source import LeanSource
 from node.lean.trace.sources import Group

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.lean_settings import POCKET, LeanSettings
-from common.visible import without_credentials
+from common.output.visible import without_credentials
 from node.lean.toolchain import elan, lake
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain

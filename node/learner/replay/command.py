@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.visible import say
+from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.learner.replay.replay import ReplaySettings
@@ -34,8 +34,8 @@ def main(argv: Sequence[str]) -> int:
 def rebuild(path: Path) -> int:
     """Rebuild the buffer of a run; returns the exit code."""
     from common.config import ConfigError, load
-    from common.subjects import BadRunName
-    from node.learner.errors import RunDirectoryError
+    from common.protocol.subjects import BadRunName
+    from common.records.errors import RunDirectoryError
     from node.learner.run.directory import RunDirectory
     from node.learner.settings import LearnerSettings
 
@@ -61,9 +61,9 @@ def rebuild(path: Path) -> int:
 
 def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
     """Rebuild the buffer. Returns its number of transitions and that of the database. Raises RunDirectoryError."""
+    from common.records.errors import explained
+    from common.records.store import Store
     from node.learner.replay import replay
-    from node.learner.run.directory import explained
-    from node.learner.store.store import Store
 
     store = Store(directory.database)
     try:

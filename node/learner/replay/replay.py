@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from common.attempts import Transition
 from common.limits import Natural, Positive, Share
+from common.protocol.attempts import Transition
 from common.seeds import derive_seed
 from node.learner.replay.segments import SegmentReader, SegmentWriter, read_index
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 
 ENTRY = np.dtype([("id", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("crc", "<u4")])
 """24 bytes per transition."""

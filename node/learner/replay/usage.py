@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from common.files import write_whole
-from common.metrics import gauge
+from common.life.metrics import gauge
 from node.learner.replay.replay import Ref
 from node.learner.replay.segments import read_index
 

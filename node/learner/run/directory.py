@@ -6,14 +6,13 @@ import json
 import os
 import socket
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from common import database, evaluations
-from common.subjects import check_run_name
-from node.learner.errors import RunDirectoryError
+from common import evaluations
+from common.protocol.subjects import check_run_name
+from common.records.errors import RunDirectoryError, explained
 
 SPACE_NEEDED = 64 * 1024 * 1024
 """Bytes that must be free at start: some checkpoints of the demo's network, and the database's growth meanwhile."""
@@ -73,19 +72,3 @@ class RunDirectory:
                 f"{self.path}: {free // 2**20} MiB are free, a run needs {SPACE_NEEDED // 2**20} MiB to start; free "
                 "some space, or choose another folder with --directory"
             )
-
-
-ADVICE = database.Advice(
-    RunDirectoryError,
-    cannot="cannot be written",
-    kept="Recorded results are safe; the others are still with the broker and will be redelivered",
-    damaged="the file is damaged: restore it, or use another run name",
-    denied="make it writable for this user, or choose another folder with --directory",
-    newer="another run name",
-)
-"""How errors about the files of a run are worded."""
-
-
-def explained(path: Path) -> AbstractContextManager[None]:
-    """Turn errors of the file system and of SQLite about `path` into a RunDirectoryError that says what to do."""
-    return database.explained(path, ADVICE)

@@ -7,15 +7,15 @@ import time
 from collections import deque
 from pathlib import Path
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.curves import append_line, encode_line
 from common.evaluations import Evaluated
-from common.messages import Point, ProofFound
-from common.metrics import counter, gauge
-from common.node import NodeContext
+from common.life.metrics import counter, gauge
+from common.life.node import NodeContext
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from common.protocol.messages import Point, ProofFound
+from common.records.errors import explained
 from node.lean.text.filling import written
-from node.learner.run.directory import explained
 
 RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
 DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before")

@@ -10,19 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from common.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
 from common.bus import Bus, BusError, persistently
-from common.node import NodeContext
-from common.waiting import wait_first
-from node.learner.data import Data
-from node.learner.matchmaker import Matchmaker
+from common.life.node import NodeContext
+from common.life.waiting import wait_first
+from common.protocol.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
+from common.records.errors import explained
+from common.records.rows import Verdict
+from common.records.store import Store
+from common.records.thread import StoreThread
+from node.learner.choosing.data import Data
+from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
-from node.learner.run.directory import RunDirectory, explained
+from node.learner.run.directory import RunDirectory
 from node.learner.run.journal import TRANSITIONS, LearnerJournal
 from node.learner.settings import LearnerSettings
-from node.learner.store.records import Verdict
-from node.learner.store.store import Store
-from node.learner.store.thread import StoreThread
 
 R = TypeVar("R")
 

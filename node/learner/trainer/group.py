@@ -17,11 +17,11 @@ from pathlib import Path
 
 import msgspec
 
-from common import faults
-from common.process import kill_group
+from common.life import faults
+from common.life.process import kill_group
+from common.records.errors import explained
 from node.learner.errors import TrainerFailed
 from node.learner.replay.replay import Ref
-from node.learner.run.directory import explained
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.messages import (
     ComputeConfig,

@@ -22,11 +22,11 @@ import msgspec
 import tyro
 
 from common import config
+from common.life.process import kill_group
+from common.life.waiting import wait_first
 from common.limits import Natural, Positive, Timeout
-from common.process import kill_group
+from common.output.visible import say
 from common.sizing import read_machine, thread_environment
-from common.visible import say
-from common.waiting import wait_first
 from node.learner.trainer.group import RANK_MODULE
 from node.learner.trainer.messages import ComputeConfig
 from node.training.launch import start_rank, threads_per_rank, torchrun

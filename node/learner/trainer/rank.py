@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
-from common.process import die_with_parent
+from common.life.process import die_with_parent
 from node.learner.trainer.messages import ComputeConfig, CreateConfig, RankAnswer, RankCommand, StartConfig
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common import faults
+from common.life import faults
+from common.records.errors import explained
 from node.learner.errors import LearnerError, TrainerFailed
 from node.learner.replay.replay import Ref
-from node.learner.run.directory import explained
 from node.learner.run.journal import FAILURES
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import TrainerGroup

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from common import database
 from common.lean import Theorem
+from common.records import database
 from node.stp.errors import StpError
 from node.stp.store.schema import MIGRATIONS
 

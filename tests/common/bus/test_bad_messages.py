@@ -10,11 +10,11 @@ import pytest
 import structlog
 from nats.aio.client import Client
 
-from common.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.bus.counters import MALFORMED
 from common.lean import Theorem
-from common.messages import (
+from common.protocol.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.messages import (
     SCHEMA_VERSION,
     Failure,
     FailureKind,
@@ -26,7 +26,7 @@ from common.messages import (
     decode,
     encode,
 )
-from common.subjects import result, todo
+from common.protocol.subjects import result, todo
 from tests.waiting import eventually
 
 BAD = {

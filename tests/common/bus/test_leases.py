@@ -9,15 +9,15 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker import streams
-from common import pulse
-from common.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Lease, Unanswered
-from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import OversizedMessage
+from common.life import pulse
+from common.life.context import NodeContext
+from common.protocol.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.messages import OversizedMessage
+from common.protocol.subjects import result as results_of
+from common.protocol.subjects import todo
 from common.settings import NodeSettings
-from common.subjects import result as results_of
-from common.subjects import todo
 from tests.waiting import eventually
 
 TRUE = Theorem("t", "", "True")

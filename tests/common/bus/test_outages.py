@@ -14,13 +14,13 @@ import uvloop
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
-from common.attempts import Attempt, Purpose
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
 from common.bus.connection import OUTAGE_BUFFER_BYTES, Connection
 from common.bus.counters import DROPPED, SLOW_CONSUMERS
 from common.lean import Theorem
-from common.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
-from common.subjects import BadRunName, todo
+from common.protocol.attempts import Attempt, Purpose
+from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
+from common.protocol.subjects import BadRunName, todo
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
-from common.messages import Busy, Failure, Heartbeat, Message, PauseAcknowledged, PauseHold, PauseRequest
+from common.protocol.messages import Busy, Failure, Heartbeat, Message, PauseAcknowledged, PauseHold, PauseRequest
 from tests.waiting import eventually
 
 

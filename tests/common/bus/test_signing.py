@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from common import metrics
 from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered
 from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, Verifiers
 from common.lean import Theorem
-from common.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
-from common.subjects import LEAN_VERIFY
+from common.life import metrics
+from common.protocol.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
+from common.protocol.subjects import LEAN_VERIFY
 from tests.forging import Reply, forging
 
 FALSE = LeanVerifyRequest(theorem=Theorem("t", "", "1 = 2"), script="simp_all")

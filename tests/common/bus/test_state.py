@@ -10,7 +10,7 @@ import pytest
 
 from broker import streams
 from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, state
-from common.messages import NodeInfo, PauseHold, WeightsState
+from common.protocol.messages import NodeInfo, PauseHold, WeightsState
 from tests.waiting import eventually
 
 

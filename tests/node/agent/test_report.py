@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from common.terminal import Console
+from common.output.terminal import Console
 from node.agent.report import Report, Table, show
 
 COLUMNS = ("", "repository", "theorems", "proof or reason")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from common.attempts import AttemptStatistics, Ended
 from common.lean import Theorem
+from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
 from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan
 from node.eval.records import AttemptRecord, Standing, StatementRecord

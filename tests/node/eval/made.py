@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.attempts import AttemptStatistics, Ended
 from common.lean import Theorem
+from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
 from node.eval.folder import Evaluation, Session
 from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from common.attempts import AttemptStatistics, Ended
 from common.lean import Theorem
+from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Ended, Method
 from common.lean import Theorem
+from common.protocol.attempts import Ended, Method
 from node.eval import cost
 from node.eval.alone import LoneVenue
 from node.eval.folder import EvaluationFolder, read

@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from common.attempts import Ended
+from common.protocol.attempts import Ended
 from node.eval.comparing import Comparison, compare
 from node.eval.folder import Evaluation
 from node.eval.plan import Budgets, LeanFacts

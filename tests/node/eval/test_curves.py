@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from common.attempts import Ended
+from common.protocol.attempts import Ended
 from node.eval.curves import MOST_POINTS, curve_of, wilson
 from node.eval.pictures import draw_curves, draw_panels, svg
 from node.eval.records import AttemptRecord, Standing

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Purpose
+from common.protocol.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
 from common.sampling import Sampling
 from node.eval import over_mesh
 from node.eval.folder import EvaluationFolder, read

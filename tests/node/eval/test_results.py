@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptStatistics, Ended
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
 from node.eval.folder import Evaluation, Session
 from node.eval.plan import Budgets
 from node.eval.records import Standing, standing

@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 import torch
 
-from node.inference.engine import Engine
+from node.inference.engine.engine import Engine
+from node.inference.engine.job import Job
 from node.inference.engine_settings import EngineSettings
-from node.inference.job import Job
 from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS, SPECIAL, Tokenizer
 from node.model.weights import Weights
-from node.prover.prior import merge_samples
+from node.prover.search.prior import merge_samples
 from tests.node.model.tiny import tiny_model
 
 STATE = "⊢ q"

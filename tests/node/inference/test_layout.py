@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from node.inference.layout import choose_slot, segments
-from node.inference.running import Rows
+from node.inference.engine.layout import choose_slot, segments
+from node.inference.engine.running import Rows
 
 
 def rows_of(states: dict[int, tuple[int, int]]) -> Rows:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.model_messages import ModelState
-from node.inference.model_follower import KEY, announced
+from common.protocol.model_messages import ModelState
+from node.inference.models.follower import KEY, announced
 from node.inference.settings import InferenceSettings
 from node.llm.address import BadModel
 from node.llm.models import parse_model
 from node.llm.sampling import Decoding, Prompt, SamplerError
-from node.prover.mesh_sampler import MeshSampler
+from node.prover.policies.models.mesh_sampler import MeshSampler
 from tests.node.llm.server import Server, running
 from tests.node.prover.nodes import model_node
 from tests.waiting import eventually

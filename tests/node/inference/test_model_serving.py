@@ -16,16 +16,16 @@ from broker import streams
 from broker.launcher import Server as BrokerServer
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
-from common.context import NodeContext
-from common.messages import Busy, Failure, FailureKind, Message, ModelFacts, TacticReply, TacticRequest
-from common.model_messages import SampleReply, SampleRequest, TextSample
-from common.process import spawn_child
-from common.subjects import TACTIC_REQUEST, samples
+from common.life.context import NodeContext
+from common.life.process import spawn_child
+from common.protocol.messages import Busy, Failure, FailureKind, Message, ModelFacts, TacticReply, TacticRequest
+from common.protocol.model_messages import SampleReply, SampleRequest, TextSample
+from common.protocol.subjects import TACTIC_REQUEST, samples
 from node.llm.faults import ContextExceeded
 from node.llm.openai import open_openai
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
-from node.prover.mesh_sampler import MeshSampler
+from node.prover.policies.models.mesh_sampler import MeshSampler
 from tests.node.llm.server import Server, running
 from tests.node.prover.nodes import model_node
 from tests.waiting import eventually
@@ -85,7 +85,7 @@ async def test_a_node_that_was_started_before_its_server_waits_for_it(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
-    monkeypatch.setattr("node.inference.model_serving.OPEN_AGAIN", 0.05)
+    monkeypatch.setattr("node.inference.models.serving.OPEN_AGAIN", 0.05)
     async with running(Server()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
     async with model_node(bus, broker, f"openai:http://127.0.0.1:{port}/v1#prover") as node:
@@ -196,7 +196,7 @@ async def test_samples_that_are_too_large_together_are_asked_for_apart(bus: Bus)
 async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nobody_is_not(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.prover.mesh_sampler.ABSENT_SECONDS", 0.05)
+    monkeypatch.setattr("node.prover.policies.models.mesh_sampler.ABSENT_SECONDS", 0.05)
     with pytest.raises(SamplerError, match="no inference node serves `openai:prover`; there are none"):
         await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
     asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
@@ -211,7 +211,7 @@ async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nob
 
 
 async def test_a_busy_node_is_no_missing_one(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.prover.mesh_sampler.ABSENT_SECONDS", 0.05)
+    monkeypatch.setattr("node.prover.policies.models.mesh_sampler.ABSENT_SECONDS", 0.05)
     played = Played(*[Busy(retry_after=0.05, reason="queue full")] * 4, SampleReply(samples=(TextSample("simp"),)))
     await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
     assert len(await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)) == 1
@@ -222,7 +222,7 @@ async def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reas
     bus: Bus, broker: BusSettings
 ) -> None:
     async with running(Server()) as server:
-        argv = [sys.executable, "-m", "node.mesh.cli", "inference", "--model", f"openai:{server.url}#other"]
+        argv = [sys.executable, "-m", "node.command.cli", "inference", "--model", f"openai:{server.url}#other"]
         pipe = asyncio.subprocess.PIPE
         node = await spawn_child([*argv, "--run", bus.run, "--bus.url", broker.url], stdout=pipe, stderr=pipe)
         out, errors = await asyncio.wait_for(node.communicate(), 60)

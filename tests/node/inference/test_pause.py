@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from common.messages import PauseHold, PauseRequest
+from common.protocol.messages import PauseHold, PauseRequest
 from node.inference.pause import LONGEST, PauseClock, WorkerPause
-from node.learner.compute_hold import LENGTH, ComputeHold
+from node.learner.learning.compute_hold import LENGTH, ComputeHold
 
 
 def test_a_hold_pauses_until_its_end_and_no_longer() -> None:

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from common.messages import Busy, Message
-from common.model_messages import SampleReply, SampleRequest, SampleWait, TextSample
-from node.inference.sample_desk import SampleDesk
+from common.protocol.messages import Busy, Message
+from common.protocol.model_messages import SampleReply, SampleRequest, SampleWait, TextSample
+from node.inference.models.sample_desk import SampleDesk
 from tests.waiting import eventually
 
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from node.inference.noise import uniforms
-from node.inference.sampling import BLOCK, WIDE, Rules, draw, nucleus
+from node.inference.engine.noise import uniforms
+from node.inference.engine.sampling import BLOCK, WIDE, Rules, draw, nucleus
 
 
 def numbers(rows: int, width: int) -> torch.Tensor:

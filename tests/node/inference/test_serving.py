@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
-from common.context import NodeContext
-from common.messages import (
+from common.life.context import NodeContext
+from common.protocol.messages import (
     FailureKind,
     Message,
     PauseAcknowledged,
@@ -28,10 +28,10 @@ from common.messages import (
     TacticRequest,
     WeightsState,
 )
+from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from common.sampling import Sampling
 from common.settings import NodeSettings
-from common.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from node.inference.engine import Engine, Job
+from node.inference.engine.engine import Engine, Job
 from node.inference.engine_settings import EngineSettings
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
@@ -445,7 +445,7 @@ def test_weights_that_cannot_be_served_end_the_command_with_a_line(
     broker: BusSettings, run_name: str, tmp_path: Path, weights: str, says: str
 ) -> None:
     (tmp_path / "short").write_bytes(b"short")
-    command = [sys.executable, "-m", "node.mesh.cli", "inference", "--run", run_name, "--bus.url", broker.url]
+    command = [sys.executable, "-m", "node.command.cli", "inference", "--run", run_name, "--bus.url", broker.url]
     ended = subprocess.run(
         [*command, "--weights", str(tmp_path / weights)], capture_output=True, text=True, timeout=120, check=False
     )

@@ -20,7 +20,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 
-REPL = f"{shlex.quote(sys.executable)} -m node.mesh.cli repl --no-sandbox"
+REPL = f"{shlex.quote(sys.executable)} -m node.command.cli repl --no-sandbox"
 """Our own REPL, as a command."""
 
 

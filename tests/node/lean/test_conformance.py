@@ -15,13 +15,13 @@ import psutil
 import pytest
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
-from common.messages import Failure, LeanRunReply, LeanRunRequest
+from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
 from node.lean.backend import Backend, BackendFull, TacticBatch
 from node.lean.cache import OutcomeCache
+from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from tests.node.lean.backends import BACKENDS, worker
 from tests.node.lean.corpus import corpus
 

@@ -9,9 +9,9 @@ from collections import Counter
 import psutil
 import pytest
 
-from common import subjects
 from common.lean import OutcomeKind, Theorem
-from common.messages import LeanRunReply, LeanRunRequest
+from common.protocol import subjects
+from common.protocol.messages import LeanRunReply, LeanRunRequest
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually
 

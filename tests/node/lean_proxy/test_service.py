@@ -7,10 +7,10 @@ import aiohttp
 import psutil
 import pytest
 
-from common import subjects
 from common.bus import RemoteFailure, Signer, Unanswered
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
-from common.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.protocol import subjects
+from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
 from common.lean import ProofTree, Theorem
-from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
+from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
 
 FAILED = Verdict(AttemptOutcome.FAILED)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus
-from common.node import NodeContext, NodeSettings
-from node.learner.data import Data
-from node.learner.matchmaker import Matchmaker
+from common.life.node import NodeContext, NodeSettings
+from common.records.store import Store
+from common.records.thread import StoreThread
+from node.learner.choosing.data import Data
+from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
 from node.learner.run.directory import RunDirectory
 from node.learner.run.journal import LearnerJournal
 from node.learner.run.run import Run
 from node.learner.settings import LearnerSettings
-from node.learner.store.store import Store
-from node.learner.store.thread import StoreThread
 from tests.node.learner.builders import row
 
 

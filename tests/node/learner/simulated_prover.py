@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from node.learner.matchmaker import Matchmaker, MatchmakerSettings
+from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from common.places import Context, Place
 from node.bank import bank
 from node.bank.importing import write as write_imported
 from node.bank.reading import Imported
-from node.learner import data
-from node.learner.banks import BankPart, BanksError, factors, parse, parts_of
-from node.learner.banks import load as load_banks
+from node.learner.choosing import data
+from node.learner.choosing.banks import BankPart, BanksError, factors, parse, parts_of
+from node.learner.choosing.banks import load as load_banks
+from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.errors import DataError
-from node.learner.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import write_bank
 

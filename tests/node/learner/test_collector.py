@@ -11,17 +11,17 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from common.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
-from common.parts import divide
-from common.subjects import result as results_of
-from node.learner import collector
-from node.learner.collector import Collector
-from node.learner.errors import RunDirectoryError
+from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
+from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
+from common.protocol.parts import divide
+from common.protocol.subjects import result as results_of
+from common.records.errors import RunDirectoryError
+from common.records.store import Store
+from node.learner.attempts import collector
+from node.learner.attempts.collector import Collector
 from node.learner.run.run import Run
-from node.learner.store.store import Store
 from tests.forging import forging
 from tests.node.learner.builders import planned, result, theorem
 from tests.waiting import eventually, until

@@ -6,10 +6,18 @@ import msgspec
 import pytest
 
 from common.bus import Bus
-from common.messages import Message, ModelFacts, NetworkFacts, NodeInfo, PauseAcknowledged, PauseHold, PauseRequest
-from common.subjects import PAUSE, RESUME
-from node.learner import compute_hold
-from node.learner.compute_hold import KEY, ComputeHolder
+from common.protocol.messages import (
+    Message,
+    ModelFacts,
+    NetworkFacts,
+    NodeInfo,
+    PauseAcknowledged,
+    PauseHold,
+    PauseRequest,
+)
+from common.protocol.subjects import PAUSE, RESUME
+from node.learner.learning import compute_hold
+from node.learner.learning.compute_hold import KEY, ComputeHolder
 from node.learner.run.run import Run
 from tests.waiting import eventually, until
 

@@ -8,10 +8,10 @@ from dataclasses import astuple, replace
 import pytest
 
 from common.lean import Theorem
-from node.learner.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
-from node.learner.matchmaker import Matchmaker, MatchmakerSettings
-from node.learner.standing import Standing
-from node.learner.store.records import TheoremRow
+from common.records.rows import TheoremRow
+from common.records.standing import Standing
+from node.learner.choosing.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
+from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from tests.node.learner.simulated_prover import Simulated, simulate
 
 SHARP = CurriculumSettings(sharpness=2.0)

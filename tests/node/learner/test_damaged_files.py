@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.messages import WeightsState
-from common.process import kill_group, spawn_child
-from node.learner.store.records import WeightsRow
-from node.learner.store.store import Store
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import WeightsState
+from common.records.rows import WeightsRow
+from common.records.store import Store
 from node.model import checkpoint, weights
 from node.model.checkpoint import name_of_step
 from node.model.checkpoint_folders import complete
@@ -47,7 +47,7 @@ def directory(tmp_path: Path, run_name: str) -> Path:
 
 async def start(directory: Path, broker: BusSettings) -> asyncio.subprocess.Process:
     folder = directory.parent.parent
-    argv = [sys.executable, "-m", "node.mesh.cli", "learner", "--config", str(folder / "mesh.toml")]
+    argv = [sys.executable, "-m", "node.command.cli", "learner", "--config", str(folder / "mesh.toml")]
     argv += ["--run", directory.name, "--bus.url", broker.url, "--directory", str(directory.parent)]
     env = {**os.environ, "PROOFMESH_CACHE": str(folder / "cache")}
     with (folder / "stderr").open("wb") as stderr:

@@ -11,19 +11,19 @@ import pytest
 
 from broker import streams
 from broker.watch import StreamKeeper
-from common import subjects
-from common.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
 from common.bus import Bus, names
 from common.bus.leases import api
 from common.lean import Theorem
-from common.messages import NodeInfo
 from common.places import Context, Place
+from common.protocol import subjects
+from common.protocol.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
+from common.protocol.messages import NodeInfo
+from common.records.rows import TheoremRow
+from common.records.store import Store
 from node.lean.text.filling import below
-from node.learner import dispatcher
-from node.learner.dispatcher import Dispatcher
+from node.learner.attempts import dispatcher
+from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run.run import Run
-from node.learner.store.records import TheoremRow
-from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, result, row
 from tests.waiting import until
 

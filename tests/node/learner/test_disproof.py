@@ -6,10 +6,10 @@ import sqlite3
 
 from common.bus import Bus
 from common.lean import Theorem
-from node.learner.matchmaker import weight
+from common.records.rows import TheoremRow
+from common.records.store import Store
+from node.learner.choosing.matchmaker import weight
 from node.learner.run.run import Run
-from node.learner.store.records import TheoremRow
-from node.learner.store.store import Store
 from tests.node.learner.test_collector import collecting, drained
 from tests.node.learner.test_dispatcher import dispatching
 from tests.node.prover.test_prover import running

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from common import evaluations
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.bus import Bus
-from common.messages import NodeInfo, WeightsState
-from node.learner import dispatcher
-from node.learner.dispatcher import Dispatcher
-from node.learner.evaluation_beside import EvaluationBeside
-from node.learner.evaluation_history import EvaluationHistory
-from node.learner.publisher import KEY, Publisher
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from common.protocol.messages import NodeInfo, WeightsState
+from common.records.rows import EvaluationRow, Verdict
+from common.records.store import Store
+from node.learner.attempts import dispatcher
+from node.learner.attempts.dispatcher import Dispatcher
+from node.learner.attempts.evaluation_beside import EvaluationBeside
+from node.learner.attempts.evaluation_history import EvaluationHistory
+from node.learner.learning.publisher import KEY, Publisher
 from node.learner.run.run import Recorded, Run
-from node.learner.store.records import EvaluationRow, Verdict
-from node.learner.store.store import Store
 from tests.node.learner.builders import proved, result, row
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from common import evaluations
-from common.attempts import AttemptOutcome
 from common.bus import Bus
 from common.curves import Tail
-from common.messages import Point
-from node.learner.evaluation_history import EvaluationHistory, evaluated
+from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import Point
+from common.records.rows import EvaluationRow, Tried, WeightsRow
+from common.records.store import Store
+from node.learner.attempts.evaluation_history import EvaluationHistory, evaluated
 from node.learner.run.run import Run
-from node.learner.store.records import EvaluationRow, Tried, WeightsRow
-from node.learner.store.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, result
 from tests.waiting import until
 

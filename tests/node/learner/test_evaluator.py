@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.bus import Bus
-from node.learner.dispatcher import Dispatcher
-from node.learner.evaluation_history import EvaluationHistory
-from node.learner.evaluator import Evaluator
-from node.learner.publisher import Publisher
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from common.records.rows import Verdict
+from common.records.store import Store
+from node.learner.attempts.dispatcher import Dispatcher
+from node.learner.attempts.evaluation_history import EvaluationHistory
+from node.learner.attempts.evaluator import Evaluator
+from node.learner.attempts.tally import Tally, needs_attempt, solved_by, tally
+from node.learner.learning.publisher import Publisher
 from node.learner.run.run import Run
-from node.learner.store.records import Verdict
-from node.learner.store.store import Store
-from node.learner.tally import Tally, needs_attempt, solved_by, tally
 from tests.node.learner.builders import proved, result
 from tests.node.learner.stand_in import StandInTrainer
 

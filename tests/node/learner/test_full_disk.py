@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import structlog
 
-from node.learner.errors import RunDirectoryError
+from common.records.errors import RunDirectoryError
+from common.records.store import Store
 from node.learner.replay.replay import Ref, Replay, ReplaySettings
 from node.learner.replay.segments import SegmentWriter
 from node.learner.run.run import Run, now
 from node.learner.settings import TrainerSettings
-from node.learner.store.store import Store
 from node.learner.trainer.resilient import ResilientTrainer
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete

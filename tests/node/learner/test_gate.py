@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from node.learner.gate import Comparison, chance, compare
+from node.learner.learning.gate import Comparison, chance, compare
 
 KNOWN = [("known", position) for position in range(100)]
 FOUND = [("found", position) for position in range(50)]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.messages import WeightsState
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import WeightsState
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.node.learner.builders import write_bank
@@ -25,7 +25,7 @@ LIMIT = 90.0
 async def start(folder: Path, run: str, given: Path, broker: BusSettings) -> asyncio.subprocess.Process:
     write_bank(folder / "bank")
     (folder / "mesh.toml").write_text(TINY.format(bank=folder / "bank"), encoding="utf-8")
-    argv = [sys.executable, "-m", "node.mesh.cli", "learner", "--config", str(folder / "mesh.toml"), "--run", run]
+    argv = [sys.executable, "-m", "node.command.cli", "learner", "--config", str(folder / "mesh.toml"), "--run", run]
     argv += ["--bus.url", broker.url, "--directory", str(folder / "runs"), "--warm-start.checkpoint", str(given)]
     env = {**os.environ, "PROOFMESH_CACHE": str(folder / "cache")}
     with (folder / "stderr").open("wb") as stderr:

@@ -14,7 +14,7 @@ import pytest
 
 from common import evaluations
 from common.bus import Bus, BusSettings
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.bank import command
 from node.model import checkpoint
 from tests.node.learner.builders import write_bank
@@ -76,7 +76,7 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     (tmp_path / "mesh.toml").write_text(config, encoding="utf-8")
     at = ["--run", run_name, "--bus.url", broker.url]
     flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
-    program = [sys.executable, "-m", "node.mesh.cli"]
+    program = [sys.executable, "-m", "node.command.cli"]
     env = {**os.environ, "PROOFMESH_CACHE": str(tmp_path / "cache")}
     prover = await spawn_child([*program, "prover", "--policy", "fixed", "--searches", "2", *at])
     learner = await spawn_child([*program, "learner", *flags, "--warm-start.checkpoint", str(given), *at], env=env)

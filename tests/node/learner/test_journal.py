@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from common.attempts import AttemptOutcome, Purpose
 from common.bus import Bus
 from common.curves import Tail
 from common.lean import Theorem
-from common.messages import Point, ProofFound
-from common.metrics import METRICS
+from common.life.metrics import METRICS
 from common.places import Context, Place
+from common.protocol.attempts import AttemptOutcome, Purpose
+from common.protocol.messages import Point, ProofFound
+from common.records.store import Store
 from node.learner.run.journal import SOLVE_WINDOW
 from node.learner.run.run import Recorded, Run, now
-from node.learner.store.store import Store
 from tests.node.learner.builders import planned, proved, result
 from tests.waiting import eventually
 

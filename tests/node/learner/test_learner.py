@@ -16,10 +16,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common import evaluations, faults
+from common import evaluations
 from common.bus import Bus, BusSettings
-from common.process import kill_group, spawn_child
-from node.learner.store.store import Store
+from common.life import faults
+from common.life.process import kill_group, spawn_child
+from common.records.store import Store
 from tests.node.learner.builders import write_bank
 from tests.waiting import eventually
 
@@ -90,7 +91,7 @@ class World:
         env = {**os.environ, "PROOFMESH_CACHE": str(self.cache), faults.VARIABLE: fault}
         argv = ["--config", str(file), "--run", self.run, "--bus.url", self.broker.url]
         argv += ["--directory", str(self.folder / "runs"), *flags]
-        return await spawn_child([sys.executable, "-m", "node.mesh.cli", "learner", *argv], env=env)
+        return await spawn_child([sys.executable, "-m", "node.command.cli", "learner", *argv], env=env)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ async def world(
 ) -> AsyncIterator[World]:
     write_bank(tmp_path / "bank")
     argv = ["prover", "--policy", "fixed", "--searches", "2", "--run", run_name, "--bus.url", broker.url]
-    prover = await spawn_child([sys.executable, "-m", "node.mesh.cli", *argv])
+    prover = await spawn_child([sys.executable, "-m", "node.command.cli", *argv])
     yield World(bus, broker, tmp_path, cache, run_name)
     await kill_group(prover, grace=10)
 

@@ -7,22 +7,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.attempts import AttemptStatistics
 from common.bus import Bus
 from common.curves import Tail
-from common.messages import PauseHold, WeightsState
+from common.protocol.attempts import AttemptStatistics
+from common.protocol.messages import PauseHold, WeightsState
+from common.records.store import Store
 from common.seeds import derive_seed
-from node.learner import phases
-from node.learner.compute_hold import KEY as PAUSE
-from node.learner.compute_hold import ComputeHolder
-from node.learner.gatekeeper import Gatekeeper
-from node.learner.learning import Learning
-from node.learner.phases import Progress, RunPlan
-from node.learner.publisher import KEY as WEIGHTS
-from node.learner.publisher import Publisher
+from node.learner.learning import phases
+from node.learner.learning.compute_hold import KEY as PAUSE
+from node.learner.learning.compute_hold import ComputeHolder
+from node.learner.learning.gatekeeper import Gatekeeper
+from node.learner.learning.loop import Learning
+from node.learner.learning.phases import Progress, RunPlan
+from node.learner.learning.publisher import KEY as WEIGHTS
+from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run.run import Run
-from node.learner.store.store import Store
 from tests.node.learner.builders import planned, proved, result
 from tests.node.learner.stand_in import StandInTrainer
 from tests.node.learner.test_journal import shown

@@ -7,10 +7,10 @@ import math
 import msgspec
 import pytest
 
-from common.attempts import AttemptResult, AttemptStatistics
 from common.bus import Bus
 from common.lean import ProofTree
-from common.messages import MalformedMessage, decode, encode
+from common.protocol.attempts import AttemptResult, AttemptStatistics
+from common.protocol.messages import MalformedMessage, decode, encode
 from node.learner.run.run import Run
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import PROOF, claim, collecting, dispatch, drained, outcomes, send

@@ -5,10 +5,10 @@ from copy import copy
 
 import pytest
 
-from node.learner.curriculum import CurriculumSettings
-from node.learner.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
-from node.learner.standing import Standing, learn
-from node.learner.store.records import Recent
+from common.records.rows import Recent
+from common.records.standing import Standing, learn
+from node.learner.choosing.curriculum import CurriculumSettings
+from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
 
 SETTINGS = MatchmakerSettings()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from common.bus import Bus
-from node.learner.matchmaker import Matchmaker
+from common.records.standing import Standing
+from common.records.store import Store
+from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.run.run import Run
-from node.learner.standing import Standing
-from node.learner.store.store import Store
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import claim, collecting, drained, send
 from tests.waiting import until

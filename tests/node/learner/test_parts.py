@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from node.bank.bank import BankTransition
-from node.learner import data
+from node.learner.choosing import data
 from node.learner.errors import DataError
+from node.learner.learning.warm_start import Plateau, key
 from node.learner.settings import LearnerSettings
-from node.learner.warm_start import Plateau, key
 from tests.node.learner.builders import write_bank
 
 

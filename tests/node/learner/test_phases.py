@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from node.learner.phases import (
+from node.learner.learning.phases import (
     CONTROL,
     DONE,
     EVALUATE_AFTER,

@@ -13,12 +13,12 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, NotThere
 from common.bus.leases import api
-from common.messages import WeightsState
-from node.learner import publisher as publisher_module
+from common.protocol.messages import WeightsState
+from common.records.store import Store
 from node.learner.errors import LearnerError
-from node.learner.publisher import KEY, Publisher, versions_stored
+from node.learner.learning import publisher as publisher_module
+from node.learner.learning.publisher import KEY, Publisher, versions_stored
 from node.learner.run.run import Run
-from node.learner.store.store import Store
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until
 

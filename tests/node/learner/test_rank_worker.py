@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.learner.replay.segments import SegmentWriter
 from node.learner.trainer.messages import ComputeConfig, Picks, StartConfig
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.learner.replay.replay import Replay, ReplaySettings, epochs, rebuild, sample
 from node.learner.replay.segments import SegmentError, SegmentReader, SegmentWriter, data_path, index_path, read_index
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from common.records.store import Store
 from node.learner.replay.command import DONE, FAILED, UNUSABLE, main
 from node.learner.replay.replay import Replay, ReplaySettings
 from node.learner.replay.segments import SegmentError, data_path
 from node.learner.run.directory import RunDirectory
-from node.learner.store.store import Store
 from tests.node.learner.builders import planned, proved, result, row
 
 WINDOW = 5

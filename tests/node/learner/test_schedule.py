@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from common.messages import PauseHold
-from node.learner.compute_hold import LENGTH, ComputeHold
-from node.learner.schedule import (
+from common.protocol.messages import PauseHold
+from node.learner.learning.compute_hold import LENGTH, ComputeHold
+from node.learner.learning.schedule import (
     PROBE_STEPS,
     ScheduleSettings,
     TrainingTime,

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition
 from common.lean import Theorem
-from common.messages import MessageError, encode
-from common.parts import divide
 from common.places import Context, Place
-from node.learner.errors import RunDirectoryError
-from node.learner.store.records import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
-from node.learner.store.schema import MIGRATIONS, SCHEMA_VERSION, migrate
-from node.learner.store.store import Store
+from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition
+from common.protocol.messages import MessageError, encode
+from common.protocol.parts import divide
+from common.records.errors import RunDirectoryError
+from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
+from common.records.schema import MIGRATIONS, SCHEMA_VERSION, migrate
+from common.records.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
 
 

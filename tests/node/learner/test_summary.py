@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.messages import Heartbeat
+from common.protocol.messages import Heartbeat
 from node.learner import summary
 from node.learner.summary import compare
 from tests.node.learner.builders import row

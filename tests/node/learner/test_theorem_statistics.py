@@ -9,11 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptStatistics, Transition
-from node.learner.standing import Standing, learn
-from node.learner.store.records import Recent, Verdict, VerifiedProof
-from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS
-from node.learner.store.store import Store
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Transition
+from common.records.rows import Recent, Verdict, VerifiedProof
+from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
+from common.records.standing import Standing, learn
+from common.records.store import Store
 from tests.node.learner.builders import planned, result, row
 
 OUTCOMES = ["proved"] * 4 + ["failed"] * 4 + ["rejected", "error", "undecided", "bad-statement"]

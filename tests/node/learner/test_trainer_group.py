@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from common import faults
+from common.life import faults
+from common.life.process import kill_group, spawn_child
 from common.ports import listenable
-from common.process import kill_group, spawn_child
 from node.learner.errors import TrainerFailed
 from node.learner.replay.replay import Ref
 from node.learner.replay.segments import SegmentWriter
@@ -234,7 +234,7 @@ async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
     first = replace(settings(1), machines=2, rendezvous=where)
     group = TrainerGroup(first, tmp_path)
     arguments = ["--rendezvous", where, "--machines", "2", "--machine", "1", "--threads", "1", "--timeout", "60"]
-    other = await spawn_child([sys.executable, "-m", "node.mesh.cli", "join-trainer", *arguments])
+    other = await spawn_child([sys.executable, "-m", "node.command.cli", "join-trainer", *arguments])
     try:
         await group.start(fresh)
         found = await losses(group, refs, range(2))

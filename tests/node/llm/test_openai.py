@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from aiohttp import web
 
-from common import metrics
+from common.life import metrics
 from node.llm.address import BadModel
 from node.llm.faults import ContextExceeded, Outcome
 from node.llm.openai import OpenAISampler, open_openai

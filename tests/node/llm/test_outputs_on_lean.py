@@ -53,7 +53,7 @@ def test_lean_accepts_what_is_taken_out(tmp_path):
     file = tmp_path / "Taken.lean"
     file.write_text("\n".join(written), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "node.mesh.cli", "verify", str(file)],
+        [sys.executable, "-m", "node.command.cli", "verify", str(file)],
         capture_output=True,
         text=True,
         cwd=Path(__file__).parents[3],

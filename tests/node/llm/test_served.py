@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from common.messages import decode, encode
-from common.model_messages import SampleReply, SampleRequest
-from common.subjects import samples
+from common.protocol.messages import decode, encode
+from common.protocol.model_messages import SampleReply, SampleRequest
+from common.protocol.subjects import samples
 from node.llm.address import BadModel, parse_address, parse_hub_address
 from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
 from node.llm.served import (

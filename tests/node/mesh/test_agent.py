@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from common import faults
 from common.cache import cache_directory
 from common.config import ConfigError
+from common.life import faults
 from node.agent.records import Phase
 from node.agent.store import AgentStore
-from node.mesh.agent import main
+from node.command.agent import main
 from tests.node.training.small import small
 from tests.repositories import commit, repository
 
@@ -84,7 +84,7 @@ def agent(tmp_path, tiny_network, monkeypatch) -> Callable[..., list[str]]:
 
 def killed_at(point: str, arguments: list[str]) -> None:
     """Run the command until it is killed at this point."""
-    command = [sys.executable, "-m", "node.mesh.cli", "agent", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", "agent", *arguments]
     environment = {**os.environ, faults.VARIABLE: point}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr

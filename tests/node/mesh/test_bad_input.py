@@ -17,11 +17,11 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from common import subjects
-from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
-from common.messages import (
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.messages import (
     SCHEMA_VERSION,
     Failure,
     Heartbeat,
@@ -84,7 +84,7 @@ SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 def proofmesh(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command as a user runs it, in a separate folder."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-    command = [sys.executable, "-m", "node.mesh.cli", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment, timeout=150, check=False
     )

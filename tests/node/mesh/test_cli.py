@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh import cli, up
-from node.mesh.cli import READER_GONE, USAGE_ERROR
-from node.mesh.commands import COMMANDS, ROLES, exists
+from node.command import cli, up
+from node.command.cli import READER_GONE, USAGE_ERROR
+from node.command.commands import COMMANDS
+from node.mesh.roles import ROLES, exists
 
 pytestmark = pytest.mark.process
 
@@ -24,7 +25,7 @@ def proofmesh(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedP
     """Run the command line in a separate process, as a user would."""
     root = Path(__file__).parents[3]
     environment = os.environ | {"PYTHONPATH": str(root), "COLUMNS": "100"}
-    command = [sys.executable, "-m", "node.mesh.cli", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd or root, env=environment, check=False)
 
 
@@ -32,7 +33,7 @@ def proofmesh(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedP
 def test_help_needs_no_heavy_import(command: str) -> None:
     code = (
         "import sys\n"
-        "from node.mesh.cli import main\n"
+        "from node.command.cli import main\n"
         "try:\n    code = main(sys.argv[1:])\n"
         "except SystemExit as error:\n    code = error.code or 0\n"
         f"heavy = [name for name in {HEAVY} if name in sys.modules]\n"
@@ -144,7 +145,7 @@ def without_reader(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command line with its output in a pipe that nobody reads."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "node.mesh.cli", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", *arguments]
     root = Path(__file__).parents[3]
     try:
         return subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, cwd=root, check=False)

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from common import config
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from node.command.demo import command as demo
+from node.command.demo import view as demo_view
+from node.command.demo.command import DemoSettings, mesh_config
 from node.learner.settings import LearnerSettings
-from node.mesh import demo, demo_view
-from node.mesh.demo import DemoSettings, mesh_config
 from tests.node.learner.builders import write_bank
 
 RECIPE = """
@@ -83,7 +84,17 @@ def recipe(folder: Path, minutes: float = 0.1, ui: int = 0) -> Path:
 
 
 async def start(folder: Path, *flags: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
-    argv = [sys.executable, "-m", "node.mesh.cli", "demo", "--directory", str(folder / "runs"), "--port", "0", *flags]
+    argv = [
+        sys.executable,
+        "-m",
+        "node.command.cli",
+        "demo",
+        "--directory",
+        str(folder / "runs"),
+        "--port",
+        "0",
+        *flags,
+    ]
     variables = {**os.environ, "PROOFMESH_CACHE_DIR": "", "PROOFMESH_CACHE": str(folder / "cache"), **(env or {})}
     return await spawn_child(argv, env=variables, stderr=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from node.command.evaluate.command import DONE, INTERRUPTED, UNUSABLE, main
+from node.command.proofs import verify
 from node.eval.folder import ATTEMPTS, read
-from node.mesh import verify
-from node.mesh.eval import DONE, INTERRUPTED, UNUSABLE, main
 from tests.node.mesh.calling import Command, Run
 from tests.waiting import eventually
 
@@ -129,7 +129,7 @@ def test_two_evaluations_do_not_share_a_folder(called: Run, rows: Path) -> None:
 
 def command(rows: Path, out: Path) -> list[str]:
     flags = ["--policy", "tactics", "--method", "random", "--simulations", "16", "--searches", "1", "--passes", "2"]
-    return [sys.executable, "-m", "node.mesh.cli", "eval", "--bench", str(rows), "--out", str(out), *flags]
+    return [sys.executable, "-m", "node.command.cli", "eval", "--bench", str(rows), "--out", str(out), *flags]
 
 
 async def finished(rows: Path, out: Path) -> str:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from node.command.evaluate.compare import main
 from node.eval.folder import ATTEMPTS, PLAN
 from node.eval.plan import Budgets
-from node.mesh.eval_compare import main
 from tests.node.eval.small import benchmark, outcomes, statement, undecided, unsolved, write
 
 

@@ -7,8 +7,8 @@ import json
 import msgspec
 import pytest
 
+from node.command.evaluate.show import main
 from node.eval.folder import PLAN
-from node.mesh.eval_show import main
 from tests.node.eval.small import benchmark, outcomes, statement, undecided, write
 
 

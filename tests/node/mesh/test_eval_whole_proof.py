@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from node.command.evaluate.command import DONE, UNUSABLE, main
+from node.command.proofs import prove, verify
 from node.eval.folder import read
-from node.mesh import prove, verify
-from node.mesh.eval import DONE, UNUSABLE, main
 from tests.node.mesh.calling import Command, Run
 
 pytestmark = pytest.mark.lean

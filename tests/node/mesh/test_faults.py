@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from common import faults
 from common.bus import Bus
-from common.process import kill_group, spawn_child
+from common.life import faults
+from common.life.process import kill_group, spawn_child
 from node.mesh.mesh import Mesh
 from node.mesh.supervisor import Child
 from tests.node.mesh.whole import MARK, check_records, marked, private_cache, ranks, recorded, whole_mesh
@@ -55,7 +55,7 @@ async def test_roles_that_die_at_critical_points_again_and_again(
     async with Mesh(plan) as mesh:
         # One more prover, in another directory, with nothing but run and URL: its fixed tactics find proofs.
         argv = ["prover", "--run", mesh.run, "--bus.url", mesh.bus.url, *SECOND_PROVER]
-        second = await spawn_child([sys.executable, "-m", "node.mesh.cli", *argv], cwd=tmp_path / "elsewhere")
+        second = await spawn_child([sys.executable, "-m", "node.command.cli", *argv], cwd=tmp_path / "elsewhere")
         children = {child.spec.name: child for child in mesh.children}
         for name in POINTS:
             await eventually(lambda name=name: children[name].restarts >= 1, PATIENCE, f"a death of {name}")  # type: ignore[misc]
@@ -95,7 +95,7 @@ async def test_up_killed_with_everything_at_work_leaves_nothing_and_goes_on_wher
     mark = uuid.uuid4().hex
     env = {**os.environ, MARK: mark, "PROOFMESH_CACHE": str(private_cache(tmp_path))}
     file = whole_mesh(tmp_path)
-    command = [sys.executable, "-m", "node.mesh.cli", "up", str(file)]
+    command = [sys.executable, "-m", "node.command.cli", "up", str(file)]
     first = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)
     try:
         await has_recorded(tmp_path, 4)

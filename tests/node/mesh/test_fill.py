@@ -17,7 +17,7 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.config import ConfigError
-from node.mesh.fill import main
+from node.command.proofs.fill import main
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests import lean_project
@@ -29,7 +29,7 @@ HARD = "theorem hard (f : Nat → Nat) (h : ∀ n, f (f n) < f (n + 1)) : ∀ n,
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "node.mesh.cli", "fill", *map(str, arguments)]
+    return [sys.executable, "-m", "node.command.cli", "fill", *map(str, arguments)]
 
 
 @dataclass

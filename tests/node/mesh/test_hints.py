@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.mesh.hints import unnoticed, with_hint
+from node.command.hints import unnoticed, with_hint
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
+from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
 from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.agent import report as agent_report
+from node.command import cli, status, trace_progress
+from node.command.heartbeat_view import Status, table
+from node.command.proofs import inspect
+from node.command.proofs.fill_report import FillReport
+from node.command.proofs.prove_report import Report as ProveReport
+from node.command.proofs.verify_report import Report as VerifyReport
 from node.eval.report_page import text as in_report
-from node.lean.files.report import DeclarationVerdict, FileReport, LocalItem
+from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.trace.records import TracedFile, TracedTheorem
-from node.mesh import cli, inspect, status, trace_progress
-from node.mesh.fill_report import FillReport
-from node.mesh.heartbeat_view import Status, table
-from node.mesh.prove_report import Report as ProveReport
-from node.mesh.verify_report import Report as VerifyReport
 from node.proving.answers import FAILED, PROVED, Answer
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic
 from node.proving.explain_page import page
@@ -212,7 +213,7 @@ def test_up_shows_events_and_children(printed: Printed) -> None:
     child: Any = SimpleNamespace(
         spec=SimpleNamespace(name=HOSTILE), state=HOSTILE, pid=None, note=HOSTILE, restarts=1, uptime=lambda: 1.0
     )
-    from common.terminal import Console
+    from common.output.terminal import Console
 
     Console(width=2000).print(table(HOSTILE, [child], {}, [HOSTILE]))
     assert harmless_and_whole(printed())
@@ -227,7 +228,7 @@ def agents_report() -> agent_report.Report:
 
 
 def test_the_agent_shows_its_tables(printed: Printed) -> None:
-    from common.terminal import Console
+    from common.output.terminal import Console
 
     agent_report.show(agents_report(), Console(width=2000))
     assert harmless_and_whole(printed())

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from node.command.evaluate import command as eval_command
+from node.command.proofs import prove as prove_command
 from node.llm.address import HubAddress
 from node.llm.command import main as models_command
 from node.llm.hub.loading import Loaded, load
 from node.llm.settings import HubSettings
-from node.mesh import eval as eval_command
-from node.mesh import prove as prove_command
 from tests.node.llm.hub.tiny import SWAP, llama, saved, taught
 from tests.node.mesh.calling import Command, Run
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from common.process import kill_group, spawn_child
-from node.mesh import eval as eval_command
-from node.mesh.cli import USAGE_ERROR, main
+from common.life.process import kill_group, spawn_child
+from node.command.cli import USAGE_ERROR, main
+from node.command.evaluate import command as eval_command
 from node.mesh.plan import free_port
 from tests.node.llm.hub.tiny import SWAP, saved, taught
 from tests.node.mesh.test_models_on_a_mesh import MESH, RUN, registered
@@ -47,7 +47,7 @@ def test_a_model_in_transformers_on_a_mesh_is_that_of_one_process(
     here, _ = results("here", "--policy", "hf:swap-prover")
     _, weights = results("named", "--policy", "hf:swap-prover@bfs-prover-v1")
     with asyncio.Runner() as runner:
-        command = [sys.executable, "-m", "node.mesh.cli", "up", "mesh.toml", "--policy", "hf:swap-prover"]
+        command = [sys.executable, "-m", "node.command.cli", "up", "mesh.toml", "--policy", "hf:swap-prover"]
         up = runner.run(spawn_child(command, stderr=asyncio.subprocess.DEVNULL))
         try:
             runner.run(registered(url, 4))

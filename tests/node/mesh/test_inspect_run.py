@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import AttemptOutcome
-from common.run_proofs import DATABASE, shortest
-from common.run_theorems import Order, read_theorems
-from node.learner.store.records import Verdict
-from node.learner.store.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
-from node.learner.store.store import Store
-from node.mesh.inspect import SHOWN, USAGE_ERROR, main
+from common.protocol.attempts import AttemptOutcome
+from common.records.proofs import DATABASE, shortest
+from common.records.rows import Verdict
+from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+from common.records.store import Store
+from common.records.theorems import Order, read_theorems
+from node.command.proofs.inspect import SHOWN, USAGE_ERROR, main
 from tests.node.learner.builders import PROVED, planned, result, row
 
 

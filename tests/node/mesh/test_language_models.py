@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh import eval as eval_command
-from node.mesh import prove as prove_command
+from node.command.evaluate import command as eval_command
+from node.command.proofs import prove as prove_command
 from tests.node.llm.server import Payload, Server, in_a_thread
 from tests.node.mesh.calling import Command, Run
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from common.process import kill_group, spawn_child
-from node.learner.store.store import Store
+from common.life.process import kill_group, spawn_child
+from common.records.store import Store
 from tests.node.llm.server import Payload, Server, running
 from tests.node.mesh.whole import check_records, database, private_cache, recorded, whole_mesh
 from tests.node.prover.test_mesh_models import BFS, RIGHT
@@ -35,7 +35,7 @@ async def test_proofs_of_a_model_become_transitions_to_train_on(tmp_path: Path) 
         text = text.replace('policy = "inference"', f'policy = "inference+openai:{BFS}"')
         text = text.replace("[up]\n", f'[up]\nmodels = ["openai:{server.url}#{BFS}"]\n')
         file.write_text(text, encoding="utf-8")
-        command = [sys.executable, "-m", "node.mesh.cli", "up", str(file)]
+        command = [sys.executable, "-m", "node.command.cli", "up", str(file)]
         up = await spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL)
         try:
             await eventually(lambda: tactics_of_models(tmp_path) >= {"exact h.2", "skip <;> rfl"}, PATIENCE)

@@ -10,17 +10,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, names
 from common.lean import Theorem
-from common.messages import MalformedMessage, ProverFacts, decode, encode
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.messages import MalformedMessage, ProverFacts, decode, encode
+from common.records.store import Store
 from common.sampling import PLAIN
 from node.eval.over_mesh import mesh_venue
 from node.eval.records import Standing
-from node.learner.collector import Collector
+from node.learner.attempts.collector import Collector
 from node.learner.run.run import Run
-from node.learner.store.store import Store
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh.commands import COMMANDS, exists
-from node.mesh.train import TRAINERS
+from node.command.commands import COMMANDS
+from node.command.train import TRAINERS
+from node.mesh.roles import exists
 from tests.parsing import refusal_of
 
 ROOT = Path(__file__).parents[3]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from node.command import cli, up
 from node.lean.toolchain import find as finding
-from node.mesh import cli, up
 from node.proving import starting
 
 

@@ -15,12 +15,12 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusError
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from common.settings import BusSettings, NodeSettings
-from node.mesh import eval as eval_command
-from node.mesh import prove as prove_command
-from node.mesh import status as status_command
-from node.mesh.cli import USAGE_ERROR, main
+from node.command import status as status_command
+from node.command.cli import USAGE_ERROR, main
+from node.command.evaluate import command as eval_command
+from node.command.proofs import prove as prove_command
 from node.mesh.plan import UpSettings, free_port, make_plan
 from tests.node.llm.server import Server, in_a_thread
 from tests.node.mesh.calling import Command, Run
@@ -99,7 +99,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     tactics, proofs = Server(model=BFS, texts=step, key=KEY), Server(model=GOEDEL, texts=whole, key=KEY)
     with in_a_thread(tactics), in_a_thread(proofs), asyncio.Runner() as runner:
         policy = f"openai:{tactics.url}#{BFS}+openai:{proofs.url}#{GOEDEL}"
-        command = [sys.executable, "-m", "node.mesh.cli", "up", str(file), "--policy", policy]
+        command = [sys.executable, "-m", "node.command.cli", "up", str(file), "--policy", policy]
         env = {**os.environ, "OPENAI_API_KEY": KEY}
         up = runner.run(spawn_child(command, env=env, stderr=asyncio.subprocess.DEVNULL))
         try:
@@ -228,7 +228,7 @@ async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served:
     begun = len(served.tactics.sent)
     served.tactics.release.clear()
     served.tactics.fault = lambda number: "hang" if number == begun + 1 else ""
-    command = [sys.executable, "-m", "node.mesh.cli", "prove", SWAP, *served.flags, "--policy", f"openai:{BFS}"]
+    command = [sys.executable, "-m", "node.command.cli", "prove", SWAP, *served.flags, "--policy", f"openai:{BFS}"]
     prove = await spawn_child([*command, "--seconds", "120"], stderr=asyncio.subprocess.PIPE)
     try:
         await eventually(lambda: served.tactics.did["hang"] > 0, what="a request that hangs")

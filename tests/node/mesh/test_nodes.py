@@ -8,14 +8,14 @@ import urllib.request
 
 import pytest
 
-from common.messages import BrokerFacts, NodeInfo
+from common.protocol.messages import BrokerFacts, NodeInfo
 from tests.waiting import until
 
 pytestmark = pytest.mark.process
 
 
 def command(*arguments):
-    return [sys.executable, "-m", "node.mesh.cli", "status", *map(str, arguments)]
+    return [sys.executable, "-m", "node.command.cli", "status", *map(str, arguments)]
 
 
 async def status(*arguments):

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from common import subjects
 from common.lean import OutcomeKind, Theorem
-from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from common.protocol import subjects
+from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from tests import lean_project
 from tests.conftest import lean_proxy_process
 
@@ -37,7 +37,7 @@ def config(project, tmp_path):
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "node.mesh.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "node.command.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
+from node.command.evaluate import command as evaluating
+from node.command.proofs import prove
 from node.eval.folder import read
 from node.lean.text.script import proof_script
-from node.mesh import eval as evaluating
-from node.mesh import prove
 from node.model import checkpoint
-from node.prover.policy_names import BadPolicy
+from node.prover.policies.names import BadPolicy
 from node.proving.policies import check, open_policy, parse
 from tests.node.mesh.calling import Command, Run
 from tests.node.model.tiny import tiny_model, tiny_tokenizer

@@ -17,7 +17,7 @@ from broker.settings import BrokerSettings
 from common.bus import Bus
 from common.config import load_node
 from common.ports import listenable
-from node.mesh.cli import main
+from node.command.cli import main
 from node.mesh.plan import UpSettings, make_plan
 from node.mesh.supervisor import Supervisor
 from tests.waiting import eventually, until

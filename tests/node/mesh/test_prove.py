@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
-from node.mesh import verify
-from node.mesh.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
-from node.prover.methods import METHODS
+from node.command.proofs import verify
+from node.command.proofs.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
+from node.prover.methods.by_name import METHODS
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.node.mesh.calling import Command, Run
@@ -38,7 +38,7 @@ end Foo
 
 def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """The command as a user runs it, in a separate folder."""
-    command = [sys.executable, "-m", "node.mesh.cli", "prove", *arguments]
+    command = [sys.executable, "-m", "node.command.cli", "prove", *arguments]
     run = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=120, check=False)
     assert "Traceback" not in run.stderr, run.stderr
     return run
@@ -203,7 +203,17 @@ def test_what_is_wrong_is_told_at_once_in_a_line(
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 async def test_command_that_is_ended_takes_its_lean_with_it(number: signal.Signals, tmp_path: Path) -> None:
     endless = "theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n"
-    command = [sys.executable, "-m", "node.mesh.cli", "prove", endless, "--seconds", "600", "--simulations", "100000"]
+    command = [
+        sys.executable,
+        "-m",
+        "node.command.cli",
+        "prove",
+        endless,
+        "--seconds",
+        "600",
+        "--simulations",
+        "100000",
+    ]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}  # what a killed command leaves behind
     child = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
     processes: list[psutil.Process] = []

@@ -10,11 +10,11 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.run_proofs import DATABASE
-from node.learner.store.records import TheoremRow, Verdict, VerifiedProof
-from node.learner.store.store import Store
-from node.mesh import recheck
-from node.mesh.recheck import PROGRESS, Judged
+from common.records.proofs import DATABASE
+from common.records.rows import TheoremRow, Verdict, VerifiedProof
+from common.records.store import Store
+from node.command.proofs import recheck
+from node.command.proofs.recheck import PROGRESS, Judged
 from tests.node.learner.builders import FAILED, planned, result
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")

@@ -8,13 +8,13 @@ import json
 import pytest
 
 from broker import streams
-from common.attempts import Attempt
 from common.bus import Bus, BusSettings, names
 from common.bus.leases import api
 from common.lean import Theorem
-from common.messages import NodeInfo
-from common.subjects import todo
-from node.mesh import runs
+from common.protocol.attempts import Attempt
+from common.protocol.messages import NodeInfo
+from common.protocol.subjects import todo
+from node.command import runs
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh.cli import USAGE_ERROR, main
-from node.mesh.commands import ROLES, resolve
+from node.command.cli import USAGE_ERROR, main
 from node.mesh.plan import UpSettings
+from node.mesh.roles import ROLES, resolve
 
 SENSELESS = [
     ("prover", "prover", "searches", "-3"),

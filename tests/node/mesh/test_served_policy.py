@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import AttemptResult, ResultPart
 from common.bus import Bus
 from common.config import ConfigError
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol.attempts import AttemptResult, ResultPart
+from common.protocol.subjects import result
 from common.settings import BusSettings, NodeSettings
-from common.subjects import result
-from node.mesh.cli import USAGE_ERROR, main
+from node.command.cli import USAGE_ERROR, main
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
 from tests.node.model.tiny import tiny_weights
@@ -127,7 +127,7 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) ->
     file, port = tmp_path / "mesh.toml", free_port()
     file.write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
     url = f"nats://127.0.0.1:{port}"
-    program = [sys.executable, "-m", "node.mesh.cli"]
+    program = [sys.executable, "-m", "node.command.cli"]
     pipe = asyncio.subprocess.PIPE
     up = await spawn_child([*program, "up", file, "--policy", f"own:{tmp_path}/tiny.safetensors+tactics"], stderr=pipe)
     try:

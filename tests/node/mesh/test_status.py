@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus
-from common.messages import Heartbeat
+from common.protocol.messages import Heartbeat
+from common.protocol.subjects import telemetry
 from common.settings import BusSettings
-from common.subjects import telemetry
-from node.mesh.heartbeat_view import Status, duration, row
+from node.command.heartbeat_view import Status, duration, row
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import Child, ChildSpec, ChildState
 from tests.waiting import eventually

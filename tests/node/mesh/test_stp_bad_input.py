@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh.stp import main
-from node.mesh.stp_run import FAILED, RECIPE, UNUSABLE, keep_recipe, owned
+from node.command.stp.command import main
+from node.command.stp.run import FAILED, RECIPE, UNUSABLE, keep_recipe, owned
 from node.stp.store import FILE, StpStore
 from tests.node.mesh.calling import Command, Run
 from tests.node.stp.works import tiny_plan

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common import logging
+from common.life import logging
 from node.mesh import supervisor as supervisor_module
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import ChildFailed, ChildSpec, ChildState, Supervisor

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from common.places import Context
-from node.mesh import trace
+from node.command import trace
 from tests.lean_project import environ, make_elan, make_project
 from tests.repositories import commit, repository
 

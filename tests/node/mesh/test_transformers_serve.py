@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from node.command.proofs import prove as prove_command
 from node.llm import command as models_command
-from node.mesh import prove as prove_command
 from tests.node.llm.small_llama import trained_folder
 from tests.node.mesh.calling import Command, Run
 

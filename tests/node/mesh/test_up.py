@@ -16,10 +16,10 @@ import pytest
 
 from common.bus import Bus
 from common.lean import OutcomeKind, Theorem
-from common.messages import LeanRunReply, LeanRunRequest
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import LeanRunReply, LeanRunRequest
+from common.protocol.subjects import LEAN_RUN
 from common.settings import BusSettings
-from common.subjects import LEAN_RUN
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
@@ -65,7 +65,7 @@ async def up() -> AsyncIterator[Up]:
     started: list[asyncio.subprocess.Process] = []
 
     async def start(file: Path, *flags: str) -> asyncio.subprocess.Process:
-        command = [sys.executable, "-m", "node.mesh.cli", "up", file, *flags]
+        command = [sys.executable, "-m", "node.command.cli", "up", file, *flags]
         pipe = asyncio.subprocess.PIPE
         started.append(await spawn_child(command, cwd=ROOT, stdout=pipe, stderr=pipe))
         return started[-1]

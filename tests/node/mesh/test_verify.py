@@ -12,7 +12,7 @@ pytestmark = pytest.mark.lean
 
 
 def verify(*arguments, environ=None):
-    command = [sys.executable, "-m", "node.mesh.cli", "verify", *map(str, arguments)]
+    command = [sys.executable, "-m", "node.command.cli", "verify", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
 
 

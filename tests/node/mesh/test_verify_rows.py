@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from node.lean.files.report import DeclarationVerdict, FileReport
-from node.mesh.verify_rows import Verdicts
+from node.command.proofs.verify_rows import Verdicts
+from node.lean.check.files.report import DeclarationVerdict, FileReport
 
 
 def test_a_cause_that_many_share_is_shown_once() -> None:

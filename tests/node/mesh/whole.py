@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from common.cache import cache_directory
-from node.learner.store.store import Store
+from common.records.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank
 from tests.node.learner.test_learner import TINY

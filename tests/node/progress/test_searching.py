@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh import eval as evaluation
+from node.command.evaluate import command as evaluation
 from tests.node.progress.conftest import flags
 from tests.waiting import eventually
 

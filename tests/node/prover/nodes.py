@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from common import subjects
-from common.attempts import Attempt, AttemptResult
 from common.bus import Bus, BusSettings
-from common.context import NodeContext
-from common.messages import TacticReply, TacticRequest
+from common.life.context import NodeContext
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult
+from common.protocol.messages import TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.engine_settings import EngineSettings
-from node.inference.model_serving import ModelServing
+from node.inference.models.serving import ModelServing
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
 from node.llm.settings import ModelSettings

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Purpose, Transition
 from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.proofs import transitions_of
-from node.prover.agent import Agent, node_seed
-from node.prover.attempt_agent import unsolved
-from node.prover.policy import Advice, StateTooLong
-from node.prover.prior import Proposal
-from node.prover.search import SearchStatistics
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose, Transition
+from node.prover.agents.agent import Agent, node_seed
+from node.prover.agents.attempt_agent import unsolved
+from node.prover.policies.policy import Advice, StateTooLong
+from node.prover.search.prior import Proposal
+from node.prover.search.search import SearchStatistics
 from tests.node.prover.toys import LOST, random_environment
 
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from common.bus import Unanswered
 from common.lean import Outcome, Step
-from node.prover.agent import Agent
-from node.prover.attempt_agent import IDLE_SIMULATIONS
-from node.prover.methods import METHODS
-from node.prover.policy import Advice, BadAdvice
-from node.prover.prior import Proposal
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
+from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS
+from node.prover.methods.by_name import METHODS
+from node.prover.policies.policy import Advice, BadAdvice
+from node.prover.search.prior import Proposal
 from tests.node.prover.test_agent import LosingLean, ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import ERROR, LOST
 

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from common.bus import Unanswered
 from common.lean import ProofTree
-from node.prover.agent import Agent
-from node.prover.methods import METHODS
-from node.prover.parameters import SearchParameters
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
+from node.prover.agents.agent import Agent
+from node.prover.methods.by_name import METHODS
+from node.prover.search.parameters import SearchParameters
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import is_valid
 

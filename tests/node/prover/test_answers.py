@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from common import subjects
 from common.bus import Bus, BusyError, RemoteFailure
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
-from common.messages import (
+from common.protocol import subjects
+from common.protocol.messages import (
     Busy,
     Failure,
     FailureKind,
@@ -22,8 +22,8 @@ from common.messages import (
     TacticReply,
     TacticRequest,
 )
-from node.prover.environment import LeanEnvironment
-from node.prover.policy import BadAdvice, InferencePolicy
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.policies.policy import BadAdvice, InferencePolicy
 
 SAMPLES = (SampledTactic("simp", -1.0), SampledTactic("exact (", -1.0, complete=False), SampledTactic("simp", -1.0))
 

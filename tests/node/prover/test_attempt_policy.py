@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from tests.node.prover.nodes import inference_node, played, run_folder
 
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")

@@ -8,12 +8,12 @@ import math
 import pytest
 
 from common.lean import ProofTree
-from common.messages import SampledTactic
-from node.prover.best_first import BestFirstSearch
-from node.prover.frontier import FrontierSearch
-from node.prover.parameters import SearchParameters
-from node.prover.prior import Proposal, log_probabilities, merge_samples
-from node.prover.random_search import RandomSearch
+from common.protocol.messages import SampledTactic
+from node.prover.methods.best_first import BestFirstSearch
+from node.prover.methods.frontier import FrontierSearch
+from node.prover.methods.random_search import RandomSearch
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal, log_probabilities, merge_samples
 from tests.node.prover.toys import ERROR, PROVED, goals
 
 

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from common.attempts import Attempt, Ended, Purpose
 from common.lean import Theorem
-from common.messages import decode, encode
-from node.prover.budget import Budget, TimeIsUp
+from common.protocol.attempts import Attempt, Ended, Purpose
+from common.protocol.messages import decode, encode
+from node.prover.agents.budget import Budget, TimeIsUp
 
 
 def attempt(simulations: int = 0, lean_attempts: int = 0, seconds: float = 0.0) -> Attempt:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.prover import combinations, numbers
-from node.prover.fixed_policy import CLOSING, advise, candidates, everything
-from node.prover.goal_text import Goal, binder_type, read_goal
+from node.prover.policies.fixed import combinations, numbers
+from node.prover.policies.fixed.goal_text import Goal, binder_type, read_goal
+from node.prover.policies.fixed.policy import CLOSING, advise, candidates, everything
 
 
 def goal(text: str) -> Goal:

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, ResultPart, SampledProof
 from common.lean import ProofTree
-from common.messages import decode, encode
-from common.parts import Parts, divide
-from node.prover import every_proof
-from node.prover.agents import agent_of
-from node.prover.policy import NoTactics
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, ResultPart, SampledProof
+from common.protocol.messages import decode, encode
+from common.protocol.parts import Parts, divide
+from node.prover.agents import every_proof
+from node.prover.agents.by_method import agent_of
+from node.prover.policies.policy import NoTactics
 from tests.node.prover.test_whole_proof import Lean, Listed, attempt, play
 
 TEXTS = ("good 1", "good 2", "  good 1 -- again", "bad 1", "bad 2", "half", "", "sorry", "hang 1")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from node.prover.exploration import SHARE, ExploringPolicy, explored
-from node.prover.fixed_policy import candidates
-from node.prover.goal_text import read_goal
-from node.prover.policy import Advice
-from node.prover.prior import Proposal
+from node.prover.policies.exploration import SHARE, ExploringPolicy, explored
+from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.fixed.policy import candidates
+from node.prover.policies.policy import Advice
+from node.prover.search.prior import Proposal
 
 STATE = "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
 SAMPLED = [Proposal("constructor", 0.6), Proposal("exact hp", 0.2)]

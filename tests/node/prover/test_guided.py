@@ -7,11 +7,11 @@ import pytest
 from node.progress.errors import ProgressError
 from node.progress.guidance import Guidance
 from node.progress.texts import question
-from node.prover.guided import Guide, open_guide, with_guide
-from node.prover.policy import Advice, BadAdvice, NoTactics
-from node.prover.policy_names import BadPolicy
-from node.prover.prior import Proposal
-from node.prover.turns import ByTurns, Player
+from node.prover.methods.turns import ByTurns, Player
+from node.prover.policies.guided import Guide, open_guide, with_guide
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics
+from node.prover.search.prior import Proposal
 
 STATE = "a b : Nat\n⊢ a + b = b + a"
 STEPS = {question(STATE): 4.0, question(STATE, "near"): 1.0, question(STATE, "far"): 3.0}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from common.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
-from node.prover.agents import agent_of
-from node.prover.drafts import beginning
-from node.prover.hybrid import Beginnings, both, halved, remaining
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
+from node.prover.agents.by_method import agent_of
+from node.prover.agents.hybrid import Beginnings, both, halved, remaining
+from node.prover.policies.proofs.drafts import beginning
 from tests.node.prover.test_agent import ToyLean, ToyPolicy
 from tests.node.prover.test_agent import attempt as any_attempt
 from tests.node.prover.test_whole_proof import Listed, attempt

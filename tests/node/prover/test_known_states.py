@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from node.bank.bank import load_transitions
 from node.lean.text.identifiers import LOCAL
-from node.prover import known_states, tree
-from node.prover.known_states import Alias, KnownStates
-from node.prover.merging import Canonical, Merging, canonical, hypothesis_names
-from node.prover.methods import begin
-from node.prover.parameters import SearchParameters
-from node.prover.sketches import Sketches
-from node.prover.tree import StateNode
+from node.prover.methods.by_name import begin
+from node.prover.search import known_states, tree
+from node.prover.search.known_states import Alias, KnownStates, Sketches
+from node.prover.search.merging import Canonical, Merging, canonical, hypothesis_names
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.tree import StateNode
 from tests.node.prover import logic
 from tests.node.prover.test_merging import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
 

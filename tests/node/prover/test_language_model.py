@@ -17,10 +17,10 @@ from node.llm.faults import ContextExceeded
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.prover.language_model import LanguageModelPolicy
-from node.prover.parameters import LIST_PENALTY
-from node.prover.policy import BadAdvice
-from node.prover.policy_names import BadPolicy
+from node.prover.policies.models.language_model import LanguageModelPolicy
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import BadAdvice
+from node.prover.search.parameters import LIST_PENALTY
 from node.proving.policies import check, check_for_mesh, open_policy, parse
 from node.proving.prover import ProvingFailed
 from tests.node.llm.server import Server, logprob_of, running, tokens_of

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.lean.text.script import proof_lines
-from node.prover.agent import Agent
-from node.prover.merging import Merging
-from node.prover.parameters import SearchParameters
-from node.prover.policy import Advice
-from node.prover.prior import Proposal
+from node.prover.agents.agent import Agent
+from node.prover.policies.policy import Advice
+from node.prover.search.merging import Merging
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
 from node.proving.local_lean import LocalLean
 
 pytestmark = pytest.mark.lean

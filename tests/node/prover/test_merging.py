@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.prover.merging import Merging, canonical, hypothesis_names
+from node.prover.search.merging import Merging, canonical, hypothesis_names
 
 SAME: dict[str, tuple[str, str, dict[str, str]]] = {
     "a hypothesis of another name": ("p : Prop\nh : p\n⊢ p", "p : Prop\nk : p\n⊢ p", {"p": "p", "h": "k"}),

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from common.bus import BusError
-from node.prover.mixture import MixturePolicy, Part
-from node.prover.policy import Advice, BadAdvice, StateTooLong
-from node.prover.prior import Proposal
+from node.prover.policies.mixture import MixturePolicy, Part
+from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
+from node.prover.search.prior import Proposal
 
 
 class Says:

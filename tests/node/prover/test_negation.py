@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from node.lean.text.script import proof_lines
-from node.prover.agent import Agent
-from node.prover.expansion import ExpandRequest
-from node.prover.negation import NegatingSearch, negating_tactic
-from node.prover.parameters import SearchParameters
-from node.prover.policy import Advice
-from node.prover.prior import Proposal
-from node.prover.search import Search
+from node.prover.agents.agent import Agent
+from node.prover.methods.negation import NegatingSearch, negating_tactic
+from node.prover.policies.policy import Advice
+from node.prover.search.expansion import ExpandRequest
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
+from node.prover.search.search import Search
 from node.proving.local_lean import LocalLean
 
 ON = SearchParameters(negate_below=15.0, negation_share=0.5, negation_simulations=4, unvisited_penalty=0.0)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from node.command.cli import USAGE_ERROR, main
 from node.llm.address import parse_hub_address
-from node.mesh.cli import USAGE_ERROR, main
-from node.prover.parameters import LIST_PENALTY
-from node.prover.policy_names import INFERENCE, OWN, BadPolicy, joined, parse
+from node.prover.policies.names import INFERENCE, OWN, BadPolicy, joined, parse
+from node.prover.search.parameters import LIST_PENALTY
 from node.prover.settings import ProverSettings
 
 

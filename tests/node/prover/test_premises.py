@@ -2,8 +2,8 @@
 
 import pytest
 
-from node.prover.goal_text import read_goal
-from node.prover.premises import PremisePolicy, Premises, candidates, explicit_arguments
+from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.premises import PremisePolicy, Premises, candidates, explicit_arguments
 
 FILE = """\
 namespace A

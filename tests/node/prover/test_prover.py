@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome
 from common.bus import Bus
 from common.lean import Theorem
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results

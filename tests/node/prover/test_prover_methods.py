@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from common import subjects
-from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
-from common.messages import LeanVerifyReply, LeanVerifyRequest
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
+from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
-from node.prover.agent import Agent
-from node.prover.environment import LeanEnvironment
-from node.prover.fixed_policy import FixedPolicy
-from node.prover.methods import METHODS
+from node.prover.agents.agent import Agent
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.methods.by_name import METHODS
+from node.prover.policies.fixed.policy import FixedPolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.results import results

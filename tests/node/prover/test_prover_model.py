@@ -8,23 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from common import config, subjects
-from common.attempts import Attempt, AttemptResult, Purpose
+from common import config
 from common.bus import Bus, BusSettings, RemoteFailure
-from common.context import NodeContext
 from common.lean import Theorem
-from common.messages import TacticReply, TacticRequest
+from common.life.context import NodeContext
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.messages import TacticReply, TacticRequest
 from common.sampling import Sampling
 from common.settings import NodeSettings
-from node.inference.engine import Engine
+from node.inference.engine.engine import Engine
+from node.inference.engine.job import Job
 from node.inference.engine_settings import EngineSettings
-from node.inference.job import Job
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
 from node.model import weights
-from node.prover.agent import Agent
-from node.prover.environment import LeanEnvironment
-from node.prover.policy import InferencePolicy
+from node.prover.agents.agent import Agent
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights

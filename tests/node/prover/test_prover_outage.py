@@ -14,13 +14,13 @@ import pytest
 from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
-from common import subjects
-from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
-from common.messages import LeanRunRequest, Message, TacticRequest
-from node.prover.environment import LeanEnvironment
-from node.prover.policy import InferencePolicy
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.messages import LeanRunRequest, Message, TacticRequest
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from common import subjects
-from common.attempts import Attempt, AttemptResult, Purpose
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.messages import LeanVerifyReply, LeanVerifyRequest
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from common.proofs import transitions_of
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
 from tests.waiting import until
 
@@ -46,7 +46,7 @@ async def start_prover(broker: BusSettings, bus: Bus, tmp_path: Path) -> AsyncIt
         environment = {**os.environ, "PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
         if fault:
             environment["PROOFMESH_FAULT"] = fault
-        command = [sys.executable, "-m", "node.mesh.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
+        command = [sys.executable, "-m", "node.command.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
         command += ["--policy", "fixed", "--searches", "2", "--poll-seconds", "0.05", *flags]
         child = await spawn_child(command, env=environment, cwd=folder)
         children.append(child)

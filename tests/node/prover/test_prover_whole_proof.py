@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.bus import Bus
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.lean.text.script import proof_script
 from tests.node.prover.nodes import played
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.lean import Branch, Layout, Outcome, OutcomeKind, ProofTree, Step
-from node.prover.expansion import ExpandRequest
-from node.prover.methods import METHODS, ProofSearch, begin
-from node.prover.parameters import SearchParameters
-from node.prover.prior import Proposal
-from node.prover.search import Search
-from node.prover.tree import ancestors
+from node.prover.methods.by_name import METHODS, ProofSearch, begin
+from node.prover.search.expansion import ExpandRequest
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
+from node.prover.search.search import Search
+from node.prover.search.tree import ancestors
 from tests.node.prover.toys import ERROR, PROVED, expand, goals, is_valid, play, random_environment
 
 SEARCHES = settings(max_examples=40, deadline=None, derandomize=True)

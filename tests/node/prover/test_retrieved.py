@@ -3,16 +3,16 @@
 import pytest
 
 from common.lean import Theorem
+from node.command.evaluate import command as eval
 from node.llm import templates
-from node.mesh import eval
-from node.prover.language_model import LanguageModelPolicy
-from node.prover.mixture import MixturePolicy, Part
-from node.prover.policy import Advice, BadAdvice, NoTactics
-from node.prover.policy_names import BadPolicy
-from node.prover.prior import Proposal
-from node.prover.retrieved import moves, with_retrieved
+from node.prover.methods.turns import ByTurns, Player
+from node.prover.policies.mixture import MixturePolicy, Part
+from node.prover.policies.models.language_model import LanguageModelPolicy
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics
+from node.prover.policies.retrieved import moves, with_retrieved
+from node.prover.search.prior import Proposal
 from node.prover.settings import ProverSettings
-from node.prover.turns import ByTurns, Player
 from node.proving.settings import ProvingSettings
 from node.proving.solo import SoloProver
 from node.retrieval.errors import RetrievalError

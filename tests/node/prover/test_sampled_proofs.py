@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
-from node.prover.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
-from node.prover.sampled_proofs import SampledProofs, errors_of
-from node.prover.whole_proof import WholeProofAgent
+from node.prover.agents.whole_proof import WholeProofAgent
+from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
+from node.prover.policies.proofs.sampled_proofs import SampledProofs, errors_of
 from node.proving.local_lean import LocalLean
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p", header="set_option maxRecDepth 500")

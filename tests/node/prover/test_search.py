@@ -6,16 +6,16 @@ import math
 
 import pytest
 
-from common.attempts import Transition
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
-from common.messages import SampledTactic
 from common.proofs import transitions_of
-from node.prover.formulas import exploration, hardest_branch, q_value, wants_tactics
-from node.prover.parameters import SearchParameters
-from node.prover.prior import Proposal, merge_samples
-from node.prover.proofs import NotSolved, extract
-from node.prover.search import Search
-from node.prover.tree import Tree
+from common.protocol.attempts import Transition
+from common.protocol.messages import SampledTactic
+from node.prover.search.formulas import exploration, hardest_branch, q_value, wants_tactics
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal, merge_samples
+from node.prover.search.proofs import NotSolved, extract
+from node.prover.search.search import Search
+from node.prover.search.tree import Tree
 from tests.node.prover.toys import ERROR, LOST, PROVED, expand, goals
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.proofs import transitions_of
-from node.prover.search import Search
-from node.prover.tree import ancestors
+from node.prover.search.search import Search
+from node.prover.search.tree import ancestors
 from tests.node.prover.toys import is_valid, play, random_environment
 
 SEARCHES = settings(max_examples=150, deadline=None, derandomize=True)

@@ -1,7 +1,8 @@
 """The search keeps the trees of the formulas as they are written in the paper: here without anything that saves time.
 
-What is fast in `node.prover.formulas`, `statistics` and `search` is left out: formulas remembered by count, statistics
-kept up to date, calls that are written out. The reference chooses with its own scores and counts into the same tree.
+What is fast in `node.prover.search.formulas`, `statistics` and `search` is left out: formulas remembered by count,
+statistics kept up to date, calls that are written out. The reference chooses with its own scores and counts into the
+same tree.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import math
 
 import pytest
 
-from node.prover.parameters import SearchParameters
-from node.prover.search import Search
-from node.prover.tree import Action, StateNode, Walk
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.search import Search
+from node.prover.search.tree import Action, StateNode, Walk
 from tests.node.prover.toys import play, random_environment
 
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Purpose
 from common.lean import Outcome, Step, Theorem
-from node.prover.agent import Agent
-from node.prover.fixed_policy import FixedPolicy
-from node.prover.parameters import SearchParameters
-from node.prover.policy import Advice
-from node.prover.prior import Proposal
-from node.prover.search import Search
-from node.prover.turns import ByTurns, Player, TurnSearch, wrapped
+from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from node.prover.agents.agent import Agent
+from node.prover.methods.turns import ByTurns, Player, TurnSearch, wrapped
+from node.prover.policies.fixed.policy import FixedPolicy
+from node.prover.policies.policy import Advice
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
+from node.prover.search.search import Search
 from node.proving.answers import Answer
 from node.proving.explain import SearchRecorder
 from tests.node.prover.toys import ERROR, LOST, PROVED, goals

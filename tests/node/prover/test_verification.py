@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import ProofTree, Theorem
-from common.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
+from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
+from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from node.lean.text.script import proof_script
-from node.prover.verification import MeshVerification
+from node.prover.agents.verification import MeshVerification
 from node.proving.statements import read_target
 from tests.forging import forging
 from tests.node.prover.nodes import played

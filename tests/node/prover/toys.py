@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
-from node.prover.methods import ProofSearch
-from node.prover.prior import Proposal
-from node.prover.search import ExpandRequest
+from node.prover.methods.by_name import ProofSearch
+from node.prover.search.prior import Proposal
+from node.prover.search.search import ExpandRequest
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")

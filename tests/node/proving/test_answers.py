@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.messages import LeanVerifyReply
 from node.proving.answers import answer
 from node.proving.prover import Budget, Found, ProvingFailed
 from node.proving.solo import SoloProver

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.visible import visible
-from node.mesh.inspect import SHOWN, USAGE_ERROR, main
+from common.output.visible import visible
+from node.command.proofs.inspect import SHOWN, USAGE_ERROR, main
 from node.proving.answers import Answer, answer
 from node.proving.explain import (
     BadExplanation,

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
-from node.lean.files.verifier import FileVerifier
-from node.lean.holes.finder import GapFinder
+from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import LeanVerifyReply
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.gaps.holes.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving.fill import Filler, FillOptions, GapState
 from node.proving.fill_check import FillVerifier

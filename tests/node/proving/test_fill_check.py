@@ -2,8 +2,8 @@
 
 import pytest
 
-from node.lean.files.verifier import FileVerifier
-from node.lean.holes.finder import GapFinder
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.gaps.holes.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving.fill_check import Checked, FillVerifier
 from node.proving.fill_text import Fill, applied, edits_of

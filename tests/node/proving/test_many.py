@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import AttemptOutcome
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.attempts import AttemptOutcome
+from common.protocol.messages import LeanVerifyReply
 from node.proving.many import BadRows, Row, answer_row, prove_rows, read_row, rows_of
 from node.proving.prover import Budget, Found, ProvingFailed
 from tests.node.proving.local import local_prover

@@ -10,7 +10,7 @@ import pytest
 from common.lean import Outcome, ProofTree, Step
 from node.lean.text.script import proof_lines
 from node.lean.text.statement import parse_statement
-from node.prover.goal_text import read_goal
+from node.prover.policies.fixed.goal_text import read_goal
 from node.proving.local_lean import LocalLean
 from node.proving.naming import choose, named, proof_name, split
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from common.sampling import Sampling
-from node.prover.policy import BadAdvice
-from node.prover.policy_names import PolicyName
-from node.prover.tactic_list import MOST_LINES, read_tactics
-from node.prover.turns import ByTurns
+from node.prover.methods.turns import ByTurns
+from node.prover.policies.fixed.tactic_list import MOST_LINES, read_tactics
+from node.prover.policies.names import PolicyName
+from node.prover.policies.policy import BadAdvice
 from node.proving import checkpoints
 from node.proving.checkpoints import BadPolicy, of_the_demo, weights_at
 from node.proving.policies import check, check_for_mesh, open_policy, parse

@@ -9,9 +9,9 @@ from typing import get_args
 
 import pytest
 
-from common.attempts import Method
 from common.bus import Bus, BusSettings
-from common.messages import LeanVerifyReply
+from common.protocol.attempts import Method
+from common.protocol.messages import LeanVerifyReply
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer

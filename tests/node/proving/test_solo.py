@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import AttemptOutcome
 from common.lean import Theorem
 from common.places import Context, Place
+from common.protocol.attempts import AttemptOutcome
 from node.lean.text.statement import parse_statement
-from node.prover.policy import Advice
+from node.prover.policies.policy import Advice
 from node.proving import checkpoints, finishing
 from node.proving.checkpoints import BadPolicy
 from node.proving.local_lean import LocalLean

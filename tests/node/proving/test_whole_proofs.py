@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from common.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from common.lean import ProofTree, Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.lean.text.script import proof_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.prover.agents import agent_of
-from node.prover.drafts import Failed, ProofRequest
-from node.prover.proof_list import ListedProofs, read_proofs
+from node.prover.agents.by_method import agent_of
+from node.prover.policies.proofs.drafts import Failed, ProofRequest
+from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
 from node.proving.answers import answer
 from node.proving.checkpoints import BadPolicy
 from node.proving.local_lean import LocalLean, local_lean

@@ -2,10 +2,10 @@
 
 import pytest
 
-from common.attempts import Attempt, Purpose
 from common.lean import Theorem
 from common.places import Context, Place
-from node.prover.attempt_policy import AttemptPolicies
+from common.protocol.attempts import Attempt, Purpose
+from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.settings import ProverSettings
 from node.retrieval.corpus import read_corpus
 from node.retrieval.source import PremiseSource, accessible, imported_modules

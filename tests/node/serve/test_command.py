@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from common.config import ConfigError
-from common.process import kill_group, spawn_child
-from node.mesh.cli import main
+from common.life.process import kill_group, spawn_child
+from node.command.cli import main
 from node.serve import service
 from node.serve.settings import KEY_VARIABLE
 
@@ -53,7 +53,7 @@ def test_senseless_settings_are_refused(tmp_path, capsys):
 
 @pytest.mark.lean
 async def test_the_command_serves_until_it_is_told_to_stop():
-    argv = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", "0", "--workers", "1"]
+    argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", "0", "--workers", "1"]
     child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
     try:
         line = (await asyncio.wait_for(child.stderr.readline(), START_SECONDS)).decode()
@@ -82,7 +82,7 @@ async def test_a_port_that_is_taken_is_told():
     holder = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     async with holder:
         port = str(holder.sockets[0].getsockname()[1])
-        argv = [sys.executable, "-m", "node.mesh.cli", "serve", "--port", port, "--workers", "1"]
+        argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", port, "--workers", "1"]
         child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
         _, errors = await asyncio.wait_for(child.communicate(), START_SECONDS)
         assert child.returncode == service.FAILED and f"cannot listen on 127.0.0.1:{port}" in errors.decode()

@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from common.attempts import AttemptResult, SampledProof
 from common.bus import Bus, BusSettings
 from common.lean import OutcomeKind, Theorem
-from common.messages import NodeInfo
-from common.process import kill_group, spawn_child
-from node.prover.drafts import normalised
-from node.prover.environment import LeanEnvironment
+from common.life.process import kill_group, spawn_child
+from common.protocol.attempts import AttemptResult, SampledProof
+from common.protocol.messages import NodeInfo
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.policies.proofs.drafts import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.stp.proving import Task
@@ -104,7 +104,7 @@ async def prover_process(
     environment = {**os.environ, "PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
     if fault:
         environment["PROOFMESH_FAULT"] = fault
-    command = [sys.executable, "-m", "node.mesh.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
+    command = [sys.executable, "-m", "node.command.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
     command += ["--policy", policy, "--searches", "2", "--poll-seconds", "0.05", "--drain-seconds", "0"]
     child = await spawn_child(command, env=environment)
     try:

@@ -8,10 +8,10 @@ import pytest
 
 from common.bus import Bus, BusSettings, RemoteFailure, Unanswered
 from common.lean import Theorem
-from common.messages import Failure, FailureKind, Message, SampledTactic, TacticReply
+from common.protocol.messages import Failure, FailureKind, Message, SampledTactic, TacticReply
 from common.sampling import Sampling
 from node.bank import statements
-from node.inference.engine import Engine, Job
+from node.inference.engine.engine import Engine, Job
 from node.inference.engine_settings import EngineSettings
 from node.model.conjectures import conjecture_prompt, written_conjecture
 from node.model.loading import read_weights

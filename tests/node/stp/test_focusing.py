@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from common.subjects import check_run_name
+from common.protocol.subjects import check_run_name
 from node.stp import focusing
 from node.stp.errors import StpError
 from node.stp.focusing import Focus, begin, focus_name, focused_plan, nearest

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.stp.store import FILE, Stage
 from tests.node.stp.test_rounds import counts_of, finished
 from tests.node.stp.tiny_run import tiny_recipe
@@ -46,7 +46,7 @@ def nodes(run: int, role: str) -> list[psutil.Process]:
 def _nodes(run: int, role: str) -> Iterator[psutil.Process]:
     for each in psutil.Process(run).children(recursive=True):
         try:
-            if each.cmdline()[1:4] == ["-m", "node.mesh.cli", role]:
+            if each.cmdline()[1:4] == ["-m", "node.command.cli", role]:
                 yield each
         except psutil.Error:
             continue
@@ -71,7 +71,7 @@ async def test_counts_are_those_of_an_undisturbed_run_when_nodes_die(
 ) -> None:
     recipe = tiny_recipe(tmp_path)
     with (tmp_path / "output.txt").open("wb") as output:
-        command = [sys.executable, "-m", "node.mesh.cli", "stp", "run", recipe]
+        command = [sys.executable, "-m", "node.command.cli", "stp", "run", recipe]
         run = await spawn_child(command, stdout=output, stderr=output)
         try:
             kills = await _kill_after(run, role, tmp_path / "runs/tiny", STAGES[stages])

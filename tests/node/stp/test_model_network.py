@@ -12,10 +12,10 @@ import pytest
 from aiohttp import web
 
 from common.bus import Bus, BusSettings
-from common.context import NodeContext
-from common.model_messages import ModelState
-from common.pulse import stay_registered
-from node.inference.model_follower import KEY
+from common.life.context import NodeContext
+from common.life.pulse import stay_registered
+from common.protocol.model_messages import ModelState
+from node.inference.models.follower import KEY
 from node.llm.address import parse_address, parse_hub_address
 from node.llm.served import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings

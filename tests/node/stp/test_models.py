@@ -11,9 +11,9 @@ import pytest
 import tyro
 
 from common.config import ConfigError
+from node.command.stp.run import keep_recipe, mesh_config
 from node.llm.address import HubAddress, ServerAddress, parse_hub_address
 from node.llm.templates import load
-from node.mesh.stp_run import keep_recipe, mesh_config
 from node.stp.errors import StpError
 from node.stp.model_training import command
 from node.stp.models import address_of, base_of, check_base, template_of

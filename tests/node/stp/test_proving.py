@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from broker import streams
-from common import subjects
-from common.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.bus import Bus, BusError, BusSettings, Lease
 from common.lean import Theorem
+from common.protocol import subjects
+from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, Purpose
 from node.proving.statements import read_target
 from node.stp import outstanding
 from node.stp.proving import MeshProving, Task, capacity_of
@@ -199,7 +199,7 @@ def test_requests_are_as_many_as_the_lean_proxies_take() -> None:
 
 
 async def test_work_side_by_side_ends_with_its_first_error_and_leaves_nothing_behind() -> None:
-    from common.waiting import side_by_side
+    from common.life.waiting import side_by_side
 
     at_work: set[int] = set()
     most = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings, NotThere
-from common.messages import WeightsState
+from common.protocol.messages import WeightsState
 from common.sampling import Sampling
 from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import faults
 from common.lean import Theorem
-from common.process import kill_group, spawn_child
+from common.life import faults
+from common.life.process import kill_group, spawn_child
 from node.stp.lemmas import Library
 from node.stp.pairs import Given
 from node.stp.prepare import prepare
@@ -160,7 +160,7 @@ async def stp(*argv: str | Path, fault: str = "") -> tuple[int, str, str]:
 
     pipe = asyncio.subprocess.PIPE
     environment = {**os.environ, faults.VARIABLE: fault} if fault else None
-    command = [sys.executable, "-m", "node.mesh.cli", "stp", *argv]
+    command = [sys.executable, "-m", "node.command.cli", "stp", *argv]
     child = await spawn_child(command, env=environment, stdout=pipe, stderr=pipe)
     try:
         out, errors = await child.communicate()

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.model.names import Names
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
 from node.training.augment import augmented, renamed, shuffled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.model.names import canonical
 from node.model.tokenizer import EOS, TACTIC
 from node.training.documents import MOST_TACTIC_TOKENS, Encoder, transition_document

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from common.run_proofs import DATABASE
-from node.learner.store.records import Verdict, VerifiedProof
-from node.learner.store.store import Store
+from common.records.proofs import DATABASE
+from common.records.rows import Verdict, VerifiedProof
+from common.records.store import Store
 from node.model import checkpoint
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer

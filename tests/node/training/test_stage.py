@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from common import faults
+from common.life import faults
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from common.attempts import Transition
+from common.protocol.attempts import Transition
 from node.model.transformer import Transformer
 from node.training.documents import Document, failed_documents, transition_document
 from node.training.objective import LossSettings, Objective, Totals, log_probabilities, report

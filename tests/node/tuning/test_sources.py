@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from common.run_proofs import DATABASE
+from common.records.proofs import DATABASE
+from common.records.rows import Verdict, VerifiedProof
+from common.records.store import Store
 from node.bank import bank
-from node.learner.store.records import Verdict, VerifiedProof
-from node.learner.store.store import Store
 from node.training.errors import InputError
 from node.tuning.data import SORRY, leaves_something_out, stated_as
 from node.tuning.sources import BENCHMARK, read, read_all

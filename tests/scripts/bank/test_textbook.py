@@ -69,7 +69,7 @@ def test_it_is_a_benchmark_with_one_split() -> None:
 
 def verdicts(*paths: Path) -> Counter[str]:
     """The numbers of theorems that `proofmesh verify` accepts and rejects."""
-    command = [sys.executable, "-m", "node.mesh.cli", "verify", "--json", *map(str, paths)]
+    command = [sys.executable, "-m", "node.command.cli", "verify", "--json", *map(str, paths)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)

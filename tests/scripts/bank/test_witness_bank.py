@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.bank import bank
-from node.learner import banks
+from node.learner.choosing import banks
 from scripts.bank.build import manifest_of
 from scripts.bank.normal_form import normal_form, skeleton
 from scripts.bank.profiles import WITNESS

@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from node.mesh.cli import main
-from node.mesh.commands import COMMANDS
+from node.command.cli import main
+from node.command.commands import COMMANDS
 from scripts.docs.reading import ROOT, Document, documents, slug
 
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]

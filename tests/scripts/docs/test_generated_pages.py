@@ -6,7 +6,8 @@ import inspect
 
 import pytest
 
-from common import attempts, messages, model_messages, protocol, subjects
+from common.protocol import attempts, messages, model_messages, subjects
+from common.protocol import channels as protocol
 from scripts.docs import configuration, metrics
 from scripts.docs.__main__ import COMMAND, PAGES, stale
 

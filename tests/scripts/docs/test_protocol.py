@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from common.bus import Bus, BusSettings
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from scripts.docs.__main__ import path_of
 
 PAGE = path_of("protocol").read_text(encoding="utf-8")

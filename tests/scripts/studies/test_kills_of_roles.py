@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from node.learner.store.store import Store
+from common.records.store import Store
 from scripts.studies.kill_records import outstanding, recorded, tallied
 from scripts.studies.kills_of_roles import ROLES, RoleKillSettings
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank

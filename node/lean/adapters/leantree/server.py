@@ -4,7 +4,7 @@ Answers have LeanTree's form. The result of a tactic or a theorem has status 200
 400 or above, also with `error`, is an error of the request or of this server:
 
     400  the body is not a message of the protocol, or Lean refuses a command
-    403  a web page asks, or the name in `Host` is not ours (`common.hosts`); 415 the body is not sent as JSON
+    403  a web page asks, or the name in `Host` is not ours (`common.life.hosts`); 415 the body is not sent as JSON
     404  no such address, process or state; 405 wrong method; 413 the body is too long
     503  no worker was free: retry after the seconds in `Retry-After`; says nothing about the tactic
 """
@@ -22,9 +22,9 @@ import stamina
 import structlog
 from aiohttp import web
 
-from common.hosts import Hosts, unread_type
 from common.lean import Outcome, OutcomeKind, Step, Theorem
-from common.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
+from common.life.hosts import Hosts, unread_type
+from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree import protocol
 from node.lean.adapters.leantree.commands import TextPlan
 from node.lean.adapters.leantree.machine import machine_status

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Duration, Natural, Port, Timeout
-from common.visible import say
+from common.output.visible import say
 from node.lean.settings import LeanProcessSettings
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ async def serve(settings: LeanTreeServerSettings) -> int:
 
 async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, stop: asyncio.Event) -> int:
     """Serve with a toolchain until `stop` is set. Returns the exit code."""
-    from common.serving import serve_http
+    from common.life.serving import serve_http
 
     server, workers = make_server(settings, toolchain)
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
@@ -119,7 +119,7 @@ def make_server(
     settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
 ) -> tuple[LeanTreeServer, int]:
     """A server and the number of its workers. `patience`: see LeanTreeServer."""
-    from common.hosts import Hosts
+    from common.life.hosts import Hosts
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
     from node.lean.cache import OutcomeCache

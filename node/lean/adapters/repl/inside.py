@@ -16,7 +16,7 @@ from node.lean.adapters.repl.protocol import CommandAnswer, Request, Sorry, Tact
 from node.lean.adapters.repl.states import ProofState
 from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
 from node.lean.adapters.repl.traced import Traced
-from node.lean.holes.elaborator import Elaborator
+from node.lean.gaps.holes.elaborator import Elaborator
 from node.lean.trace.elaborating import TraceLimits
 from node.lean.trace.tracing import Tracer
 from node.lean.worker.process import WorkerEnded

@@ -25,7 +25,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Megabytes, Positive, Timeout
-from common.visible import say
+from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.lean.adapters.repl.session import ReplSession
@@ -81,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
 async def serve(settings: ReplSettings) -> int:
     """Answer requests until the end of input. Returns the exit code."""
     from node.lean.adapters.repl.session import ReplSession
-    from node.lean.holes.elaborator import Elaborator, ReplOptions
+    from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
 

@@ -23,8 +23,8 @@ from node.lean.adapters.repl.protocol import (
     Sorry,
 )
 from node.lean.adapters.repl.states import ProofState, status_around
-from node.lean.holes.elaborator import ElaboratedCommand, Elaborator, Goals
-from node.lean.holes.positions import position
+from node.lean.gaps.holes.elaborator import ElaboratedCommand, Elaborator, Goals
+from node.lean.gaps.holes.positions import position
 from node.lean.text.lexing import lex
 from node.lean.text.mentions import Mention, mentions
 from node.lean.worker.frames import SENTINEL

@@ -52,7 +52,7 @@ def _made(path: Path) -> Path:
 
 
 def _repl(folder: Path, flags: Sequence[str]) -> str:
-    command = [sys.executable, "-m", "node.mesh.cli", "repl", "--config", str(folder / SETTINGS), *flags]
+    command = [sys.executable, "-m", "node.command.cli", "repl", "--config", str(folder / SETTINGS), *flags]
     path = shlex.quote(str(_PACKAGES))
     return f"""#!/bin/sh
 {_MARK}; starts `proofmesh repl`

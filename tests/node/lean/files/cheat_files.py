@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from node.lean.files.sources import SourceFile, from_text
+from node.lean.check.files.sources import SourceFile, from_text
 
 FOLDER = Path(__file__).parent / "cheats"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.sources import SourceFile, from_text, in_order
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.sources import SourceFile, from_text, in_order
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.cheat_files import Reference, Submission, read

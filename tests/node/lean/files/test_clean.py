@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 
-from node.lean.files.clean import RAW, cleaned, code_in, touches_statements
+from node.lean.check.files.clean import RAW, cleaned, code_in, touches_statements
 from node.lean.text.tokens import tokens_of
 
 HONEST = """import Init

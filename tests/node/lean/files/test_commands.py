@@ -1,7 +1,7 @@
 """Finding the commands of a file, from its text and from Lean's reports."""
 
-from node.lean.files.commands import UNLINTED, UNREAD, UNTRACED, Command, Text
-from node.lean.files.report import FileMessage
+from node.lean.check.files.commands import UNLINTED, UNREAD, UNTRACED, Command, Text
+from node.lean.check.files.report import FileMessage
 
 
 def commands_of(text: Text) -> list[Command]:

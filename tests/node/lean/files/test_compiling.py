@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.clean import cleaned
-from node.lean.files.report import DeclarationVerdict, FileReport
-from node.lean.files.sources import collect
-from node.lean.files.verdicts import UNFINISHED
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.clean import cleaned
+from node.lean.check.files.report import DeclarationVerdict, FileReport
+from node.lean.check.files.sources import collect
+from node.lean.check.files.verdicts import UNFINISHED
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files import verifier as verifying
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files import verifier as verifying
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.verify.judging import KernelProcess
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.judging import KernelProcess
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.attacks import (
     BAD,

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from node.lean.files.clean import cleaned, code_in, touches_statements
-from node.lean.files.commands import Command, Text
-from node.lean.files.compiling import Compiled, _behind, _owner
-from node.lean.files.looked import LookedAt
-from node.lean.files.other_gaps import theorems_assumed
-from node.lean.files.report import FileMessage
-from node.lean.files.sources import imports_of
+from node.lean.check.files.clean import cleaned, code_in, touches_statements
+from node.lean.check.files.commands import Command, Text
+from node.lean.check.files.compiling import Compiled, _behind, _owner
+from node.lean.check.files.looked import LookedAt
+from node.lean.check.files.other_gaps import theorems_assumed
+from node.lean.check.files.report import FileMessage
+from node.lean.check.files.sources import imports_of
 from node.lean.text.declarations import declarations
 from node.lean.text.headers import imports_end
 from node.lean.text.lexing import lex, uncommented

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.report import FileReport
-from node.lean.files.sources import BOM, SourceFile, collect, from_text
-from node.lean.files.verifier import FileVerifier
-from node.mesh.verify import VerifySettings
-from node.mesh.verify_run import toolchain_of
+from node.command.proofs.verify import VerifySettings
+from node.command.proofs.verify_run import toolchain_of
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.sources import BOM, SourceFile, collect, from_text
+from node.lean.check.files.verifier import FileVerifier
 from tests.hostile import harmless
 
 TRUE = "theorem t : True := trivial\n"
@@ -215,7 +215,7 @@ def test_verify_judges_the_files_around_hostile_ones(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "Pipe.lean")
     (tmp_path / "Link.lean").symlink_to("nowhere")
     (tmp_path / "Dir.lean").mkdir()
-    command = [sys.executable, "-m", "node.mesh.cli", "verify", str(tmp_path)]
+    command = [sys.executable, "-m", "node.command.cli", "verify", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"LC_ALL": "C.UTF-8"})
     out, errors = ran.stdout.decode(), ran.stderr.decode()
     assert harmless(out) and harmless(errors) and "Traceback" not in errors

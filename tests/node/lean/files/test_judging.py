@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from node.lean.files.commands import Text
-from node.lean.files.judging import first_line, name_in, shown_name, unsupported
-from node.lean.files.report import FileReport
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.commands import Text
+from node.lean.check.files.judging import first_line, name_in, shown_name, unsupported
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 

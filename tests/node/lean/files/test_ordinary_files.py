@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.sources import collect
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.sources import collect
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean
@@ -34,7 +34,7 @@ async def test_every_theorem_of_the_ordinary_files_is_accepted():
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_ordinary_file_is_traced_whole(tmp_path):
-    command = [sys.executable, "-m", "node.mesh.cli", "trace", str(ORDINARY), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "node.command.cli", "trace", str(ORDINARY), "--out", str(tmp_path / "out")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert re.search(

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from common.lean import Theorem
 from common.places import NO_CONTEXT, Place
-from node.lean.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 

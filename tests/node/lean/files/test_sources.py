@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files import sources
-from node.lean.files.sources import SourceFile, collect, imports_of, in_order
+from node.lean.check.files import sources
+from node.lean.check.files.sources import SourceFile, collect, imports_of, in_order
 
 
 def write(folder: Path, **files: str) -> Path:

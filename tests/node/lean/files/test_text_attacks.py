@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.clean import bare, cleaned
-from node.lean.files.commands import Text
-from node.lean.files.report import DeclarationVerdict, FileReport
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import FileVerifier
+from node.lean.check.files.clean import bare, cleaned
+from node.lean.check.files.commands import Text
+from node.lean.check.files.report import DeclarationVerdict, FileReport
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
 from node.lean.snippets.file_judge import FileJudge
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -353,7 +353,7 @@ def test_a_name_in_guillemets_is_no_example() -> None:
 
 
 def test_a_carriage_return_alone_stays_in_the_text(tmp_path: Path) -> None:
-    from node.lean.files.sources import collect
+    from node.lean.check.files.sources import collect
 
     (tmp_path / "X.lean").write_bytes(b"-- a\rb\r\ntheorem t : True := trivial\r\n")
     ((source,),) = collect([tmp_path])

@@ -23,11 +23,11 @@ from pathlib import Path
 
 import psutil
 
-from node.lean.files.compiling import Compiled, Compiler
-from node.lean.files.report import FileReport
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import FileVerifier
-from node.lean.olean.terms import mixed_hash
+from node.lean.check.files.compiling import Compiled, Compiler
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.olean.terms import mixed_hash
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean import writer

@@ -23,13 +23,13 @@ from pathlib import Path
 
 import psutil
 
-from node.lean.files.clean import cleaned, touches_statements
-from node.lean.files.compiling import Compiled, Compiler
-from node.lean.files.judge import AnswerReply, AnswerRequest, ReadReply, ReadRequest, StatedReply, StatedRequest
-from node.lean.files.judge import Judge as FileJudge
-from node.lean.files.report import DeclarationVerdict
-from node.lean.files.sources import from_text
-from node.lean.files.verifier import corrected
+from node.lean.check.files.clean import cleaned, touches_statements
+from node.lean.check.files.compiling import Compiled, Compiler
+from node.lean.check.files.judge import AnswerReply, AnswerRequest, ReadReply, ReadRequest, StatedReply, StatedRequest
+from node.lean.check.files.judge import Judge as FileJudge
+from node.lean.check.files.report import DeclarationVerdict
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import corrected
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.attacks import MB, PATIENCE, ForgingCompiler, computing_time, ended, forging_verifier

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.olean.module import Kind, Module
-from node.lean.olean.plan import groups, uses
-from node.lean.olean.region import BadOlean
-from node.lean.olean.show import show
-from node.lean.olean.terms import Terms
+from node.lean.check.olean.module import Kind, Module
+from node.lean.check.olean.plan import groups, uses
+from node.lean.check.olean.region import BadOlean
+from node.lean.check.olean.show import show
+from node.lean.check.olean.terms import Terms
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, TAG, Forgery, compile_text, opened
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from node.lean.olean.region import BadOlean, Region
+from node.lean.check.olean.region import BadOlean, Region
 from tests.node.lean.olean.forging import OBJECTS, SIZE, SOURCE, TAG, Forgery, compile_text, opened
 
 pytestmark = pytest.mark.lean

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from node.lean.olean.region import BadOlean
-from node.lean.olean.show import show
-from node.lean.olean.terms import Tag, Terms, quoted
+from node.lean.check.olean.region import BadOlean
+from node.lean.check.olean.show import show
+from node.lean.check.olean.terms import Tag, Terms, quoted
 from tests.node.lean.olean.forging import SIZE, SOURCE, TAG, Forgery, compile_text, opened
 
 pytestmark = pytest.mark.lean
@@ -100,7 +100,7 @@ def test_equal_terms_of_two_files_have_one_number(tmp_path, olean):
         compile_text("theorem b (x : Nat) : x = x := rfl\ntheorem c : 1 = 1 := rfl\n", tmp_path, "Other")
     )
     terms = Terms()
-    from node.lean.olean.module import Module
+    from node.lean.check.olean.module import Module
 
     one, two = Module(olean, terms), Module(other, terms)
     assert one.constants["one"].type == two.constants["c"].type != two.constants["b"].type

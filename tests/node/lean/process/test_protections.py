@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 
 pytestmark = pytest.mark.lean

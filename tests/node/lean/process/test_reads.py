@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from common.process import spawn_child
-from node.lean.files.verifier import FileVerifier
+from common.life.process import spawn_child
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.second.calling import SecondKernel
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.process.protections import Protections, detect, that_lean_starts_with
-from node.lean.second.calling import SecondKernel
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.elaborating import TraceLimits, elaborate

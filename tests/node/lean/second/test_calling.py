@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.second.__main__ import Task, main, with_large_stack
-from node.lean.second.calling import SecondKernel, SecondOpinion
-from node.lean.second.export import Library
-from node.lean.second.logic import LEAN_AXIOMS
+from node.lean.check.second.__main__ import Task, main, with_large_stack
+from node.lean.check.second.calling import SecondKernel, SecondOpinion
+from node.lean.check.second.export import Library
+from node.lean.check.second.logic import LEAN_AXIOMS
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, Forgery, compile_text
 

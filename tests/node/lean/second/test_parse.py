@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from node.lean.second import parse
-from node.lean.second.parse import BadExport, Reader
-from node.lean.second.terms import Store
+from node.lean.check.second import parse
+from node.lean.check.second.parse import BadExport, Reader
+from node.lean.check.second.terms import Store
 from tests.node.lean.second.writing import Export, with_bool, with_eq, with_nat
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from node.lean.second.terms import LAM, Level, Store
+from node.lean.check.second.terms import LAM, Level, Store
 
 PARAMETERS = ("u", "v", "w")
 NUMBERS = [dict(zip(PARAMETERS, numbers, strict=True)) for numbers in itertools.product(range(7), repeat=3)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.lean.files.report import FileReport
-from node.lean.files.verifier import FileVerifier
-from node.lean.second.calling import SecondKernel, SecondOpinion
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.second.calling import SecondKernel, SecondOpinion
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.files.test_proofs_text import files_of
 from tests.node.lean.verify.recorded import honest

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from node.lean.second.__main__ import Task, with_large_stack
+from node.lean.check.second.__main__ import Task, with_large_stack
 
 _TOKEN = re.compile(r'\s*("[^"]*"|:=|\.\{|#\d+|[∀λ,:(){}+]|[\w\'.«»]*[\w\'«»])')
 

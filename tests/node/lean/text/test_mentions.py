@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.lean.holes.positions import position
+from node.lean.gaps.holes.positions import position
 from node.lean.text.mentions import mentions
 from node.lean.worker.framing import Position
 

@@ -6,12 +6,12 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from common.lean_settings import LeanSettings
-from common.messages import LeanRunRequest
+from common.protocol.messages import LeanRunRequest
 from node.lean.cache import OutcomeCache
+from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from tests import lean_project

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from node.mesh import trace
+from node.command import trace
 
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.timeout(900)]
 

@@ -7,12 +7,12 @@ from collections import defaultdict
 import pytest
 
 from common.lean import OutcomeKind, Theorem
-from common.messages import LeanRunRequest
+from common.protocol.messages import LeanRunRequest
 from node.bank.bank import BankTransition, load_statements, load_transitions
 from node.lean.cache import OutcomeCache
+from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.messages import LeanVerifyReply
+from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from tests.node.lean.cheats import AND, BY_LEAN, BY_TEXT, FALSE
 from tests.node.lean.verify.recorded import Proof, honest, with_broken
 from tests.waiting import eventually

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from common.lean import Theorem
-from common.messages import LeanVerifyReply
+from common.protocol.messages import LeanVerifyReply
+from node.lean.check.verify.fresh_lean import FreshLean
+from node.lean.check.verify.verdicts import CHECK, PROOF, STATEMENT
+from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.verdicts import CHECK, PROOF, STATEMENT
-from node.lean.verify.verifier import Verifier
 from tests.node.lean.olean import writer
 from tests.node.lean.olean.writer import Forged, Maker, Object, Parts, Value, common, details, linked, parts
 

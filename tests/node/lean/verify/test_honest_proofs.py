@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from node.lean.check.verify.verifier import Verifier
 from node.lean.text.rules import proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.verifier import Verifier
 from tests.node.lean.verify.recorded import honest
 
 pytestmark = pytest.mark.lean

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.files.commands import Text
-from node.lean.files.judging import LocalModule
-from node.lean.olean.declarations import Declarations, read_answer
-from node.lean.olean.module import Module
-from node.lean.olean.plan import groups, uses
-from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import Terms
+from node.lean.check.files.commands import Text
+from node.lean.check.files.judging import LocalModule
+from node.lean.check.olean.declarations import Declarations, read_answer
+from node.lean.check.olean.module import Module
+from node.lean.check.olean.plan import groups, uses
+from node.lean.check.olean.region import BadOlean
+from node.lean.check.olean.terms import Terms
+from node.lean.check.verify.judging import KernelProcess
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify.judging import KernelProcess
 from tests.node.lean.olean.forging import SOURCE, TAG, Change, Forgery, compile_text
 
 pytestmark = pytest.mark.lean

@@ -4,9 +4,9 @@ import random
 
 import msgspec
 
-from node.lean.verify.batch import batchable, split_batch
-from node.lean.verify.parts import parted_file, read_report
-from node.lean.verify.verdicts import LeanMessage
+from node.lean.check.verify.batch import batchable, split_batch
+from node.lean.check.verify.parts import parted_file, read_report
+from node.lean.check.verify.verdicts import LeanMessage
 
 HEADER = "import A\nopen B"
 PARTS = [["theorem a : P := by", "  p"], ["theorem b : Q :=\n  by q"], ["theorem c : R := by r"]]

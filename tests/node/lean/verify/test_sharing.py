@@ -5,15 +5,15 @@ import random
 
 import pytest
 
-from node.lean.olean.module import Module
-from node.lean.olean.plan import uses
-from node.lean.olean.region import BadOlean
-from node.lean.olean.terms import Terms
+from node.lean.check.olean.module import Module
+from node.lean.check.olean.plan import uses
+from node.lean.check.olean.region import BadOlean
+from node.lean.check.olean.terms import Terms
+from node.lean.check.verify import sharing
+from node.lean.check.verify.fresh_lean import FreshLean
+from node.lean.check.verify.sharing import UnreadableModule
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.verify import sharing
-from node.lean.verify.fresh_lean import FreshLean
-from node.lean.verify.sharing import UnreadableModule
 
 pytestmark = pytest.mark.lean
 

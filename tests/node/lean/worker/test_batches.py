@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from common.lean import Outcome, OutcomeKind
-from common.messages import LeanRunRequest
+from common.protocol.messages import LeanRunRequest
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests, screen
 from node.lean.toolchain.lean_toolchain import LeanToolchain

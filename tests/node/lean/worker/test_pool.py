@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
-from common.messages import Busy, LeanRunReply, LeanRunRequest
+from common.protocol.messages import Busy, LeanRunReply, LeanRunRequest
 from node.lean.backend import BackendFull
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests

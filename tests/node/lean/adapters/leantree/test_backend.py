@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from common.lean import BadStatement, Step, Theorem
-from common.process import kill_group
+from common.life.process import kill_group
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.backend import Backend, BackendDown, BackendFull, TacticBatch
 from tests.node.lean.adapters.leantree.conftest import serving

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from common import subjects
-from common.attempts import Attempt, Purpose
 from common.bus import Bus, BusSettings, BusyError
 from common.lean import OutcomeKind, Theorem
-from common.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
-from common.process import kill_group
+from common.life.process import kill_group
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, Purpose
+from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process

@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 from common import config
+from node.command.cli import main
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, serve_on
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.mesh.cli import main
 from tests.node.lean.adapters.leantree.conftest import Wire, serving, wired
 from tests.waiting import eventually, until
 
@@ -285,7 +285,7 @@ async def test_a_killed_worker_costs_its_clients_nothing():
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 async def test_the_command_serves_and_stops_cleanly(sign):
-    argv = [sys.executable, "-m", "node.mesh.cli", "leantree-server", "--port", "0", "--workers", "1"]
+    argv = [sys.executable, "-m", "node.command.cli", "leantree-server", "--port", "0", "--workers", "1"]
     child = await asyncio.create_subprocess_exec(*argv, stderr=asyncio.subprocess.PIPE)
     try:
         line = (await asyncio.wait_for(child.stderr.readline(), 60)).decode()

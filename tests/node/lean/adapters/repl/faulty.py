@@ -56,7 +56,7 @@ def main() -> None:
     if MODE == "nothing":
         sys.exit("no library")
     word, _, trigger = MODE.partition("-")
-    command = [sys.executable, "-m", "node.mesh.cli", "repl", "--no-sandbox"]
+    command = [sys.executable, "-m", "node.command.cli", "repl", "--no-sandbox"]
     repl = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert repl.stdin and repl.stdout
     number = 0

@@ -11,7 +11,7 @@ import psutil
 
 def install(folder: Path, *flags: str) -> Path:
     """Write a stand-in with the documented command; returns its `lake`."""
-    command = [sys.executable, "-m", "node.mesh.cli", "repl", "--install-stand-in", str(folder), *flags]
+    command = [sys.executable, "-m", "node.command.cli", "repl", "--install-stand-in", str(folder), *flags]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     return folder / "bin" / "lake"
 

@@ -128,7 +128,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
     script = tmp_path / ".lake" / "build" / "bin" / "repl"
     assert "--seconds 9" in script.read_text(encoding="utf-8")
     script.write_bytes(b"\x7fELF")
-    command = [sys.executable, "-m", "node.mesh.cli", "repl", "--install-stand-in", str(tmp_path)]
+    command = [sys.executable, "-m", "node.command.cli", "repl", "--install-stand-in", str(tmp_path)]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert refused.returncode == 2 and "was not written by proofmesh" in refused.stderr
     assert script.read_bytes() == b"\x7fELF"

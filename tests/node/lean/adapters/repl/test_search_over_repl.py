@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from common import subjects
-from common.attempts import Attempt, Purpose
 from common.lean import Theorem
-from common.messages import LeanVerifyReply, LeanVerifyRequest
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, Purpose
+from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.conftest import lean_proxy_process
@@ -20,7 +20,7 @@ THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) 
 
 @pytest.mark.slow
 async def test_a_search_over_our_own_repl_finds_a_proof_that_is_accepted(bus, broker):
-    command = f"{shlex.quote(sys.executable)} -m node.mesh.cli repl"
+    command = f"{shlex.quote(sys.executable)} -m node.command.cli repl"
     prover = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     async with lean_proxy_process(bus, broker, bus.run, "--lean.backend", "repl", "--lean.repl-command", command):

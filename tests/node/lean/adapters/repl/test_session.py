@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from common.process import kill_group, spawn_child
+from common.life.process import kill_group, spawn_child
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.holes.elaborator import Elaborator, ReplOptions
+from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean
@@ -55,7 +55,7 @@ async def test_states_outlive_the_lean_process_and_a_loop_costs_itself_only(sess
 
 async def test_requests_and_answers_cross_a_pipe_as_the_repl_writes_them():
     pipe = asyncio.subprocess.PIPE
-    process = await spawn_child([sys.executable, "-m", "node.mesh.cli", "repl"], stdin=pipe, stdout=pipe)
+    process = await spawn_child([sys.executable, "-m", "node.command.cli", "repl"], stdin=pipe, stdout=pipe)
     sent = (  # the last without a blank line behind it
         '# a comment\n\n\n{"cmd":\n "theorem t : 1 = 1 := by sorry"}\n\n-- another\n\n'
         '{"tactic": "rfl", "proofState": 0}\n\nno json\n\n{"tactic": "rfl", "proofState": 7}'

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.olean.module import Constant, Kind, Module
-from node.lean.olean.plan import groups, uses
-from node.lean.olean.terms import LevelTag, Shape, Tag, Terms
+from node.lean.check.olean.module import Constant, Kind, Module
+from node.lean.check.olean.plan import groups, uses
+from node.lean.check.olean.terms import LevelTag, Shape, Tag, Terms
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.toolchain.judge.conftest import Judge
 from tests.node.lean.toolchain.judge.declarations import Data, Parts

@@ -1,0 +1,1 @@
+"""A node's life: connection, registry, health, logs, metrics, processes."""

@@ -1,0 +1,265 @@
+"""Logs of a node: lines for people or JSON on standard error, JSON lines in a file, and telemetry for the monitor."""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import shutil
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import structlog
+
+from common.life import metrics
+from common.output.visible import as_json, encodable, escaped_json, visible, without_credentials
+from common.protocol.messages import LogRecord
+
+LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+
+FORWARD_QUEUE = 1_000
+"""Most records that wait for the broker: some minutes of a node that logs much. Beyond that the oldest are dropped and
+counted."""
+
+FIELD_CHARACTERS = 2_000
+"""Longest text of one field in telemetry: the useful end of a traceback. Files get the whole text."""
+
+FIELDS = 24
+"""Most fields of one record in telemetry. With the limit above, a record is far smaller than the largest message."""
+
+FILE_BYTES = 32 * 1024 * 1024
+"""Size at which a log file is rotated: some 100,000 lines, which an editor can still open."""
+
+FILE_BACKUPS = 3
+"""Number of rotated log files that are not deleted."""
+
+_unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
+_dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+_SHOWN_APART = ("time", "timestamp", "level", "event", "exception")
+"""Fields of a record that `readable` does not print as KEY=VALUE."""
+
+
+class Forwarder:
+    """Bounded queue of log records on their way to the monitor. Filled from any thread, emptied by the node."""
+
+    def __init__(self, role: str, node_id: str) -> None:
+        self._role = role
+        self._node_id = node_id
+        self._records: deque[LogRecord] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, level: str, event: str, fields: dict[str, Any]) -> None:
+        """Queue a record; the oldest is dropped, and counted, when the queue is full."""
+        record = LogRecord(
+            node_id=self._node_id,
+            role=self._role,
+            time=time.time(),
+            level=level,
+            event=encodable(event[:FIELD_CHARACTERS]),
+            fields={key: encodable(str(value)[-FIELD_CHARACTERS:]) for key, value in list(fields.items())[:FIELDS]},
+        )
+        with self._lock:
+            if len(self._records) >= FORWARD_QUEUE:
+                self._records.popleft()
+                _dropped.inc()
+            self._records.append(record)
+
+    def take(self, limit: int) -> list[LogRecord]:
+        """Remove and return the oldest records."""
+        with self._lock:
+            return [self._records.popleft() for _ in range(min(limit, len(self._records)))]
+
+
+@contextmanager
+def _not_fatal() -> Iterator[None]:
+    """Count lines that cannot be written (a full disk, a closed pipe), so that a node does not crash because of its
+    log."""
+    try:
+        yield
+    except (OSError, ValueError):
+        _unwritten.inc()
+
+
+class _Printer(structlog.PrintLogger):
+    """Prints to standard error, which may be a file on a full disk."""
+
+    def msg(self, message: str) -> None:
+        with _not_fatal():
+            super().msg(message)
+
+    log = debug = info = warn = warning = msg
+    fatal = failure = err = error = critical = exception = msg
+
+
+class _File(logging.handlers.RotatingFileHandler):
+    """A log file of this process. Lines that cannot be written are counted and do not crash the node."""
+
+    def write(self, line: str) -> None:
+        """Append a line, to a new file when this one is full."""
+        self.handle(logging.LogRecord("", logging.INFO, "", 0, line, None, None))
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        _unwritten.inc()
+
+
+def keep_small(path: Path, limit: int | None = None) -> bool:
+    """Rotate a log file of another process if it has more than `limit` bytes (default FILE_BYTES). Returns whether it
+    was rotated.
+
+    This is for a child's standard error, which the child cannot reopen. The content is copied to `NAME.1` (the old
+    `NAME.1` moves to `NAME.2`, and so on) and the file is emptied. The child must have opened it for appending. Lines
+    that are written between the copy and the emptying are lost. Does nothing if there is no such file, or on errors.
+    """
+    with _not_fatal():
+        if not path.exists() or path.stat().st_size <= (FILE_BYTES if limit is None else limit):
+            return False
+        for number in range(FILE_BACKUPS - 1, 0, -1):
+            older = path.with_name(f"{path.name}.{number}")
+            if older.exists():
+                older.replace(path.with_name(f"{path.name}.{number + 1}"))
+        shutil.copyfile(path, path.with_name(f"{path.name}.1"))
+        os.truncate(path, 0)
+        return True
+    return False
+
+
+class _Tee:
+    """A structlog processor that also gives every event to the file and the forwarder."""
+
+    def __init__(self, file: _File | None, forwarder: Forwarder | None) -> None:
+        self._file = file
+        self._forwarder = forwarder
+
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        if self._file is not None:
+            self._file.write(_json_line({"time": time.time(), **event}))
+        if self._forwarder is not None:
+            fields = {key: value for key, value in event.items() if key not in ("event", "level", "timestamp")}
+            self._forwarder.add(str(event.get("level", method)), str(event.get("event", "")), fields)
+        return event
+
+
+def _without_credentials(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: no value shows the password of a URL, in no output."""
+    for key, value in event.items():
+        if isinstance(value, str):
+            event[key] = without_credentials(value)
+        elif not isinstance(value, bool | int | float | None):
+            shorter = without_credentials(text := repr(value) if isinstance(value, dict | list | tuple) else str(value))
+            event[key] = value if shorter == text else shorter
+    return event
+
+
+def _json_line(event: MutableMapping[str, Any]) -> str:
+    """The event as one line of JSON."""
+    try:
+        return escaped_json(_encoder.encode(event).decode())
+    except UnicodeEncodeError:  # a file name that is not UTF-8
+        return as_json(event, default=str)
+
+
+def _as_json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+    """The last structlog processor where programs read standard error."""
+    return _json_line({"time": time.time(), **event})
+
+
+def readable(line: str) -> str:
+    """A line of a log for people: a JSON line of ours as `TIME LEVEL EVENT KEY=VALUE ...`, with a traceback below it;
+    any other line as it is."""
+    try:
+        record = msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return line
+    if not isinstance(record, dict) or "event" not in record:
+        return line
+    fields = {key: value for key, value in record.items() if key not in _SHOWN_APART}
+    shown = [record.get("timestamp"), record.get("level"), record["event"]]
+    first = " ".join(str(each) for each in shown if each)
+    text = first + "".join(f" {key}={value}" for key, value in fields.items())
+    return f"{text}\n{record['exception']}" if record.get("exception") else text
+
+
+class _Seen:
+    """A value whose representation is printed as it is."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _safely(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor for the console: no value can control the terminal or look like another line of the log."""
+    for key, value in list(event.items()):
+        if key in ("event", "exception", "stack"):
+            event[key] = visible(str(value), multiline=True)
+        elif isinstance(value, str):
+            # A string with spaces or quotes is printed as its representation, which has escapes of its own.
+            event[key] = value if visible(value) == value else _Seen(visible(repr(value)))
+        elif not isinstance(value, bool | int | float | None):
+            event[key] = _Seen(visible(repr(value)))
+    return event
+
+
+class _FromLibraries(logging.Handler):
+    """Formats log records of libraries, which use the standard library's logging, like our own."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        structlog.get_logger(record.name).log(
+            max(10, record.levelno), record.getMessage(), exc_info=record.exc_info or None
+        )
+
+
+def configure(
+    level: str = "info",
+    *,
+    file: Path | None = None,
+    json_lines: bool = False,
+    forwarder: Forwarder | None = None,
+    bound: dict[str, str] | None = None,
+) -> None:
+    """Set up structlog and the standard library's logging for this process. Raises ValueError for an unknown level.
+
+    `file`: also write JSON lines there. `json_lines`: write them to standard error, too, with date and time.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
+    output = None
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        output = _File(file, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
+    for_people = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(**(bound or {}))
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            # A person knows the date; a program needs it.
+            structlog.processors.TimeStamper(fmt="iso" if json_lines else "%H:%M:%S", utc=json_lines),
+            structlog.processors.format_exc_info,
+            _without_credentials,
+            _Tee(output, forwarder),
+            *([_as_json_line] if json_lines else [_safely, for_people]),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+        logger_factory=lambda *_: _Printer(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [_FromLibraries()]
+    # Libraries log warnings and errors only: `common.bus` logs the state of the connection itself.
+    root.setLevel(logging.WARNING)
+    logging.getLogger("nats").setLevel(logging.ERROR)

@@ -1,0 +1,230 @@
+"""Runs a node of any role: connects to the broker, registers, runs the role's main function, drains on SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.life.context import NodeContext
+from common.life.endpoints import Endpoints
+from common.life.waiting import unless_stopped, wait_first
+from common.output.visible import say
+from common.protocol.subjects import BadRunName, check_run_name
+from common.settings import BusSettings, NodeSettings
+
+if TYPE_CHECKING:
+    from common.life.logging import Forwarder
+
+__all__ = ["NodeContext", "NodeFailure", "NodeSettings", "run_node"]
+
+Main = Callable[[NodeContext], Awaitable[None]]
+Around = Callable[[NodeContext], AbstractAsyncContextManager[BusSettings | None]]
+
+DRAIN_SECONDS = 60.0
+"""Seconds for `main` to return after a stop signal: a Lean candidate may take 10 s, a verification longer. After that
+`main` is cancelled, and the exit code is 1."""
+
+FAREWELL_SECONDS = 2.0
+"""Most seconds to leave the registry and send the last log records. The broker may be gone."""
+
+
+class NodeFailure(Exception):
+    """The node cannot go on, for a reason that the user can fix. It is logged without a traceback.
+
+    `exit_code`: 2 for a wrong configuration, 1 for everything else.
+    """
+
+    def __init__(self, reason: str, exit_code: int = 1) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+
+
+def run_node(
+    role: str,
+    settings: NodeSettings,
+    main: Main,
+    *,
+    capacity: dict[str, int] | None = None,
+    around: Around | None = None,
+) -> int:
+    """Run a node until its work is done or it is stopped. Returns the exit code: 0 done or drained, 1 failed, 2 invalid
+    settings.
+
+    `main(ctx)` starts when the node is connected. It returns when its work is done, or when it has drained after
+    `ctx.stopping` was set (SIGTERM, SIGINT). A second signal ends the process at once. The context manager
+    `around(ctx)` is entered before connecting and left after disconnecting; it may yield the broker's address.
+    """
+    try:
+        check_run_name(settings.run)
+        _check_level(settings.log_level)
+    except (BadRunName, ValueError) as error:
+        say(f"{role}: {error}", file=sys.stderr)
+        return 2
+    with asyncio.Runner(loop_factory=_loop_factory(settings)) as runner:
+        return runner.run(_life(role, settings, main, capacity, around))
+
+
+def _check_level(level: str) -> None:
+    from common.life.logging import LEVELS
+
+    if level not in LEVELS:
+        raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
+
+
+def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if not settings.uvloop:
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop
+
+
+async def _life(
+    role: str, settings: NodeSettings, main: Main, capacity: dict[str, int] | None, around: Around | None
+) -> int:
+    from common.life import logging
+
+    ctx = NodeContext(role, settings, capacity)
+    forwarder = logging.Forwarder(role, ctx.id)
+    file = Path(settings.log_dir) / f"{ctx.id}.log" if settings.log_dir else None
+    logging.configure(
+        settings.log_level, file=file, json_lines=settings.log_json, forwarder=forwarder, bound={"node": ctx.id}
+    )
+    _handle_signals(ctx)
+    try:
+        async with AsyncExitStack() as stack:
+            endpoints = await stack.enter_async_context(_endpoints(ctx))
+            address = await stack.enter_async_context(around(ctx)) if around else None
+            if await _connect(ctx, address or settings.bus):
+                stack.push_async_callback(ctx.bus.close)
+                ctx.metrics_url = await endpoints.metrics_url(ctx.bus.broker_host)
+                await _work(ctx, main, forwarder)
+    except Exception as error:
+        _log_failure(ctx, error)
+        return 1
+    code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
+    ctx.log.info("node left", exit_code=code)
+    return code
+
+
+def _log_failure(ctx: NodeContext, error: Exception) -> None:
+    """Log why the node ends, with a traceback only for unexpected errors."""
+    from common.bus import BusError
+
+    if isinstance(error, (NodeFailure, BusError)):
+        ctx.log.error("node ends", reason=str(error))
+    else:
+        ctx.log.error("node crashed", exc_info=error)
+
+
+def _handle_signals(ctx: NodeContext) -> None:
+    def on_signal(number: signal.Signals) -> None:
+        if ctx.stopping.is_set():
+            say(f"{ctx.role}: second {number.name}, ending at once", file=sys.stderr)
+            os._exit(1)
+        ctx.log.info("draining", signal=number.name)
+        ctx.stopping.set()
+        ctx.changed.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
+
+
+@asynccontextmanager
+async def _endpoints(ctx: NodeContext) -> AsyncIterator[Endpoints]:
+    endpoints = Endpoints(ctx.metrics, ctx.healthz)
+    host, port = ctx.settings.host, ctx.settings.metrics_port
+    try:
+        await endpoints.start(host, port)
+    except OSError as error:
+        raise NodeFailure(
+            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another port with "
+            "--node.metrics-port (0 takes a free one)"
+        ) from error
+    try:
+        yield endpoints
+    finally:
+        await endpoints.stop()
+
+
+async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
+    """Connect to the broker. False if the node was stopped meanwhile. Raises BusUnavailable."""
+    from common.bus import Bus
+
+    ctx.health("broker", f"not connected to {settings.url} yet")
+    run, wait = ctx.settings.run, ctx.settings.broker_wait
+    bus = await unless_stopped(Bus.connect(settings, run=run, name=ctx.id, wait=wait), ctx.stopping)
+    if bus is None:
+        return False
+    ctx.bus = bus
+    ctx.settings = replace(ctx.settings, bus=settings)
+    ctx.health("broker", None)
+    return True
+
+
+async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
+    from common.life import pulse
+
+    background_tasks = [
+        ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
+        ctx.spawn(pulse.beat(ctx), "heartbeat"),
+        ctx.spawn(pulse.stay_registered(ctx), "registry"),
+        ctx.spawn(pulse.forward_logs(ctx, forwarder), "logs"),
+    ]
+    ctx.log.info("node runs", run=ctx.settings.run, broker=ctx.settings.bus.url, metrics=ctx.metrics_url)
+    ctx.state = "running"
+    try:
+        await _run_main(ctx, main)
+    except Exception as error:
+        _log_failure(ctx, error)  # here, because the log still reaches the monitor
+        ctx.crash = ctx.crash or error
+    finally:
+        for task in background_tasks:
+            task.cancel()
+        await ctx.cancel_tasks()
+        await _farewell(ctx, forwarder)
+
+
+async def _run_main(ctx: NodeContext, main: Main) -> None:
+    """Run main to its end. After `stopping` is set, it has at most DRAIN_SECONDS. Its exception ends the node."""
+    work = asyncio.create_task(_guarded(ctx, main), name=f"{ctx.role} main")
+    try:
+        await wait_first(work, ctx.stopping)
+        if not work.done():
+            await asyncio.wait({work}, timeout=DRAIN_SECONDS)
+        if not work.done():
+            raise NodeFailure(f"not drained after {DRAIN_SECONDS:g} s; its leases expire and go to other nodes")
+        work.result()
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        ctx.stopping.set()
+
+
+async def _guarded(ctx: NodeContext, main: Main) -> None:
+    """Run main, and turn SystemExit into NodeFailure, since SystemExit in a task would stop the event loop."""
+    try:
+        await main(ctx)
+    except SystemExit as error:
+        if error.code:
+            raise NodeFailure(str(error.code)) from error
+
+
+async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
+    from common.bus import BusError
+    from common.life import pulse
+
+    try:
+        async with asyncio.timeout(FAREWELL_SECONDS):
+            await pulse.send_logs(ctx, forwarder)
+            await pulse.send_heartbeat(ctx)  # with the counts since the last one
+            await ctx.bus.unregister(ctx.id)
+    except (TimeoutError, BusError):
+        ctx.log.info("broker not reached while leaving; this node's registry entry expires")

@@ -1,0 +1,277 @@
+"""Messages for attempts at theorems and for their results. Learners, evaluations and people send attempts to
+provers."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+import msgspec
+
+from common.lean import ProofTree, Theorem
+from common.protocol.messages import Count, Message, Seconds
+from common.sampling import SAMPLES, Sampling
+
+MOST_FAILED = 4
+"""Most failed tactics of a transition. A training step uses one of them."""
+
+LONGEST_FAILED = 400
+"""Most characters of a failed tactic. Training cuts tactics at 64 tokens, so more would only fill the messages."""
+
+MAX_PARTS = 4096
+"""Most parts of one result: 2 GiB, far more than any attempt needs."""
+
+
+class Purpose(enum.StrEnum):
+    """What an attempt is for. Provers take attempts in the order of this list."""
+
+    INTERACTIVE = "interactive"
+    """A person waits for the result (`proofmesh prove`)."""
+    EVAL = "eval"
+    """Scores a pinned weight version; never trains."""
+    DISPROVE = "disprove"
+    """Tries to prove the negation of a train statement."""
+    TRAIN = "train"
+    """Tries to prove a train statement."""
+
+
+TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
+"""Purposes whose transitions are training data. Evaluations try test statements: they give scores, never training
+data."""
+
+
+LEARNER, SELF_PLAY = "learner", "stp"
+"""The clients with durable results: a run has one of each."""
+
+Client = Annotated[str, msgspec.Meta(pattern=r"\A(learner|stp|(eval|prove)\.[0-9a-z]{1,32})\Z")]
+"""Who asks for attempts and gets their results: the learner, self-play, or one process of `eval` or `prove`."""
+
+
+class AttemptOutcome(enum.StrEnum):
+    """The outcome of an attempt. Provers report all of these except `rejected`, which only the learner records."""
+
+    PROVED = "proved"
+    """Reported: the search found a proof. Recorded: Lean verified it."""
+    FAILED = "failed"
+    """The search tried every tactic, or used up its budget of simulations or Lean attempts. This says something about
+    the theorem and the policy."""
+    BAD_STATEMENT = "bad-statement"
+    """Lean refuses the statement."""
+    UNDECIDED = "undecided"
+    """The search found no proof, but infrastructure lost some of its expansions, or its time ran out. This says
+    nothing about the theorem."""
+    ERROR = "error"
+    """Infrastructure failed. This says nothing about the theorem."""
+    POISONED = "poisoned"
+    """Delivered too many times without a result. It is not delivered again."""
+    REJECTED = "rejected"
+    """Recorded: a prover reported a proof, and Lean's verification refused it."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether this says something about the theorem or the policy."""
+        return self not in (AttemptOutcome.UNDECIDED, AttemptOutcome.ERROR, AttemptOutcome.POISONED)
+
+
+class Method(enum.StrEnum):
+    """How a prover searches (`node.prover.methods.by_name`)."""
+
+    MCTS = "mcts"
+    """Monte Carlo tree search, as AlphaProof's."""
+    BEST_FIRST = "best-first"
+    """Best-first search: the most probable path first, as in GPT-f, ReProver and BFS-Prover."""
+    RANDOM = "random"
+    """Expands a random open state; all have equal probability."""
+    WHOLE_PROOF = "whole-proof"
+    """No search: the policy samples whole proofs, and Lean checks each (`node.prover.agents.whole_proof`)."""
+
+
+class Ended(enum.StrEnum):
+    """Why a search ended without a proof."""
+
+    SIMULATIONS = "simulations"
+    """Its budget of simulations was used up."""
+    LEAN_ATTEMPTS = "lean-attempts"
+    """Its budget of tactics for Lean was used up."""
+    SECONDS = "seconds"
+    """Its time ran out. How far a search comes in that time depends on the machines and their load, so this says
+    nothing about the theorem."""
+    EXHAUSTED = "exhausted"
+    """No tactic was left to try, or too many proofs were refused. A larger budget would change nothing."""
+
+
+class Transition(msgspec.Struct, frozen=True):
+    """One training example: the proof plays `tactic` at `state`. The longest branch from there has `remaining_steps`
+    tactics, this one included."""
+
+    state: str
+    tactic: str
+    remaining_steps: Count
+    failed: tuple[str, ...] = ()
+    """Tactics that the network proposed at this state and that Lean refused with an error, at most `MOST_FAILED`. Only
+    results of attempts that ask for them have any (`Attempt.failed`)."""
+
+
+class Attempt(Message, frozen=True):
+    """One attempt to prove (or disprove) a theorem. Provers lease attempts: when a prover crashes, its lease expires,
+    and the attempt is delivered again."""
+
+    attempt_id: str
+    theorem_id: str
+    theorem: Theorem
+    """The statement to prove. For a disproof, this is already the negation."""
+    purpose: Purpose
+    simulations: Count
+    """Budget: most expansions that are backed up, or most whole proofs that are sampled; 0: no limit. The search ends
+    when the first of its budgets is used up."""
+    seed: int
+    client: Client = LEARNER
+    """Who gets the result. Attempts that are played in the same process need none."""
+    weights: int | None = None
+    """Pinned weight version (evaluation); None is the latest."""
+    samples: int = SAMPLES
+    """K: tactics sampled per expansion, or whole proofs per request. Every prover uses this number, so that evaluations
+    can be compared."""
+    explore: int = 0
+    """Candidates of the prover's fixed list that are added to the samples of an expansion."""
+    method: str = Method.MCTS
+    """How to search. A plain string, so that a prover that does not know the method can end the attempt with an
+    error."""
+    lean_attempts: Count = 0
+    """Budget: most tactics, or whole proofs, that are sent to Lean; 0: no limit."""
+    seconds: Seconds = 0.0
+    """Budget: time since the theorem was opened, without final verification; 0: no limit."""
+    correct: Count = 0
+    """For `whole-proof`: how many times a refused proof goes back to the policy with Lean's errors, to be corrected.
+    Attempts from before this field ask for none, and provers from before it ignore it."""
+    then: str = ""
+    """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
+    beginnings of the failed proofs. Empty: no search. Attempts from before this field ask for none."""
+    first: Count = 0
+    """For `whole-proof`: how many proofs of this theorem earlier attempts have requested. A source with a fixed list of
+    proofs continues after these. Attempts and provers from before this field begin at the first."""
+    policy: str = ""
+    """The policy that proposes tactics or writes proofs: `inference`, `openai:MODEL@TEMPLATE` or
+    `hf:ID_OR_FOLDER@TEMPLATE` (a model that inference nodes serve), `tactics`, a mixture such as `inference+tactics`,
+    or policies that take turns, `inference,tactics`; empty: the policy of the prover's configuration. A plain string,
+    so that a prover that does not know the policy can end the attempt with an error. Attempts from before this field
+    have none, and provers from before it ignore it."""
+    verify: bool = False
+    """Have lean-proxies verify every proof before it is reported. After a refusal the search goes on within its budget.
+    Attempts from before this field do not ask for it, and provers from before it ignore it."""
+    every_proof: bool = False
+    """For `whole-proof`: do not stop at the first proof. Every sample that the budget allows is tried, and the result
+    lists all different proofs that Lean's workers have accepted (`AttemptResult.proofs`). The sender of the attempt
+    verifies them, so this cannot be combined with `verify`, `correct` or `then`. Attempts and provers from before this
+    field stop at the first proof: their result is `proved` without `proofs`."""
+    sampling: Sampling | None = None
+    """How tactics and proofs are sampled; None: as the prover is configured. Attempts from before this field have none,
+    and provers from before it ignore it."""
+    failed: Count = 0
+    """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`). Attempts from before
+    this field ask for none, and provers from before it list none."""
+
+
+class AttemptStatistics(msgspec.Struct, frozen=True):
+    """The cost of an attempt: in total, and until the proof was known.
+
+    For `whole-proof`, a simulation is a proof that was sampled, and a Lean attempt is a proof that was sent to Lean.
+
+    Expansions are counted in the order in which they were selected, not in which they came back. Expansions that were
+    selected after the one that completed the proof do not count in `simulations` and `solved_at_...`. So an attempt
+    that was solved at n simulations is solved with every budget of n or more, and unsolved with every smaller one, if
+    nothing is lost and the same number of expansions may be in flight. The same holds for Lean attempts.
+    """
+
+    simulations: Count = 0
+    """Expansions that were backed up."""
+    expansions: Count = 0
+    """Expansions that were requested, repeated ones included."""
+    expansions_lost: Count = 0
+    """Expansions that failed for good because infrastructure lost all their outcomes several times."""
+    nodes: Count = 0
+    """Nodes of the search tree."""
+    tactics_tried: Count = 0
+    tactics_failed: Count = 0
+    seconds: Seconds = 0.0
+    seconds_policy: Seconds = 0.0
+    """Waiting for inference, summed over expansions (expansions overlap)."""
+    seconds_lean: Seconds = 0.0
+    weights_first: Count = 0
+    """Weight version of the first reply of inference; 0: no reply."""
+    weights_last: Count = 0
+    ended: Ended | None = None
+    """Why the search ended without a proof; None: it ended with a proof or an error, or there was no search. An attempt
+    with `every_proof` does not end with a proof."""
+    solved_at_simulations: Count = 0
+    """Simulations until the proof was known, the last one included; 0: not proved."""
+    solved_at_lean_attempts: Count = 0
+    """Tactics tried until the proof was known. Of the last expansion, only those up to the one that completed the
+    proof."""
+    solved_at_seconds: Seconds = 0.0
+    """Time until the proof was known, without the verification of proofs."""
+    proofs_rejected: Count = 0
+    """Proofs that final verification refused before the search went on."""
+    lean_attempts: Count = 0
+    """Tactics that were sent to Lean, also those of expansions whose result was not needed in the end. Lost ones are
+    sent again and count once."""
+    samples: Count = 0
+    """Tactics that the policy sampled, duplicates and incomplete ones included."""
+    tokens: Count = 0
+    """Tokens of these samples; 0: the policy does not report them."""
+    seconds_verify: Seconds = 0.0
+    """Waiting for final verification; part of `seconds`."""
+    corrections: Count = 0
+    """Simulations of `whole-proof`: proofs that were written to correct an earlier one."""
+    duplicates: Count = 0
+    """Simulations of `whole-proof`: proofs that the attempt had tried before. They are not sent to Lean again."""
+    without_proof: Count = 0
+    """Simulations of `whole-proof`: completions without a proof, and proofs that the text rules forbid. They are not
+    sent to Lean."""
+    correct: Count = 0
+    """For `every_proof`: samples that are proofs, repeated ones included."""
+
+
+class SampledProof(msgspec.Struct, frozen=True):
+    """A sampled proof of an attempt with `every_proof`. Lean's workers have accepted it."""
+
+    script: str
+    """The block of tactics, without indentation, comments and empty lines."""
+    count: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    """Samples with this proof; they may differ in comments and empty lines."""
+    first: Annotated[int, msgspec.Meta(ge=1, le=2**53)]
+    """Number of the first sample with this proof, counted from 1 in the attempt."""
+    seconds: Seconds = 0.0
+    """Seconds that Lean needed for it; 0: not known. Workers check many proofs in one document and do not report times
+    of single ones."""
+
+
+class AttemptResult(Message, frozen=True):
+    """The outcome of an attempt. A result that is too large for a message is sent as several `ResultPart`s
+    (`common.protocol.parts`)."""
+
+    attempt_id: str
+    theorem_id: str
+    purpose: Purpose
+    prover_id: str
+    outcome: AttemptOutcome
+    message: str = ""
+    proof: ProofTree | None = None
+    """The script to verify and the transitions to train on are derived from it (`common.proofs`)."""
+    statistics: AttemptStatistics = AttemptStatistics()
+    proofs: tuple[SampledProof, ...] = ()
+    """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
+    (`node.prover.agents.every_proof`). Results from before this field have none."""
+
+
+class ResultPart(Message, frozen=True):
+    """A piece of an encoded AttemptResult. Parts with the same ids and digest make one result."""
+
+    attempt_id: str
+    prover_id: str
+    digest: str
+    """blake2b of the whole encoded result, hex. It tells apart the parts of two results of the same attempt, which may
+    be delivered twice."""
+    part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)]
+    parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
+    payload: bytes

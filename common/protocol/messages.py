@@ -1,0 +1,493 @@
+"""All messages that are sent over the broker, as typed structs: msgpack on the wire, validated when they are decoded.
+
+Each message is a msgpack map with a `type` (which struct), a `v` (schema version) and its fields. Any msgpack library
+can read it. `decode` raises only subclasses of MessageError; the bus decides what happens then.
+
+Attempts and their results are in `common.protocol.attempts`, samples of language models in
+`common.protocol.model_messages`. Subjects are listed in `common.protocol.subjects`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from common.lean import Outcome, Step, Theorem
+from common.sampling import PLAIN, Sampling
+
+SCHEMA_VERSION = 3
+"""Version of all messages. It increases when a field changes its meaning or a required field is added. Nodes refuse
+versions they do not know."""
+
+MAX_MESSAGE_BYTES = 512 * 1024
+"""Largest message (the broker's own limit is 1 MiB). Weights and long logs go through the object store."""
+
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A count that JSON, SQLite and floats can also represent. A message with a count out of this range is malformed."""
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+"""A duration."""
+
+
+class FailureKind(enum.StrEnum):
+    """Why a request cannot be answered."""
+
+    ERROR = "error"
+    MALFORMED = "malformed"
+    VERSION = "version"
+    OVERSIZED = "oversized"
+    BAD_STATEMENT = "bad-statement"
+    """Lean refuses the statement."""
+    UNKNOWN_WEIGHTS = "unknown-weights"
+    """This node cannot serve the requested weight version."""
+    TOO_LONG = "too-long"
+    """The prompt does not fit into the language model's context; a shorter one might."""
+    MODEL = "model"
+    """The language model returned no samples. This says nothing about the theorem."""
+
+
+class MessageError(ValueError):
+    """A payload that is not a message of the expected type."""
+
+
+class MalformedMessage(MessageError):
+    """Not msgpack, not the expected type, a missing field or a wrong one; the text says which."""
+
+
+class UnknownVersion(MessageError):
+    """A message of a schema version that this node does not know."""
+
+
+class OversizedMessage(MessageError):
+    """A message over MAX_MESSAGE_BYTES."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """Base of all messages."""
+
+    v: int = SCHEMA_VERSION
+
+
+# --- replies that any request may get -------------------------------------------------------------------------------
+
+
+class Busy(Message, frozen=True):
+    """The queue is full, or the service is paused: retry after `retry_after` seconds, at this node or another."""
+
+    retry_after: float
+    reason: str = "busy"
+
+
+class Failure(Message, frozen=True):
+    """The request cannot be answered, and a retry will not help."""
+
+    reason: str
+    kind: FailureKind = FailureKind.ERROR
+
+
+# --- tactics: prover -> inference -----------------------------------------------------------------------------------
+
+
+class TacticRequest(Message, frozen=True):
+    """A request for samples: tactics at a proof state together with its value, or whole proofs of a statement, or
+    conjectures."""
+
+    state: str
+    """A proof state; with `proof` a statement, `theorem NAME BINDERS : CONCLUSION`; with `conjecture` the prompt's text
+    (`node.model.conjectures.conjecture_prompt`)."""
+    samples: int
+    seed: int
+    """Sampling depends only on (seed, sample index), never on the other rows of the batch."""
+    weights: int | None = None
+    """Requested weight version; None is the latest. A node that cannot serve it answers with a Failure of kind
+    `unknown-weights`."""
+    sampling: Sampling = PLAIN
+    proof: bool = False
+    """Sample whole proofs of the statement. Requests from before this field ask for tactics. A node from before it
+    answers with tactics, without their `tokens`."""
+    conjecture: bool = False
+    """Sample conjectures. Requests and nodes from before this field behave as with `proof`."""
+
+
+class SampledTactic(msgspec.Struct, frozen=True):
+    """One sample of the policy."""
+
+    tactic: str
+    log_probability: float
+    """Sum of the tokens' log-probabilities under the policy at temperature 1, end-of-tactic token included."""
+    complete: bool = True
+    """False: the completion was cut off. It is never sent to Lean."""
+    sampled: float | None = None
+    """Sum of the tokens' log-probabilities under the distributions that they were sampled from, if the request's
+    `sampling` makes these differ from the policy's; None: the same as `log_probability`."""
+    tokens: Count | None = None
+    """Tokens of a whole proof or a conjecture, its end included. None: a tactic."""
+
+
+class TacticReply(Message, frozen=True):
+    """Samples in order, and the value of the state. Duplicates stay, since their count is the prior. Without samples if
+    the prompt of whole proofs or conjectures is longer than the network's context."""
+
+    tactics: tuple[SampledTactic, ...]
+    value: float
+    """V: minus the expected number of remaining tactics (<= 0); 0 for whole proofs and conjectures."""
+    weights: int
+    """The weight version that gave the samples."""
+    tokens: Count | None = None
+    """Tokens of these samples, their ends included; None: not counted."""
+
+
+# --- Lean: prover and learner -> lean-proxy -------------------------------------------------------------------------
+
+
+class LeanRunRequest(Message, frozen=True):
+    """Run candidate tactics on the state that `path` leads to. Without tactics: open the theorem (if the path is empty)
+    or return the state's text."""
+
+    theorem: Theorem
+    path: tuple[Step, ...] = ()
+    tactics: tuple[str, ...] = ()
+    timeout: float = 10.0
+    """Wall-clock seconds for each candidate when it runs alone."""
+    messages: bool = True
+    """Whether outcomes of kind `error` need Lean's message. Without messages Lean works less."""
+
+
+class LeanRunReply(Message, frozen=True):
+    """One outcome per candidate, in order."""
+
+    state: str
+    """The text of the state at the end of the path."""
+    outcomes: tuple[Outcome, ...] = ()
+    elapsed: float = 0.0
+    """Seconds of Lean time, queueing excluded."""
+
+
+class LeanVerifyRequest(Message, frozen=True):
+    """Check a proof in fresh processes (three files, axioms). The learner sends this, because it does not trust the
+    proofs that provers report."""
+
+    theorem: Theorem
+    script: str
+    """The tactic block after `:= by`."""
+
+
+class LeanVerifyReply(Message, frozen=True):
+    accepted: bool
+    reason: str = ""
+    """Why the proof is not accepted, for people to read."""
+    axioms: tuple[str, ...] = ()
+    lean_version: str = ""
+    elapsed: float = 0.0
+    rechecked: bool = False
+    """Whether a fresh kernel process has checked the compiled proof as data. No proof is accepted without that."""
+    header: str = ""
+    """The configured header of the Lean that gave the verdict, above statements without a header of their own."""
+
+
+# --- snippets: serve -> lean-proxy ----------------------------------------------------------------------------------
+
+
+class LeanCheckRequest(Message, frozen=True):
+    """Check a snippet: any Lean text. The sender publishes LeanCheckGone when it does not need the reply any more."""
+
+    check_id: str
+    code: str
+    seconds: Seconds
+    """Time limit of its elaboration."""
+    infotree: str = ""
+    """The info trees to include in the reply, in the community REPL's terms; empty: none."""
+    fresh: bool = False
+    """Whether it needs a Lean process that has not run anything else."""
+    against: str = ""
+    """The theorems that the snippet must prove, as Lean text with `sorry` for proofs; empty: those that it states."""
+    allow_own_syntax: bool = False
+    """Without `against`: also accept theorems that depend on syntax, attributes, variables or code of the snippet."""
+
+
+class LeanCheckReply(Message, frozen=True):
+    """The result of a snippet: `response` or `error`, never both."""
+
+    seconds: Seconds
+    accepted: bool
+    """Whether everything that the snippet claims to prove is proved."""
+    axioms: tuple[str, ...] = ()
+    reason: str = ""
+    """Why the snippet is not accepted, for people to read."""
+    depends: tuple[str, ...] = ()
+    """What the statements depend on among the declarations and syntax of the snippet itself."""
+    runs_code: tuple[str, ...] = ()
+    """Code of the snippet that runs while Lean elaborates it, or that changes what code does."""
+    error: str = ""
+    """Why Lean did not finish."""
+    response: bytes = b""
+    """The community REPL's response, as JSON; empty: none."""
+    worker: str = ""
+    """Name of the worker, for diagnostics."""
+    cpu_max: float | None = None
+    memory_max: float | None = None
+
+
+class LeanCheckGone(Message, frozen=True):
+    """The reply to a LeanCheckRequest is not needed any more."""
+
+    check_id: str
+
+
+# --- state in the key-value bucket ----------------------------------------------------------------------------------
+
+
+class WeightsState(Message, frozen=True):
+    """Key `weights`: the weight version that inference serves, and its object. Nodes find weights by version, never by
+    a path from a message."""
+
+    version: int
+    digest: str
+    """blake2b of the safetensors file, hex."""
+    object_name: str
+    """Name in the object store of the run."""
+    step: int = 0
+    pinned: tuple[PinnedWeights, ...] = ()
+    """Versions that must stay available (for evaluations), each with its object."""
+
+
+class PinnedWeights(msgspec.Struct, frozen=True):
+    version: int
+    digest: str
+    object_name: str
+
+
+class PauseHold(Message, frozen=True):
+    """Key `pause`: the learner has the GPU for some seconds. Inference resumes when they are over, or when the learner
+    releases it."""
+
+    epoch: int
+    seconds: Seconds
+    """Counted by the reader's own clock, from the time when the broker stored the value; 0 is released."""
+
+
+class PauseRequest(Message, frozen=True):
+    epoch: int
+    seconds: Seconds
+    """Counted from receipt; 0 resumes."""
+
+
+class PauseAcknowledged(Message, frozen=True):
+    """An inference node has paused its batch for this epoch (or resumed it, with `paused=False`)."""
+
+    epoch: int
+    node_id: str
+    paused: bool = True
+
+
+# --- registry and telemetry -----------------------------------------------------------------------------------------
+
+
+class Protection(msgspec.Struct, frozen=True):
+    """What Lean processes are protected from, or limited in."""
+
+    name: str
+    works: bool
+    how: str
+    """The mechanisms; if it does not work, the reasons. For people to read."""
+
+    def __str__(self) -> str:
+        return self.how if self.works else f"NOT PROTECTED ({self.how})"
+
+
+class LeanProxyFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """The Lean of a lean-proxy."""
+
+    version: str
+    name: str = ""
+    """The toolchain: pocket Lean, its name in elan, or the path of `lean`."""
+    project: str = ""
+    """Folder of the Lake project; empty: none."""
+    library: dict[str, str] = {}
+    """Commits of the project (`project`) and its packages, as far as they are known."""
+    options: tuple[str, ...] = ()
+    """Options of the project, as `NAME=VALUE`."""
+    header: str = ""
+    """The header of theorems that import nothing: Lean text, exactly as Lean gets it."""
+    protections: tuple[Protection, ...] = ()
+    verifier: str = ""
+    """The Ed25519 public key of its verdicts, in base64."""
+
+
+class ProverFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """How a prover plays attempts that do not say it."""
+
+    policy: str
+    leaves: int
+    """Most expansions in flight within one search."""
+    sampling: Sampling
+    templates: dict[str, str] = {}
+    """The prompt template of each language model in the policy: its label in results."""
+
+
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What an inference node serves: a language model."""
+
+    model: str
+    """The name that requests have to use."""
+    template: str = ""
+    """Its prompt template, if the model's name does not determine it."""
+    digest: str = ""
+    """Digest of its weights; empty: they are on a server."""
+    trouble: str = ""
+    """Why it gives no samples at present; empty: it does."""
+
+
+class NetworkFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What an inference node serves: the mesh's own network."""
+
+    weights: str = ""
+    """Digest of weights that do not change; empty: the node serves the versions that the learner announces, or is still
+    loading."""
+
+
+class BrokerFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):
+    """What the node that keeps a run's streams has met."""
+
+    lost: str = ""
+    """The streams that had vanished last, and when they were made again."""
+
+
+NodeFacts = LeanProxyFacts | ProverFacts | ModelFacts | NetworkFacts | BrokerFacts
+"""What a program needs to know about a node, by role."""
+
+Facts = TypeVar("Facts", LeanProxyFacts, ProverFacts, ModelFacts, NetworkFacts, BrokerFacts)
+
+
+class VerifierKeys(Message, frozen=True):
+    """Key `verifiers`: the lean-proxies whose verdicts count, for askers that are not configured with their keys."""
+
+    keys: tuple[str, ...]
+    """Ed25519 public keys, in base64."""
+
+
+class NodeInfo(Message, frozen=True):
+    """A node's entry in the registry. It expires unless the node renews it."""
+
+    node_id: str
+    role: str
+    host: str
+    pid: int
+    version: str
+    started: float
+    metrics_url: str = ""
+    capacity: dict[str, int] = {}
+    state: str = "running"
+    """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
+    facts: NodeFacts | None = None
+    """What the node serves, or how it plays. None: it is still starting, or its role has no facts."""
+    problems: dict[str, str] = {}
+    """Why it is `unhealthy`, by part."""
+
+
+def facts_of(nodes: Iterable[NodeInfo], kind: type[Facts]) -> dict[str, Facts]:
+    """The facts of one kind, by node id."""
+    return {node.node_id: node.facts for node in nodes if isinstance(node.facts, kind)}
+
+
+class Heartbeat(Message, frozen=True):
+    """`telemetry.<role>.<id>.heartbeat`: counters and gauges for the monitor, about once a second."""
+
+    node_id: str
+    role: str
+    time: float
+    state: str
+    values: dict[str, float] = {}
+
+
+class LogRecord(Message, frozen=True):
+    """`telemetry.<role>.<id>.log`."""
+
+    node_id: str
+    role: str
+    time: float
+    level: str
+    event: str
+    fields: dict[str, str] = {}
+
+
+class ProofFound(Message, frozen=True):
+    """`telemetry.learner.<id>.proof`: a verified proof, for the monitor."""
+
+    theorem_id: str
+    attempt_id: str
+    purpose: str
+    time: float
+    lean: str
+    """The theorem with its proof, as Lean text."""
+    simulations: int = 0
+
+
+class Point(Message, frozen=True):
+    """`telemetry.learner.<id>.point`: one line of metrics.jsonl, for the monitor's curves."""
+
+    time: float
+    step: int
+    values: dict[str, float]
+
+
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+_encoder = msgspec.msgpack.Encoder()
+_decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
+
+
+class _Envelope(msgspec.Struct):
+    """The fields of a payload that could not be decoded, to explain the error."""
+
+    type: str = ""
+    v: int = 0
+
+
+def encode(message: Message) -> bytes:
+    """The message as msgpack. Raises OversizedMessage."""
+    payload = _encoder.encode(message)
+    if len(payload) > MAX_MESSAGE_BYTES:
+        raise OversizedMessage(
+            f"{type(message).__name__} of {len(payload)} bytes; a message may have {MAX_MESSAGE_BYTES}: "
+            "split it into parts or send it through the object store"
+        )
+    return payload
+
+
+def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BYTES) -> AnyMessage:
+    """Decode a payload of up to `limit` bytes into one of the given message types.
+
+    Raises MalformedMessage, UnknownVersion, OversizedMessage.
+    """
+    if len(payload) > limit:
+        raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {limit}")
+    decoder = _decoders.get(types)
+    if decoder is None:
+        union: Any = types[0]
+        for other in types[1:]:
+            union = union | other
+        decoder = _decoders[types] = msgspec.msgpack.Decoder(union)
+    try:
+        message: AnyMessage = decoder.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _explain(payload, error) from error
+    if message.v != SCHEMA_VERSION:
+        raise UnknownVersion(
+            f"{type(message).__name__} of schema version {message.v}; this node knows {SCHEMA_VERSION}"
+        )
+    return message
+
+
+def _explain(payload: bytes, error: Exception) -> MessageError:
+    try:
+        envelope = msgspec.msgpack.decode(payload, type=_Envelope)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return MalformedMessage(f"not a message: {error}")
+    if envelope.v not in (0, SCHEMA_VERSION):
+        return UnknownVersion(f"{envelope.type} of schema version {envelope.v}; this node knows {SCHEMA_VERSION}")
+    return MalformedMessage(f"{envelope.type or 'a message without type'}: {error}")

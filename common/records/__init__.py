@@ -1,0 +1,1 @@
+"""The records of a run in SQLite: schema, store and readers."""

@@ -1,0 +1,191 @@
+"""Reads the verified proofs of a run from its records (`proofs.sqlite`, whose tables the learner defines), for commands
+that show a run. It opens the file read-only and does not disturb a running learner.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import textwrap
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.lean import Theorem
+from common.places import NO_CONTEXT, Context, Place
+from common.protocol.messages import ProofFound
+
+DATABASE = "proofs.sqlite"
+
+SELF_PLAY = "stp.sqlite"
+"""The records of a run of self-play."""
+
+_PLACES_SINCE = 4
+"""Schema version from which theorems have places in files."""
+
+_HEADERS_SINCE = 8
+"""Schema version from which proofs have the header that they were verified with."""
+
+
+class UnreadableRecords(ValueError):
+    """The records of a run cannot be read. The message names the file and the reason."""
+
+
+def latest(path: Path, limit: int, after: int = 0) -> list[tuple[int, ProofFound]]:
+    """The newest `limit` verified proofs with ids above `after`, the oldest of them first; none if there is no file.
+
+    Raises UnreadableRecords.
+    """
+    if not path.exists():
+        return []
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        place = "place" if version >= _PLACES_SINCE else "NULL"
+        rows = database.execute(
+            "SELECT proof_id, theorem_id, attempt_id, purpose, recorded, results.simulations, disproof, script,"
+            f" binders, conclusion, {place} FROM proofs JOIN results USING (attempt_id)"
+            " JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)"
+            " WHERE proof_id > ? ORDER BY proof_id DESC LIMIT ?",
+            (after, limit),
+        ).fetchall()
+    return [(row[0], _proof_message(*row[1:])) for row in reversed(rows)]
+
+
+@dataclass(frozen=True)
+class RunProof:
+    """The shortest verified proof, or disproof, of a theorem of a run."""
+
+    theorem: Theorem
+    """For a disproof, the negation. For a gap in a file, `place` has the command around it, without its context."""
+    script: str
+    lean_version: str
+    proofs: int
+    """Number of verified proofs (or disproofs) of the theorem."""
+    disproof: bool
+
+
+def shortest(path: Path) -> list[RunProof]:
+    """A proof of each train theorem that has one, in the order in which they were first proved. Raises
+    UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        place = "place" if version >= _PLACES_SINCE else "NULL"
+        # SQLite takes the other columns from the row that has the minimum.
+        rows = database.execute(
+            f"SELECT theorem_id, binders, conclusion, theorems.header, {place}, disproof, script, lean_version,"
+            " COUNT(*), MIN(LENGTH(script)) FROM proofs JOIN theorems USING (theorem_id) WHERE split = 'train'"
+            " GROUP BY theorem_id, disproof ORDER BY MIN(proof_id)"
+        ).fetchall()
+    return [_shortest(*row[:-1]) for row in rows]
+
+
+def _shortest(
+    theorem_id: str, binders: str, conclusion: str, header: str, place: str | None, disproof: int, script: str,
+    lean_version: str, proofs: int,
+) -> RunProof:  # fmt: skip
+    gap = json.loads(place) if place is not None else None
+    command = Place(NO_CONTEXT, gap["before"], gap["after"]) if gap is not None else None
+    theorem = Theorem(theorem_id, binders, conclusion, header, command)
+    return RunProof(theorem.negation() if disproof else theorem, script, lean_version, proofs, bool(disproof))
+
+
+@dataclass(frozen=True)
+class RecordedProof:
+    """A proof that a run has recorded as verified."""
+
+    number: int
+    """In the records, from 1."""
+    name: str
+    attempt_id: str
+    """Empty for self-play, which may have found it several times."""
+    theorem: Theorem
+    """What it proves. For a disproof, the negation."""
+    script: str
+    header: str | None
+    """The configured header when it was verified; None if the records do not tell."""
+
+
+def recorded(folder: Path) -> list[RecordedProof]:
+    """All verified proofs in the records of a run, of a learner or of self-play, in their order. Raises
+    UnreadableRecords."""
+    if (folder / SELF_PLAY).is_file():
+        return _recorded_by_self_play(folder / SELF_PLAY)
+    path = folder / DATABASE
+    if not path.is_file():
+        raise UnreadableRecords(f"{folder} is not the folder of a run (it has no {DATABASE}); name one, like runs/demo")
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        places = version >= _PLACES_SINCE
+        rows = database.execute(
+            "SELECT proof_id, theorem_id, attempt_id, binders, conclusion, theorems.header, disproof, script,"
+            f" {'default_header' if version >= _HEADERS_SINCE else 'NULL'},"
+            f" {'digest, packed, place' if places else 'NULL, NULL, NULL'}"
+            " FROM proofs JOIN theorems USING (theorem_id)"
+            f"{' LEFT JOIN contexts ON digest = context' if places else ''} ORDER BY proof_id"
+        ).fetchall()
+    return [_recorded(*row) for row in rows]
+
+
+def _recorded(
+    number: int, theorem_id: str, attempt_id: str, binders: str, conclusion: str, own_header: str, disproof: int,
+    script: str, header: str | None, digest: str | None, packed: bytes | None, place: str | None,
+) -> RecordedProof:  # fmt: skip
+    gap = Place(Context(digest, packed or b""), **json.loads(place)) if digest and place else None
+    theorem = Theorem(theorem_id, binders, conclusion, own_header, gap)
+    proved = theorem.negation() if disproof else theorem
+    return RecordedProof(number, theorem_id, attempt_id, proved, script, header)
+
+
+def _recorded_by_self_play(path: Path) -> list[RecordedProof]:
+    with reading(path) as database:
+        rows = database.execute(
+            "SELECT proof_id, name, binders, conclusion, header, script FROM proofs JOIN theorems USING (name)"
+            " WHERE verified = 1 ORDER BY proof_id"
+        ).fetchall()
+    return [
+        RecordedProof(number, name, "", Theorem(name, binders, conclusion, header), script, None)
+        for number, name, binders, conclusion, header, script in rows
+    ]
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """The records of a run, opened read-only. Raises UnreadableRecords, also for SQLite errors inside the block."""
+    # A database that no process has open has no -wal file. `immutable` then also allows a read-only folder.
+    finished = not path.with_name(f"{path.name}-wal").exists()
+    mode = "immutable=1" if finished else "mode=ro"
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
+            yield database
+    except sqlite3.Error as error:
+        raise UnreadableRecords(f"{path}: {error}") from error
+
+
+def _proof_message(
+    theorem_id: str,
+    attempt_id: str,
+    purpose: str,
+    recorded: float,
+    simulations: int,
+    disproof: int,
+    script: str,
+    binders: str,
+    conclusion: str,
+    place: str | None,
+) -> ProofFound:
+    theorem = Theorem(theorem_id, binders, conclusion)
+    tactics = textwrap.indent(textwrap.dedent(script).strip("\n"), "  ")
+    if place is None or disproof:
+        lean = f"{(theorem.negation() if disproof else theorem).signature} := by\n{tactics}"
+    else:  # only the command itself, for people to read; the file above it is left out
+        gap = json.loads(place)
+        lean = f"{gap['before'].rstrip()}\n{tactics}{gap['after'].rstrip()}"
+    return ProofFound(
+        theorem_id=theorem_id,
+        attempt_id=attempt_id,
+        purpose=purpose,
+        time=recorded,
+        lean=lean,
+        simulations=simulations,
+    )

@@ -1,0 +1,123 @@
+"""Types of the rows in the learner's database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from common.lean import Theorem
+from common.protocol.attempts import Attempt, AttemptOutcome, Transition
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremRow:
+    """A theorem of the run. Its name is its id."""
+
+    theorem: Theorem
+    split: str
+    """`train` or `test`."""
+    family: str
+    level: int
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An attempt that is about to be dispatched."""
+
+    number: int
+    """Increases over the run; seeds derive from it."""
+    attempt: Attempt
+    evaluation: int | None = None
+
+
+@dataclass(frozen=True)
+class VerifiedProof:
+    """A proof that Lean accepted. The states of its transitions are unchecked reports of the prover."""
+
+    script: str
+    transitions: tuple[Transition, ...]
+    axioms: tuple[str, ...] = ()
+    lean_version: str = ""
+    header: str = ""
+    """The configured header of that Lean."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The final outcome of an attempt, after verification."""
+
+    outcome: AttemptOutcome
+    message: str = ""
+    proof: VerifiedProof | None = None
+    """The proof, if the attempt proved its statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A decided attempt to prove a train statement."""
+
+    theorem_id: str
+    proved: bool
+
+
+@dataclass(frozen=True)
+class WeightsRow:
+    """A version of the weights in the run's object store."""
+
+    version: int
+    step: int
+    digest: str
+    object_name: str
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """One evaluation of a pinned weight version."""
+
+    label: str
+    evaluation_id: int
+    weights: int
+    simulations: int
+    created: float
+    finished: float | None
+    beside: bool = False
+    """True for an evaluation beside learning, False for one in its own phase."""
+    worked: float | None = None
+    """Seconds that the run had been running when the evaluation finished."""
+    given_up: float | None = None
+    """Time at which it was abandoned without a result."""
+    step: int = 0
+    """Training step of the weights."""
+
+    @property
+    def open(self) -> bool:
+        """True while it is neither finished nor abandoned."""
+        return self.finished is None and self.given_up is None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A statement of an evaluation with the outcomes of its attempts, in order; None: still outstanding."""
+
+    theorem_id: str
+    family: str
+    level: int
+    outcomes: tuple[AttemptOutcome | None, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The counts that check the rule recorded = dispatched - outstanding."""
+
+    dispatched: int
+    outstanding: int
+    recorded: int
+    both: int
+    """Ids both outstanding and recorded."""
+    neither: int
+    """Ids dispatched and then lost."""
+    strays: int
+    """Results of attempts that were never dispatched."""
+
+    @property
+    def sound(self) -> bool:
+        return self.recorded == self.dispatched - self.outstanding and not (self.both or self.neither or self.strays)

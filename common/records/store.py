@@ -1,0 +1,314 @@
+"""The learner's database, proofs.sqlite: attempts, results, proofs, transitions, weights and notes.
+
+Synchronous; `StoreThread` runs it in a separate thread. Invariant: recorded = dispatched - outstanding, each attempt id
+once. One transaction writes an attempt and its outbox row, before the attempt is published. Another one writes the
+result, its proof, its transitions and its theorem's statistics, and removes the outbox row, before the result is
+acknowledged. So after a crash at any moment, every attempt is either outstanding or recorded.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from common.lean import Theorem
+from common.places import Context, Place
+from common.protocol import parts
+from common.protocol.attempts import (
+    TRAINED_PURPOSES,
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    Purpose,
+    ResultPart,
+    Transition,
+)
+from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
+from common.records.evaluations import EvaluationRecords
+from common.records.rows import Audit, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
+from common.records.theorem_statistics import TheoremStatistics
+
+_failed = msgspec.json.Decoder(tuple[str, ...])
+
+
+class Store(EvaluationRecords, TheoremStatistics):
+    """One open database. Raises RunDirectoryError if it cannot be read or written."""
+
+    # --- theorems ---------------------------------------------------------------------------------------------------
+
+    def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
+        """Add theorems; existing ones are unchanged. The text of a file is stored once for all its theorems."""
+        contexts, values = {}, []
+        for row in rows:
+            place = row.theorem.place
+            if place is not None:
+                contexts[place.context.digest] = place.context.packed
+            values.append(
+                (
+                    *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
+                    *(row.theorem.header, row.family, row.level),
+                    *((place.context.digest, _gap(place)) if place is not None else (None, None)),
+                )
+            )
+        with self._transaction() as db:
+            db.executemany("INSERT OR IGNORE INTO contexts VALUES (?, ?)", contexts.items())
+            db.executemany(
+                "INSERT OR IGNORE INTO theorems (theorem_id, split, binders, conclusion, header, family, level,"
+                " context, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+
+    def theorem(self, theorem_id: str) -> TheoremRow | None:
+        """A theorem of the run, with its place in a file if it has one; None if the name is unknown."""
+        rows = self._rows(
+            "SELECT split, binders, conclusion, header, family, level, digest, packed, place"
+            " FROM theorems LEFT JOIN contexts ON context = digest WHERE theorem_id = ?",
+            theorem_id,
+        )
+        if not rows:
+            return None
+        split, binders, conclusion, header, family, level, digest, packed, gap = rows[0]
+        place = _place(Context(digest, packed), gap) if digest is not None else None
+        return TheoremRow(Theorem(theorem_id, binders, conclusion, header, place), split, family, level)
+
+    # --- outbox -----------------------------------------------------------------------------------------------------
+
+    def dispatch(self, planned: Sequence[Planned], now: float) -> None:
+        """Write attempts and their outbox rows: from here on they are outstanding."""
+        with self._transaction() as db:
+            for plan in planned:
+                attempt = plan.attempt
+                db.execute(
+                    "INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(plan.number, attempt.attempt_id, attempt.theorem_id, attempt.purpose),
+                        *(attempt.simulations, attempt.weights, plan.evaluation, now),
+                    ),
+                )
+                db.execute(
+                    "INSERT INTO outbox (attempt_id, payload) VALUES (?, ?)", (attempt.attempt_id, encode(attempt))
+                )
+
+    def next_number(self) -> int:
+        """The number of the next attempt."""
+        return int(self._rows("SELECT COALESCE(MAX(number), 0) + 1 FROM attempts")[0][0])
+
+    def unpublished(self, limit: int) -> list[tuple[Attempt, int]]:
+        """Outstanding attempts that the broker has not acknowledged, oldest first, with how often they were
+        published."""
+        rows = self._rows(
+            "SELECT payload, tries FROM outbox JOIN attempts USING (attempt_id)"
+            " WHERE published IS NULL ORDER BY number LIMIT ?",
+            limit,
+        )
+        return [(_attempt(payload), tries) for payload, tries in rows]
+
+    def published(self, attempt_ids: Sequence[str], now: float) -> None:
+        """Mark attempts as acknowledged by the broker."""
+        with self._transaction() as db:
+            db.executemany(
+                "UPDATE outbox SET published = ?, tries = tries + 1 WHERE attempt_id = ?",
+                [(now, attempt_id) for attempt_id in attempt_ids],
+            )
+
+    def publish_again(self, purpose: str | None = None) -> int:
+        """Mark the outstanding attempts (of a purpose) to be published again; returns how many there are."""
+        with self._transaction() as db:
+            chosen = "WHERE attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
+            return db.execute(f"UPDATE outbox SET published = NULL {chosen}", {"purpose": purpose}).rowcount
+
+    def outstanding(self) -> dict[str, int]:
+        """Outstanding attempts by purpose."""
+        return dict(
+            self._rows("SELECT purpose, COUNT(*) FROM outbox JOIN attempts USING (attempt_id) GROUP BY purpose")
+        )
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def open_attempt(self, attempt_id: str) -> Attempt | None:
+        """The dispatched attempt, while it is outstanding; None after its first result."""
+        rows = self._rows("SELECT payload FROM outbox WHERE attempt_id = ?", attempt_id)
+        return _attempt(rows[0][0]) if rows else None
+
+    def keep_part(self, part: ResultPart) -> AttemptResult | None:
+        """Store one part of a result; returns the whole result once all its parts have arrived. A repeated part is
+        harmless.
+
+        Raises MessageError if the joined parts are not a result of this attempt; then the parts are deleted.
+        """
+        key = (part.attempt_id, part.prover_id, part.digest, part.parts)
+        same_result = "attempt_id = ? AND prover_id = ? AND digest = ? AND parts = ?"
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO parts (attempt_id, prover_id, digest, parts, part, payload)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (*key, part.part, part.payload),
+            )
+        if self._rows(f"SELECT COUNT(*) FROM parts WHERE {same_result}", *key)[0][0] < part.parts:
+            return None
+        rows = self._rows(f"SELECT payload FROM parts WHERE {same_result} ORDER BY part", *key)
+        try:
+            result = parts.joined([payload for (payload,) in rows], part.digest)
+            if result.attempt_id != part.attempt_id:
+                raise MalformedMessage(f"the parts of attempt {part.attempt_id} hold a result of {result.attempt_id}")
+        except MessageError:
+            with self._transaction() as db:
+                db.execute(f"DELETE FROM parts WHERE {same_result}", key)
+            raise
+        return result
+
+    def record(self, result: AttemptResult, verdict: Verdict, now: float) -> bool:
+        """Record the first result of an attempt, with its proof and transitions. Returns False if the attempt already
+        has a result or is unknown.
+
+        Stores `verdict.outcome`, not the outcome that the prover reported (`result.outcome`).
+        """
+        with self._transaction() as db:
+            row = db.execute(
+                "SELECT theorem_id, purpose FROM outbox JOIN attempts USING (attempt_id) WHERE attempt_id = ?",
+                (result.attempt_id,),
+            ).fetchone()
+            db.execute("DELETE FROM parts WHERE attempt_id = ?", (result.attempt_id,))
+            if row is None:
+                return False
+            db.execute("DELETE FROM outbox WHERE attempt_id = ?", (result.attempt_id,))
+            self._insert_result(db, result, verdict, now)
+            theorem_id, purpose = row
+            if purpose in TRAINED_PURPOSES:
+                self._keep_statistics(db, theorem_id, purpose, result, verdict)
+            if verdict.outcome is AttemptOutcome.PROVED:
+                assert verdict.proof is not None
+                self._insert_proof(db, result.attempt_id, verdict.proof, *row)
+        return True
+
+    def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
+        statistics = result.statistics
+        db.execute(
+            "INSERT INTO results (attempt_id, prover_id, outcome, message, simulations, expansions, seconds,"
+            " weights_first, weights_last, recorded, nodes, tactics_tried, tactics_failed, expansions_lost,"
+            " seconds_policy, seconds_lean, lean_attempts, tokens)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(result.attempt_id, result.prover_id, verdict.outcome, verdict.message or result.message),
+                *(statistics.simulations, statistics.expansions, statistics.seconds),
+                *(statistics.weights_first, statistics.weights_last, now),
+                *(statistics.nodes, statistics.tactics_tried, statistics.tactics_failed, statistics.expansions_lost),
+                *(statistics.seconds_policy, statistics.seconds_lean, statistics.lean_attempts, statistics.tokens),
+            ),
+        )
+
+    def _insert_proof(
+        self, db: sqlite3.Connection, attempt_id: str, proof: VerifiedProof, theorem_id: str, purpose: str
+    ) -> None:
+        db.execute(
+            "INSERT INTO proofs (attempt_id, theorem_id, disproof, script, axioms, lean_version, default_header)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(attempt_id, theorem_id, purpose == Purpose.DISPROVE, proof.script),
+                *(" ".join(proof.axioms), proof.lean_version, proof.header),
+            ),
+        )
+        if purpose in TRAINED_PURPOSES:
+            db.executemany(
+                "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps, failed) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (
+                        attempt_id,
+                        each.state,
+                        each.tactic,
+                        each.remaining_steps,
+                        msgspec.json.encode(each.failed).decode(),
+                    )
+                    for each in proof.transitions
+                ],
+            )
+
+    # --- transitions for the replay buffer --------------------------------------------------------------------------
+
+    def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
+        """Transitions with ids above `after`, in order of recording."""
+        rows = self._rows(
+            "SELECT transition_id, state, tactic, remaining_steps, failed FROM transitions"
+            " WHERE transition_id > ? ORDER BY transition_id LIMIT ?",
+            after,
+            limit,
+        )
+        return [
+            (number, Transition(state, tactic, steps, _failed.decode(failed)))
+            for number, state, tactic, steps, failed in rows
+        ]
+
+    def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
+        """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""
+        return self._rows(
+            "SELECT transition_id, step FROM transitions JOIN results USING (attempt_id)"
+            " LEFT JOIN weights ON version = weights_last WHERE transition_id > ? ORDER BY transition_id",
+            after,
+        )
+
+    # --- weights ----------------------------------------------------------------------------------------------------
+
+    def add_weights(self, row: WeightsRow, now: float) -> None:
+        """Record a published version of the weights."""
+        with self._transaction() as db:
+            values = (row.version, row.step, row.digest, row.object_name, now)
+            db.execute("INSERT OR REPLACE INTO weights VALUES (?, ?, ?, ?, ?)", values)
+
+    def weights(self) -> list[WeightsRow]:
+        """All versions, oldest first."""
+        rows = self._rows("SELECT version, step, digest, object_name FROM weights ORDER BY version")
+        return [WeightsRow(*row) for row in rows]
+
+    # --- notes and audit --------------------------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """Results by `purpose:outcome`, and totals of transitions, proofs and expansions."""
+        counts = {
+            f"{purpose}:{outcome}": number
+            for purpose, outcome, number in self._rows(
+                "SELECT purpose, outcome, COUNT(*) FROM results JOIN attempts USING (attempt_id) GROUP BY 1, 2"
+            )
+        }
+        for table in ("attempts", "results", "proofs", "transitions"):
+            counts[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
+        counts["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
+        return counts
+
+    def lean_version(self) -> str:
+        """The version of Lean that verified the latest proof; empty before the first."""
+        rows = self._rows("SELECT lean_version FROM proofs ORDER BY proof_id DESC LIMIT 1")
+        return str(rows[0][0]) if rows else ""
+
+    def audit(self) -> Audit:
+        """The counts that check the invariant recorded = dispatched - outstanding, each id once."""
+        dispatched, outstanding, recorded, both, neither, strays = self._rows(
+            "SELECT (SELECT COUNT(*) FROM attempts), (SELECT COUNT(*) FROM outbox), (SELECT COUNT(*) FROM results),"
+            " (SELECT COUNT(*) FROM outbox JOIN results USING (attempt_id)),"
+            " (SELECT COUNT(*) FROM attempts WHERE attempt_id NOT IN (SELECT attempt_id FROM outbox)"
+            "   AND attempt_id NOT IN (SELECT attempt_id FROM results)),"
+            " (SELECT COUNT(*) FROM results WHERE attempt_id NOT IN (SELECT attempt_id FROM attempts))"
+        )[0]
+        return Audit(dispatched, outstanding, recorded, both, neither, strays)
+
+    def ids(self) -> tuple[set[str], set[str], set[str]]:
+        """Ids of the dispatched, the outstanding and the recorded attempts."""
+        tables = ("attempts", "outbox", "results")
+        sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
+        return sets[0], sets[1], sets[2]
+
+
+def _attempt(payload: bytes) -> Attempt:
+    """Decode an attempt of the outbox. In attempts of older schema versions the fields have the same meaning."""
+    attempt = msgspec.msgpack.decode(payload, type=Attempt)
+    return msgspec.structs.replace(attempt, v=SCHEMA_VERSION)
+
+
+def _gap(place: Place) -> str:
+    """A place without its context, as JSON."""
+    return msgspec.json.encode({"before": place.before, "after": place.after, "tactic": place.tactic}).decode()
+
+
+def _place(context: Context, gap: str) -> Place:
+    return Place(context, **msgspec.json.decode(gap))

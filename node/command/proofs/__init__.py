@@ -1,0 +1,1 @@
+"""Commands on proofs: prove, fill, verify, recheck, inspect."""

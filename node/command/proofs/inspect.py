@@ -1,0 +1,203 @@
+"""`proofmesh inspect FILE.json [STATE]`: shows a search that `prove --explain` has written.
+
+Without STATE: the result, the best line, and the states with most visits. With the number of a state: its goals, and
+all its tactics with prior, visits and value, or with Lean's message.
+
+`proofmesh inspect RUN_DIRECTORY`: shows the train theorems of a run by level, and the hardest ones with attempts,
+failures, results and cost. With --proofs, writes the shortest proof of each proved theorem as Lean. It also works while
+the learner runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.limits import Natural, Positive
+from common.output.visible import say, visible
+from common.records.proofs import UnreadableRecords
+from common.records.theorems import Order
+
+if TYPE_CHECKING:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from common.output.terminal import Console
+    from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
+
+SHOWN, USAGE_ERROR = 0, 2
+
+
+@dataclass
+class InspectSettings:
+    """Show a search, or the theorems of a run."""
+
+    file: Annotated[Path, tyro.conf.Positional]
+    """A JSON file from `prove --explain`, or a run directory."""
+
+    state: Annotated[int | None, tyro.conf.Positional] = None
+    """Number of a state, to show its tactics."""
+
+    search: Natural = 0
+    """Number of the search, from 0, if the file has several."""
+
+    states: Positive = 40
+    """Most states of the tree to show. Those with most visits are shown."""
+
+    theorems: Positive = 20
+    """For a run directory: most theorems to show."""
+
+    by: Order = Order.HARDEST
+    """For a run directory: the order of theorems. First come undecided ones with most failures (hardest), those with
+    most attempts (tried), or those with most expansions (cost)."""
+
+    proofs: Path | None = None
+    """For a run directory: write the shortest proof of every proved or disproved theorem into this .lean file, and into
+    further ones beside it where headers need them."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    settings = tyro.cli(InspectSettings, args=list(argv), prog="proofmesh inspect", description=__doc__)
+    from common.output.terminal import Console
+    from node.proving.explain import BadExplanation, read
+
+    console = Console(highlight=False)
+    try:
+        if settings.file.is_dir():
+            from node.command.proofs.inspect_run import show_run, write_proofs
+
+            if settings.proofs is not None:
+                write_proofs(settings.file, settings.proofs, console)
+            else:
+                show_run(settings.file, settings.theorems, settings.by, console)
+        elif settings.proofs is not None:
+            raise UnreadableRecords(f"--proofs: {settings.file} is not a run directory")
+        else:
+            show(read(settings.file), settings, console)
+    except (BadExplanation, UnreadableRecords) as error:
+        say(f"proofmesh inspect: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except OSError as error:
+        say(f"proofmesh inspect: {settings.proofs}: cannot be written ({_reason(error)})", file=sys.stderr)
+        return USAGE_ERROR
+    return SHOWN
+
+
+def _reason(error: OSError) -> str:
+    """Why a file cannot be written; names the file if it is another one than the user gave."""
+    if isinstance(error, FileExistsError):
+        return f"{error.filename} {error.strerror}; give --proofs another name"
+    return error.strerror or str(error)
+
+
+def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
+    """Print the search or the state. Raises BadExplanation if its number does not exist."""
+    from node.proving.explain import BadExplanation
+
+    searches = explanation.searches
+    if settings.search >= max(1, len(searches)) or (settings.state is not None and not searches):
+        raise BadExplanation(
+            f"{settings.file}: no search {settings.search}; it has {len(searches)} (--search counts from 0)"
+        )
+    if settings.state is not None:
+        states = searches[settings.search].states
+        if not 0 <= settings.state < len(states):
+            raise BadExplanation(f"{settings.file}: no state {settings.state}; there are 0 to {len(states) - 1}")
+        _show_state(states[settings.state], console)
+        return
+    by = f", by {explanation.by}" if explanation.by else ""
+    console.print(
+        _text(visible(f"{explanation.name}: {explanation.outcome} ({explanation.seconds:.1f} s{by})"), style="bold")
+    )
+    console.print(_text(visible(explanation.reason, multiline=True)))
+    if explanation.lean:
+        console.print(_text(explanation.lean, style="green"))
+    if searches:
+        _show_search(searches[settings.search], len(searches), settings, console)
+
+
+def _text(text: str, style: str = "", end: str = "\n") -> Text:
+    """Text from a file, which may have been sent to Lean or come from it."""
+    from rich.text import Text
+
+    return Text(visible(text, multiline=True, indent=""), style=style, end=end)
+
+
+def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
+    from rich.table import Table
+
+    from node.proving.explain import best_line
+
+    which = f"search {settings.search} of {searches} (--search N)" if searches > 1 else "the search"
+    console.print()
+    console.print(_text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
+    console.print(_text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
+    console.print(_text(search.theorem, style="cyan"))
+    table = Table("state", "tactic", "prior", "visits", "value", "leaves", title="best line", title_justify="left")
+    for state, taken in best_line(search):
+        value = "" if taken.value is None else f"{taken.value:.2f}"
+        leaves = ", ".join(map(str, taken.children)) or "nothing"
+        table.add_row(str(state.id), _text(taken.tactic), f"{taken.prior:.3f}", str(taken.visits), value, leaves)
+    console.print(table)
+    console.print(_tree(search, settings.states))
+
+
+def _tree(search: ExplainedSearch, most: int) -> Tree:
+    """The tree of the states with most visits. The parent of a state is the one from which it was first reached."""
+    from rich.tree import Tree
+
+    ranked = sorted(search.states, key=lambda each: (-each.visits, each.id))[:most]
+    shown_ids = {0}
+    for state in ranked:  # also shows all their ancestors
+        ancestor: ExplainedState | None = state
+        while ancestor is not None and ancestor.id not in shown_ids:
+            shown_ids.add(ancestor.id)
+            ancestor = search.states[ancestor.parent] if ancestor.parent is not None else None
+    branches = {0: Tree(_line(search.states[0]))}
+    for state in search.states:  # a parent comes before its children
+        if state.id in shown_ids and state.parent is not None:
+            branches[state.id] = branches[state.parent].add(_line(state))
+    if left := len(search.states) - len(branches):
+        branches[0].add(f"... and {left} more states (--states N)")
+    return branches[0]
+
+
+def _line(state: ExplainedState) -> Text:
+    proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
+    style = "green" if state.steps is not None else "dim" if state.dead else ""
+    goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]
+    tactic = f"{visible(state.tactic)} → " if state.tactic else ""
+    numbers = f"({state.visits} visits, value {state.value:.2f}{proof})" if state.visits else "(not visited)"
+    return _text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
+
+
+def _show_state(state: ExplainedState, console: Console) -> None:
+    from rich.table import Table
+
+    console.print(_line(state))
+    if state.parent is not None:
+        console.print(_text(f"from state {state.parent} by {visible(state.tactic)}"))
+    console.print(_text(state.state, style="cyan"))
+    taken = Table("tactic", "prior", "visits", "value", "leaves", title="tactics", title_justify="left")
+    for index, each in enumerate(state.tactics):
+        value = "" if each.value is None else f"{each.value:.2f}"
+        leaves = ", ".join(map(str, each.children)) or "nothing: it closes the goal"
+        style = "green" if index == state.best else "dim" if each.dead else ""
+        row = (_text(each.tactic), f"{each.prior:.3f}", str(each.visits), value, leaves)
+        taken.add_row(*row, style=style)
+    console.print(taken)
+    if state.failed:
+        failed = Table("tactic", "kind", "message", title="tactics that led nowhere", title_justify="left")
+        for lost in state.failed:
+            failed.add_row(_text(lost.tactic), _text(lost.kind), _text(lost.message))
+        console.print(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

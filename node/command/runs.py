@@ -1,0 +1,187 @@
+"""`proofmesh runs`: lists the runs that a broker keeps, and removes those that are over.
+
+Exit code: 0 done, 1 refused or no broker, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from common.config import check_flags, load_node
+from common.limits import Timeout
+from common.output.visible import as_json, say, visible
+from common.output.words import number_of
+from common.protocol.subjects import BadRunName, check_run_name
+
+if TYPE_CHECKING:
+    from common.bus import Bus, StreamState
+
+DONE, REFUSED, UNUSABLE = 0, 1, 2
+MIB = 1024 * 1024
+
+
+@dataclass
+class _Broker:
+    """Which broker."""
+
+    config: Path | None = None
+    """The mesh's configuration file, for its broker."""
+
+    url: str = ""
+    """Address of the broker; empty takes the file's, or the local one."""
+
+    wait: Timeout = 3.0
+    """Seconds to wait for the broker."""
+
+
+@dataclass
+class ListSettings(_Broker):
+    """List the runs on a broker: the size and messages of their streams, their last activity, their nodes at work."""
+
+    json: bool = False
+    """Print one JSON document instead of a table."""
+
+
+@dataclass
+class RemoveSettings(_Broker):
+    """Remove a run's streams, buckets and stored weights from a broker. Its folder, with its records, stays."""
+
+    run: tyro.conf.Positional[str] = tyro.MISSING
+    """Name of the run."""
+
+    yes: bool = False
+    """Do not ask."""
+
+
+Settings = (
+    Annotated[ListSettings, tyro.conf.subcommand("list")] | Annotated[RemoveSettings, tyro.conf.subcommand("remove")]
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code. Raises ConfigError."""
+    settings: ListSettings | RemoveSettings = tyro.cli(
+        Settings,
+        args=list(argv),
+        prog="proofmesh runs",
+        description=__doc__,
+    )
+    check_flags(settings)
+    return asyncio.run(_main(settings))
+
+
+async def _main(settings: ListSettings | RemoveSettings) -> int:
+    from common.bus import Bus, BusError
+    from common.life import logging
+
+    logging.configure("error")  # failures are printed below
+    node = load_node(settings.config)
+    address = dataclasses.replace(node.bus, url=settings.url or node.bus.url)
+    try:
+        bus = await Bus.connect(address, run="runs", name="runs", wait=settings.wait)
+        try:
+            if isinstance(settings, ListSettings):
+                return await _list(bus, address.url, settings.json)
+            return await _remove(bus, address.url, settings)
+        finally:
+            await bus.close()
+    except BusError as error:
+        say(f"proofmesh runs: {error}", file=sys.stderr)
+        return REFUSED
+
+
+async def _list(bus: Bus, url: str, json: bool) -> int:
+    from rich.table import Table
+
+    from common.output.terminal import Console, line
+
+    runs = dict(sorted((await bus.runs()).items()))
+    nodes = {run: await _nodes(bus, run, streams) for run, streams in runs.items()}
+    if json:
+        listed = [
+            {"run": run, "nodes": nodes[run], "streams": [dataclasses.asdict(stream) for stream in streams]}
+            for run, streams in runs.items()
+        ]
+        print(as_json({"broker": url, "runs": listed}))
+        return DONE
+    if not runs:
+        say(f"no run at {visible(url)}")
+        return DONE
+    table = Table(title=line(f"runs at {url}"), title_justify="left")
+    for heading in ("run", "nodes", "last activity (UTC)", "streams: messages, size", "reserved"):
+        table.add_column(heading, overflow="fold")
+    for run, streams in runs.items():
+        content = "\n".join(_stream(run, stream) for stream in streams if stream.messages)
+        reserved = sum(max(0, stream.max_bytes) for stream in streams)
+        table.add_row(run, str(len(nodes[run])), _last(streams), content or "empty", f"{reserved / MIB:.0f} MiB")
+    Console().print(table)
+    return DONE
+
+
+def _stream(run: str, stream: StreamState) -> str:
+    """`results: 12, 3.4 MiB`."""
+    kind = stream.name.rpartition(f"{run}-")[2]
+    return f"{kind}: {stream.messages:,}, {stream.bytes / MIB:.1f} MiB"
+
+
+def _last(streams: Sequence[StreamState]) -> str:
+    """Time of the latest message, without fractions of a second."""
+    return max((stream.last for stream in streams), default="")[:19].replace("T", " ") or "never"
+
+
+async def _remove(bus: Bus, url: str, settings: RemoveSettings) -> int:
+    run = settings.run
+    try:
+        check_run_name(run)
+    except BadRunName as error:
+        say(f"proofmesh runs: {error}", file=sys.stderr)
+        return UNUSABLE
+    runs = await bus.runs()
+    if run not in runs:
+        there = ", ".join(sorted(runs)) or "none"
+        say(f"proofmesh runs: no run {run} at {visible(url)}; there are: {there}", file=sys.stderr)
+        return UNUSABLE
+    if nodes := await _nodes(bus, run, runs[run]):
+        say(
+            f"proofmesh runs: {number_of(len(nodes), 'node')} of run {run} at work ({visible(', '.join(nodes))}): stop "
+            "the mesh first; a node that was killed is forgotten after some seconds",
+            file=sys.stderr,
+        )
+        return REFUSED
+    size = sum(stream.bytes for stream in runs[run])
+    messages = sum(stream.messages for stream in runs[run])
+    what = f"run {run}: {number_of(messages, 'message')}, {size / MIB:.1f} MiB"
+    if not settings.yes and not await _confirmed(what):
+        return REFUSED
+    await bus.remove(run)
+    say(f"removed {what}")
+    return DONE
+
+
+async def _confirmed(what: str) -> bool:
+    if not sys.stdin.isatty():
+        say(f"proofmesh runs: {what}: not removed; --yes removes it without asking", file=sys.stderr)
+        return False
+    answer = await asyncio.to_thread(input, f"Remove {what}? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+async def _nodes(bus: Bus, run: str, streams: Sequence[StreamState]) -> list[str]:
+    """The names of a run's registered nodes; none if it has no registry. Raises BusError."""
+    from common.bus import names
+
+    if f"KV_{names.nodes_bucket(run)}" not in {stream.name for stream in streams}:
+        return []
+    return sorted(info.node_id for info in await bus.nodes(run))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""`proofmesh status`: shows the registered nodes of a mesh, and the protections of its Lean processes.
+
+Exit code: 0 all nodes are healthy, 1 a node is unhealthy or there is no broker or no node, 2 bad input. Without a
+broker, it shows which protections Lean processes would have on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+
+from common.config import check_flags, load_node
+from common.limits import Timeout
+from common.output.visible import as_json, say
+from node.command.heartbeat_view import duration
+
+if TYPE_CHECKING:
+    from common.protocol.messages import NodeFacts, NodeInfo
+    from common.settings import NodeSettings
+
+HEALTHY, NOT_HEALTHY = 0, 1
+
+LONGEST_FACT = 500
+"""Characters of a fact that are shown: the header of a lean-proxy may be long."""
+
+_COLOURS = {"running": "green", "unhealthy": "red", "draining": "yellow", "starting": "yellow"}
+
+
+@dataclasses.dataclass
+class StatusSettings:
+    """List the nodes of a mesh."""
+
+    config: Path | None = None
+    """The mesh's configuration file: its run and its broker."""
+
+    run: str = ""
+    """Name of the run; empty takes the file's, or `demo`."""
+
+    url: str = ""
+    """Address of the broker; empty takes the file's, or the local one."""
+
+    wait: Timeout = 3.0
+    """Seconds to wait for the broker."""
+
+    json: bool = False
+    """Print one JSON document instead of tables."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code. Raises ConfigError."""
+    settings = tyro.cli(StatusSettings, args=list(argv), prog="proofmesh status", description=__doc__)
+    check_flags(settings)
+    node = load_node(settings.config)
+    node = dataclasses.replace(node, run=settings.run or node.run)
+    if settings.url:
+        node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
+    return asyncio.run(_status(settings, node))
+
+
+async def _status(settings: StatusSettings, node: NodeSettings) -> int:
+    from common.bus import BusError
+    from common.life import logging
+
+    logging.configure("error")  # failures are printed below
+    try:
+        nodes = await _nodes(node, settings.wait)
+    except BusError as error:
+        return await _without_broker(settings, node, str(error))
+    if settings.json:
+        print(as_json({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
+    else:
+        _show(node, nodes)
+    return HEALTHY if nodes and all(info.state != "unhealthy" for info in nodes) else NOT_HEALTHY
+
+
+async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
+    """The registry's entries, by role and name. Raises BusError."""
+    from common.bus import Bus
+
+    bus = await Bus.connect(node.bus, run=node.run, name="status", wait=wait)
+    try:
+        return sorted(await bus.nodes(), key=lambda info: (info.role, info.node_id))
+    finally:
+        await bus.close()
+
+
+def _entry(info: NodeInfo) -> dict[str, object]:
+    import msgspec
+
+    return {"uptime_s": round(time.time() - info.started, 1), **msgspec.to_builtins(info)}
+
+
+def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
+    from rich.table import Table
+
+    from common.output.terminal import Console, line
+
+    console = Console()
+    if not nodes:
+        console.print(line(f"no node of run {node.run!r} is registered at {node.bus.url}"))
+        return
+    table = Table(title=line(f"run {node.run} at {node.bus.url}"), title_justify="left")
+    for heading in ("node", "state", "host", "process", "up", "capacity", "metrics"):
+        table.add_column(heading, overflow="fold")
+    for info in nodes:
+        capacity = ", ".join(f"{number} {what}" for what, number in info.capacity.items())
+        cells = (info.host, str(info.pid), duration(time.time() - info.started), capacity, info.metrics_url)
+        table.add_row(line(info.node_id), line(info.state, _COLOURS.get(info.state, "")), *map(line, cells))
+    console.print(table)
+    for info in nodes:
+        if info.problems:
+            _print_facts(f"{info.node_id} is unhealthy:", info.problems.items(), "red")
+        if info.facts is not None:
+            _print_facts(f"{info.node_id}:", _in_words(info.facts))
+
+
+def _in_words(facts: NodeFacts) -> Iterator[tuple[str, object]]:
+    """The facts of a node for people, as names and texts."""
+    import msgspec
+
+    from common.protocol.messages import LeanProxyFacts
+
+    if isinstance(facts, LeanProxyFacts):
+        yield "Lean", f"{facts.version} ({facts.name})"
+        yield "project", facts.project or "none"
+        if facts.options:
+            yield "options", " ".join(facts.options)
+        yield "header", facts.header or "none"
+        if facts.verifier:
+            yield "verifier", facts.verifier
+        yield from ((each.name, each) for each in facts.protections)
+        return
+    for name, value in msgspec.structs.asdict(facts).items():
+        if name == "templates":
+            value = ", ".join(f"{model}: {label}" for model, label in value.items())
+        if name == "sampling":
+            value = ", ".join(f"{key} {each}" for key, each in msgspec.to_builtins(value).items() if each)
+        if value:
+            yield name, value
+
+
+def _print_facts(title: str, facts: Iterable[tuple[str, object]], colour: str = "") -> None:
+    """Print one line for each fact, cut to LONGEST_FACT characters; missing protections are highlighted."""
+    from common.output.terminal import Console, line
+    from common.protocol.messages import Protection
+
+    console = Console()
+    console.print(line(title))
+    for name, fact in facts:
+        missing = isinstance(fact, Protection) and not fact.works
+        text = f"  {name[:LONGEST_FACT]:<10} {str(fact)[:LONGEST_FACT]}{'…' * (len(str(fact)) > LONGEST_FACT)}"
+        console.print(line(text, "yellow" if missing else colour))
+
+
+async def _without_broker(settings: StatusSettings, node: NodeSettings, problem: str) -> int:
+    """Without a mesh: show the protections that Lean processes would have on this machine."""
+    from node.lean.process.protections import detect
+
+    protections = (await detect()).each()
+    if settings.json:
+        local = {each.name: str(each) for each in protections}
+        print(as_json({"run": node.run, "broker": node.bus.url, "problem": problem, "local": local}))
+    else:
+        say(f"proofmesh status: {problem}", file=sys.stderr)
+        title = "Lean processes on this machine, if a lean-proxy ran here:"
+        _print_facts(title, ((each.name, each) for each in protections))
+    return NOT_HEALTHY
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""`proofmesh stp focus RUN STATEMENT`: rounds of self-play around one hard statement."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from common import config
+from common.limits import Duration, Natural, Positive
+from common.output.visible import say, say_data
+from common.protocol.subjects import BadRunName
+
+UNSOLVED = 1
+"""Exit code if the budget ended without a proof."""
+
+
+@dataclass
+class FocusOptions:
+    """Conjecture variants of a statement, prove them and learn from them, until the statement is proved or the budget
+    ends."""
+
+    run: Annotated[Path, "positional"]
+    """Folder of a run of self-play. Its network and proofs are the starting point."""
+    statement: Annotated[str, "positional"]
+    """`theorem NAME BINDERS : CONCLUSION`, or the name of a statement of the run's data."""
+    rounds: Positive = 20
+    """Most rounds."""
+    minutes: Duration = 20.0
+    """Minutes after which no further round begins; 0: no limit."""
+    conjectures: Positive = 64
+    """Conjectures of each round."""
+    samples: Positive = 32
+    """Proofs sampled for the statement and for each conjecture, in each round."""
+    seed: Natural = 0
+    """Seed of all sampling."""
+
+
+def main_focus(argv: Sequence[str]) -> int:
+    """The command. Returns the exit code: 0 proved, 1 not proved, 2 bad input."""
+    import tyro
+
+    options = tyro.cli(
+        FocusOptions,
+        args=list(argv),
+        prog="proofmesh stp focus",
+        description="Rounds of self-play around one hard statement.",
+        config=(tyro.conf.PositionalRequiredArgs,),
+    )
+    from node.bank.statements import Refused, theorem
+    from node.command.stp.run import DONE, FAILED, UNUSABLE, plan_of, played_plan, refused
+    from node.model.checkpoint_folders import CheckpointError
+    from node.stp.data import data_of
+    from node.stp.embedding import EmbeddingError
+    from node.stp.errors import StpError
+    from node.stp.focusing import Focus, begin, focused_plan
+    from node.stp.store import FILE, StpStore
+
+    try:
+        config.check_flags(options)
+        # The focused run is a new run; the source run is only read.
+        source = plan_of(options.run)
+        records = StpStore(source.directory / FILE, read_only=True)
+        try:
+            target = records.theorem(options.statement) or theorem(options.statement)
+            focus = Focus(options.conjectures, options.samples, options.rounds, options.minutes)
+            plan = focused_plan(source, target, focus, options.seed)
+            data = begin(plan, records, data_of(source), target)
+        finally:
+            records.close()
+        code = played_plan(plan, data=data, again=f"proofmesh stp focus {options.run} ... --seed {options.seed}")
+        if code != DONE:
+            return code
+        store = StpStore(plan.directory / FILE, read_only=True)
+        try:
+            proofs = store.proofs(target.name)
+        finally:
+            store.close()
+    except (config.ConfigError, BadRunName, Refused) as error:
+        return refused(str(error), UNUSABLE)
+    except (StpError, EmbeddingError, CheckpointError) as error:
+        return refused(str(error), FAILED)
+    if not proofs:
+        say(f"not proved within the budget; records in {plan.directory}", file=sys.stderr)
+        return UNSOLVED
+    shortest = min(proofs, key=lambda proof: proof.length)
+    body = "\n".join(f"  {line}" for line in shortest.script.splitlines())
+    say_data(f"{target.signature} := by\n{body}")
+    return DONE

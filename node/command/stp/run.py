@@ -1,0 +1,303 @@
+"""`proofmesh stp run FILE` and `proofmesh stp resume RUN`: run self-play with its mesh on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from common import config
+from common.files import write_whole
+from common.output.visible import say
+from common.protocol.subjects import BadRunName
+from common.settings import BusSettings
+from node.command.demo.command import monitor_port
+from node.stp.data import RunData, data_of
+from node.stp.errors import StpError
+from node.stp.model_training import TUNING_OWN
+from node.stp.models import identity_of, mesh_sections
+from node.stp.plan import FOCUS, OWN, StpPlan, read_plan
+from node.stp.settings import StpSettings
+from node.stp.store import FILE
+from node.stp.summary import RECIPE
+from node.training.settings import StageSettings
+from node.tuning.sft_settings import SftSettings
+from ui.settings import UiSettings
+
+DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+STARTING = 600.0
+"""Seconds to wait for our own broker. A start takes minutes on a busy machine; a crash of the broker is reported at
+once."""
+
+ANSWERING = 10.0
+"""Seconds to wait for a broker that should already run."""
+
+REGISTRY = 120.0
+"""Seconds to wait for the run's registry on such a broker, which accepts connections before it has created one."""
+
+MAY_CHANGE = ("rounds", "cycles", "minutes")
+"""Settings that may change when a run is resumed."""
+
+
+@dataclass
+class RunOptions:
+    """Flags of `stp run`, which override the recipe."""
+
+    run: str = ""
+    """Name of the run, and of its folder; empty: as in the recipe."""
+    directory: str = ""
+    """Folder of the run directories; empty: as in the recipe."""
+    url: str = ""
+    """The broker of a running mesh with inference nodes, provers and lean-proxies; empty: start
+    a mesh here, which nodes of other machines may join."""
+    stp: StpSettings = field(default_factory=StpSettings)
+    """Settings of [stp]."""
+
+
+def main_run(argv: Sequence[str]) -> int:
+    """The command; returns its exit code."""
+    import tyro
+
+    arguments = list(argv)
+    file = next((each for each in arguments if each.endswith(".toml")), "")
+    if not file and not {"-h", "--help"} & set(arguments):
+        return refused("no recipe given: name a file, such as scripts/recipes/stp-pocket.toml")
+    try:
+        default = RunOptions(stp=read_plan(Path(file)).settings if file else StpSettings())
+        options = tyro.cli(
+            Annotated[RunOptions, tyro.conf.arg(name="")],
+            args=[each for each in arguments if each != file],
+            default=default,
+            prog="proofmesh stp run FILE",
+            description="Self-play by a recipe. The same command resumes after a kill.",
+        )
+        config.check_flags(options)
+        changes: dict[str, Any] = {"stp": msgspec.to_builtins(options.stp)}
+        run = {key: value for key, value in (("name", options.run), ("dir", options.directory)) if value}
+        plan = read_plan(Path(file), {**changes, "run": run})
+        return played_plan(plan, options.url)
+    except (config.ConfigError, BadRunName) as error:
+        return refused(str(error))
+
+
+@dataclass
+class ResumeOptions:
+    """Resume a run of self-play with its recipe."""
+
+    run: Annotated[Path, "positional"]
+    """Folder of the run."""
+    url: str = ""
+    """The broker of a running mesh, as for `stp run`."""
+
+
+def main_resume(argv: Sequence[str]) -> int:
+    """The command; returns its exit code."""
+    import tyro
+
+    options = tyro.cli(
+        ResumeOptions, args=list(argv), prog="proofmesh stp resume", config=(tyro.conf.PositionalRequiredArgs,)
+    )
+    try:
+        plan = plan_of(options.run)
+        if plan.directory.parent.name == FOCUS:
+            return refused(
+                f"{options.run} is a run of `stp focus`: repeat that command with the same statement and --seed"
+            )
+        return played_plan(plan, options.url)
+    except (config.ConfigError, BadRunName) as error:
+        return refused(str(error))
+
+
+def plan_of(run: Path) -> StpPlan:
+    """The plan of the run in this folder. Raises ConfigError if there is no run, or if its recipe is damaged."""
+    folder = run.absolute()
+    if not (folder / RECIPE).is_file():
+        raise config.ConfigError(f"{run} holds no run of self-play (no {RECIPE}); `proofmesh stp run FILE` starts one")
+    return replace(read_plan(folder / RECIPE), directory=folder)
+
+
+def refused(text: str, code: int = UNUSABLE) -> int:
+    say(f"proofmesh stp: {text}", file=sys.stderr)
+    return code
+
+
+def played_plan(plan: StpPlan, url: str = "", data: RunData | None = None, again: str = "") -> int:
+    """Play a run to its end; returns the exit code. `data`: the initial data; None: as in its settings. `again`: the
+    command that resumes it, for messages; empty: `stp resume`.
+
+    Raises ConfigError.
+    """
+    again = again or f"proofmesh stp resume {plan.directory}"
+    try:
+        with owned(plan.directory):
+            keep_recipe(plan, again)
+            return asyncio.run(_run(plan, url, data, again))
+    except StpError as error:
+        return refused(str(error), FAILED)
+    except OSError as error:
+        return refused(f"{error.filename or plan.directory}: {error.strerror or error}", FAILED)
+
+
+@contextmanager
+def owned(directory: Path) -> Iterator[None]:
+    """Lock the run directory, so that only one process plays the run. Raises StpError, OSError."""
+    import filelock
+
+    directory.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(directory / ".lock", blocking=False)
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        raise StpError(f"{directory}: another process plays this run; wait for it, or choose another --run") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def keep_recipe(plan: StpPlan, again: str) -> None:
+    """Write the recipe into the run directory. Raises ConfigError if the run has records and was begun with other
+    settings."""
+    import tomli_w
+
+    file = plan.directory / RECIPE
+    if file.exists() and (plan.directory / FILE).exists():
+        changed = _differences(_essentials(read_plan(file)), _essentials(plan))
+        if changed:
+            raise config.ConfigError(
+                f"{plan.directory} was begun with other settings ({', '.join(changed)}; see {file}): choose another "
+                f"name for this run, or resume it with the old settings by `{again}`"
+            )
+    content = {
+        **plan.mesh,
+        "run": {**plan.mesh.get("run", {}), "name": plan.name, "dir": str(plan.directory.parent)},
+        "stp": config.table_of(plan.settings),
+        **{name: _own(stage) for name, stage in plan.stages.items()},
+    }
+    write_whole(file, tomli_w.dumps(content).encode())
+
+
+def _own(stage: StageSettings | SftSettings) -> dict[str, Any]:
+    """The settings of a training stage that a recipe may have, without those that the run sets itself."""
+    set_by_run = OWN if isinstance(stage, StageSettings) else TUNING_OWN
+    return {key: value for key, value in config.table_of(stage).items() if key not in set_by_run}
+
+
+def _essentials(plan: StpPlan) -> dict[str, Any]:
+    """The settings that the results of a run depend on, by section."""
+    settings = {key: value for key, value in asdict(plan.settings).items() if key not in MAY_CHANGE}
+    settings["model"] = identity_of(plan.settings.model)
+    return {"stp": settings, **{name: asdict(stage) for name, stage in plan.stages.items()}}
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any], above: str = "") -> list[str]:
+    """Names of the settings that differ."""
+    names = []
+    for key, value in now.items():
+        old, name = before.get(key), f"{above}{key}"
+        if isinstance(value, dict) and isinstance(old, dict):
+            names += _differences(old, value, f"{name}.")
+        elif value != old:
+            names.append(name)
+    return names
+
+
+def mesh_config(plan: StpPlan) -> dict[str, Any]:
+    """Configuration of the run's mesh: the recipe's sections, without a learner."""
+    content = {key: dict(value) for key, value in plan.mesh.items()}
+    content["run"] = {**content.get("run", {}), "name": plan.name, "dir": str(plan.directory.parent)}
+    content["up"] = {**content.get("up", {}), "learner": 0}
+    for section, table in mesh_sections(plan).items():
+        content[section] = {**table, **content.get(section, {})}
+    monitor = content.get("ui", {})
+    content["ui"] = {**monitor, "port": monitor_port(monitor.get("port", UiSettings().port))}
+    content["broker"] = {"port": 0, "store": str(plan.directory / "broker"), **content.get("broker", {})}
+    return content
+
+
+async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int:
+    """Play the run to its end. Raises StpError, ConfigError, OSError."""
+    from common.bus import BusError
+    from common.life import logging
+    from common.life.waiting import unless_stopped
+    from node.command.stp.view import StpView
+    from node.mesh.mesh import Mesh
+    from node.mesh.plan import PortInUse
+    from node.mesh.supervisor import ChildFailed
+    from node.model.checkpoint_folders import CheckpointError
+    from node.stp.conjecturing import ConjecturingError
+    from node.stp.embedding import EmbeddingError
+    from node.stp.serving import ServingError
+
+    broken = (ChildFailed, PortInUse, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError)
+    logging.configure("error")
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    with StpView(plan) as view:
+        # Before the mesh starts, so that errors in the data are reported at once.
+        begun = data if data is not None else await asyncio.to_thread(data_of, plan)
+        try:
+            if url:
+                playing = _connected(BusSettings(url=url), plan, view, begun, wait=ANSWERING, registry=REGISTRY)
+                await unless_stopped(playing, stopped)
+            else:
+                import tomli_w
+
+                file = plan.directory / "mesh.toml"
+                write_whole(file, tomli_w.dumps(mesh_config(plan)).encode())
+                async with Mesh.from_file(file, view.event) as mesh:
+                    view.monitor(mesh.ui_url)
+                    await unless_stopped(_beside(mesh, plan, view, begun), stopped)
+        except (StpError, *broken) as error:
+            raise StpError(f"{error}. All records are kept: resume with `{again}`") from error
+    if stopped.is_set():
+        say(f"stopped; resume with `{again}`", file=sys.stderr)
+        return INTERRUPTED
+    return DONE
+
+
+async def _beside(mesh: Any, plan: StpPlan, view: Any, data: RunData) -> None:
+    """Play the rounds while the mesh runs. The first failure ends both, and its exception is raised."""
+    # No time limit for the registry: a crash of the broker ends the wait.
+    connected = _connected(mesh.bus, plan, view, data, wait=STARTING, registry=math.inf)
+    playing, watching = asyncio.create_task(connected), asyncio.create_task(mesh.wait())
+    try:
+        done, _ = await asyncio.wait({playing, watching}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (playing, watching):
+            task.cancel()
+        await asyncio.gather(playing, watching, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _connected(
+    broker: BusSettings, plan: StpPlan, view: Any, data: RunData, *, wait: float, registry: float
+) -> None:
+    """Connect to a mesh's broker and play the rounds. `wait`: most seconds until it accepts a connection. `registry`:
+    most seconds after that until it has created the run's registry. Raises BusError."""
+    from common.bus import Bus, persistently
+    from node.stp.playing import played
+
+    bus = await Bus.connect(broker, run=plan.name, name="stp", wait=wait)
+    end = time.monotonic() + registry
+    try:
+        await persistently(
+            bus.nodes,
+            "the broker has no registry yet",
+            until=lambda: bus.given_up.is_set() or time.monotonic() > end,
+        )
+        await played(plan, bus, view, data)
+    finally:
+        await bus.close()

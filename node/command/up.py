@@ -1,0 +1,139 @@
+"""`proofmesh up mesh.toml`: runs all roles as child processes, configured by one file.
+
+Nodes that crash are restarted with a growing delay. A node that crashes too often ends the mesh, and its last log lines
+are shown. With `--policy` the mesh does not learn: it serves a policy to `prove --url` and other clients. SIGINT or
+SIGTERM stops provers, inference, learner, lean-proxies, monitor and broker in this order; a second one kills them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+
+from common import config
+from common.life.waiting import unless_stopped, wait_first
+from common.output.visible import say, say_data
+from common.protocol.subjects import BadRunName
+from common.sizing import read_machine, sizes
+from node.command.heartbeat_view import Status
+from node.mesh.mesh import Mesh
+from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
+from node.mesh.restarts import USAGE_ERROR
+from node.mesh.supervisor import ChildFailed
+
+NO_FILE = """no file given, which says what runs.
+proofmesh up scripts/recipes/laptop.toml   starts all nodes of a mesh here; its learner trains a network until Ctrl-C
+proofmesh up --policy own:runs/demo        serves a network, and trains none
+proofmesh up --dry-run                     shows what the defaults would start"""
+"""What bare `proofmesh up` says: it would train for hours, and nobody has asked for that."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code: 0 finished or stopped, 1 a node failed for good, 2 invalid configuration."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and not arguments[0].startswith("-"):
+        arguments.insert(0, "--config")
+    file = config.config_file(arguments)
+    resolved = config.resolve(UpSettings, "up", arguments, prog="proofmesh up [FILE]")
+    if file is None and resolved.settings.learner and not resolved.settings.policy and not resolved.dry_run:
+        say(f"proofmesh up: {NO_FILE}", file=sys.stderr)
+        return USAGE_ERROR
+    try:
+        plan = make_plan(file, resolved.settings, resolved.node)
+    except BadRunName as error:
+        raise config.ConfigError(str(error)) from error
+    for note in plan.notes:
+        say(f"proofmesh up: {note}", file=sys.stderr)
+    if resolved.dry_run:
+        say_data(config.dump({"node": plan.node, "up": plan.up}), end="")
+        for child in plan.children:
+            say(f"# {child.name}: {shlex.join(child.argv)}")
+        return 0
+    _check_models(plan.models)
+    return asyncio.run(run(plan))
+
+
+def _check_models(addresses: Sequence[str]) -> None:
+    """Check that all language models can be found, before any node starts. Raises ConfigError."""
+    from node.prover.policies.names import BadPolicy, PolicyName
+    from node.proving.models import check_found
+
+    try:
+        for kind, _, where in (address.partition(":") for address in addresses):
+            check_found(PolicyName(kind, where))
+    except BadPolicy as error:
+        raise config.ConfigError(f"[up] models: {error}") from error
+
+
+async def run(plan: MeshPlan) -> int:
+    """Run a mesh until it is finished, fails, or is stopped; returns the exit code."""
+    status = Status(f"run {plan.node.run}")
+    mesh = Mesh(plan, status.event)
+    status.children = mesh.children
+    stop_signal = _listen_to_signals(status)
+    say(f"proofmesh up: {_title(plan)}", file=sys.stderr)
+    say(f"sized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
+    try:
+        await mesh.start()
+    except PortInUse as error:
+        say(f"proofmesh up: {error}", file=sys.stderr)
+        return 1
+    with status.shown():
+        background_tasks = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
+        try:
+            failure, code = await _wait(mesh, stop_signal[0])
+        finally:
+            for task in background_tasks:
+                task.cancel()
+            await asyncio.gather(*background_tasks, return_exceptions=True)
+            await _stop(mesh, stop_signal[1])
+    if failure:
+        say(f"proofmesh up: {failure}", file=sys.stderr)
+    return code
+
+
+async def _wait(mesh: Mesh, stop_signal: asyncio.Event) -> tuple[str, int]:
+    """Wait for the end of the mesh or for a signal. Returns why a node failed (or an empty string), and the exit code:
+    0, 1, or 2 if the node's configuration is invalid."""
+    try:
+        await unless_stopped(mesh.wait(), stop_signal)
+    except ChildFailed as error:
+        return str(error), USAGE_ERROR if error.code == USAGE_ERROR else 1
+    return "", 0
+
+
+async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:
+    """Stop the nodes in order. After a second signal, kill them at once."""
+    orderly = asyncio.create_task(mesh.stop())
+    await wait_first(orderly, at_once)
+    if not orderly.done():
+        orderly.cancel()
+        await asyncio.gather(orderly, return_exceptions=True)
+        await mesh.stop(grace=0)
+    else:
+        orderly.result()
+
+
+def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
+    """Events for the first and the second SIGINT or SIGTERM."""
+    first, second = asyncio.Event(), asyncio.Event()
+
+    def hear(number: signal.Signals) -> None:
+        if first.is_set():
+            second.set()
+            status.event(f"second {number.name}: killing the remaining nodes")
+        else:
+            first.set()
+            status.event(f"{number.name}: stopping in order; send it again to kill all nodes at once")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, hear, number)
+    return first, second
+
+
+def _title(plan: MeshPlan) -> str:
+    monitor = f", monitor at {plan.ui_url}" if plan.ui_url else ""
+    return f"run {plan.node.run}, broker {plan.node.bus.url}{monitor}, logs in {plan.directory / 'logs'}"

@@ -1,0 +1,1 @@
+"""The batched engine: lanes, prefixes, caches, the network."""

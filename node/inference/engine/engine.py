@@ -1,0 +1,165 @@
+"""The generation engine: one network that samples tactics, whole proofs and conjectures, without I/O, clocks or
+asyncio.
+
+Tactics run in their own lane, as short completions of many states. Whole proofs are longer and fewer, and run in a
+second lane. Conjectures, with long prompts and short completions, run in a third one. The second and the third lane are
+created at the first request for them, so that they cost nothing otherwise. A step is one forward pass of each lane that
+has work. An engine may be used by one thread only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+
+from node.inference.engine.job import Counters, FinishedJob, Job
+from node.inference.engine.lane import Lane, LaneSizes
+from node.inference.engine.network import Network
+from node.inference.engine.prefixes import Prefixes
+from node.inference.engine_settings import EngineSettings
+from node.model.conjectures import conjecture_prompt_tokens
+from node.model.names import Names, StatementNames
+from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
+from node.model.tokenizer import Tokenizer
+from node.model.trained import CONJECTURES_KEY, NO_CONJECTURE_ROLES, NO_CONJECTURES, NO_PROOFS, NO_ROLES, PROOFS_KEY
+from node.model.weights import Weights
+
+__all__ = ["Counters", "Engine", "FinishedJob", "Job"]
+
+MEGABYTE = 1 << 20
+
+
+ReadWith = Callable[[Tokenizer, Job, int], tuple[Names, list[int]] | None]
+"""`lane.Read` that gets the tokenizer first."""
+
+
+def read_state(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]]:
+    """Names and prompt of a proof state."""
+    names = Names(job.state)
+    return names, prompt_tokens(tokenizer, names.state, limit)
+
+
+def read_statement(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]] | None:
+    """Names and prompt of a statement whose whole proofs are sampled."""
+    names = StatementNames(unnamed(job.state))
+    tokens = proof_prompt_tokens(tokenizer, names.state, limit)
+    return (names, tokens) if tokens is not None else None
+
+
+def read_seed(tokenizer: Tokenizer, job: Job, limit: int) -> tuple[Names, list[int]] | None:
+    """Prompt of a conjecture. It has no names from the state to restore: they stay canonical."""
+    tokens = conjecture_prompt_tokens(tokenizer, job.state, limit)
+    return (StatementNames(""), tokens) if tokens is not None else None
+
+
+@dataclass
+class Engine:
+    """See the module's docstring. `weights` are not changed while an engine lives: a new version is a new engine."""
+
+    weights: Weights
+    settings: EngineSettings = field(default_factory=EngineSettings)
+
+    def __post_init__(self) -> None:
+        settings, model = self.settings, self.weights.model
+        context = model.config.context
+        if settings.new_tokens >= context:
+            raise ValueError(f"new_tokens {settings.new_tokens} leaves no room in a context of {context}")
+        narrow = settings.dtype == "bfloat16" or (settings.dtype == "auto" and model.embedding.weight.is_cuda)
+        self.counters = Counters()
+        self.network = Network(model, torch.bfloat16 if narrow else torch.float32)
+        self.tokenizer = self.weights.tokenizer
+        self.prefixes = Prefixes(settings.remember * MEGABYTE)
+        self.tactics = self._lane(settings.slots, settings.new_tokens, read_state)
+        self.proofs: Lane | None = None
+        """None before the first request for a whole proof."""
+        self.conjectures: Lane | None = None
+        """None before the first request for a conjecture."""
+        self._refused: list[FinishedJob] = []
+
+    def _lane(self, slots: int, new_tokens: int, read: ReadWith) -> Lane:
+        """A lane whose prompts may use the context that `new_tokens` leaves.
+
+        The lane must not refer to this engine: in a reference cycle, the caches of a removed engine would stay in
+        memory until the garbage collector looks for old cycles, which can take many weight versions.
+        """
+        return Lane(
+            self.network,
+            self.tokenizer,
+            self.settings,
+            LaneSizes(slots, new_tokens, self.weights.model.config.context - new_tokens),
+            read=partial(read, self.tokenizer),
+            prefixes=self.prefixes,
+            counters=self.counters,
+        )
+
+    @property
+    def _lanes(self) -> list[Lane]:
+        return [lane for lane in (self.tactics, self.proofs, self.conjectures) if lane is not None]
+
+    @property
+    def running(self) -> int:
+        """Jobs in the batches."""
+        return sum(lane.running for lane in self._lanes)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a slot."""
+        return sum(lane.waiting for lane in self._lanes)
+
+    def room(self, job: Job) -> int:
+        """Jobs of this kind that could be submitted and start with the next step."""
+        if not job.whole:
+            return self.tactics.room
+        lane = self.proofs if job.proof else self.conjectures
+        return self.settings.proof_slots if lane is None else lane.room
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._refused) or any(lane.busy for lane in self._lanes)
+
+    def submit(self, job: Job) -> None:
+        """Queue a job. Raises ValueError if it can never run."""
+        if problem := job.problem(self.settings.cells):
+            raise ValueError(problem)
+        if not job.whole:
+            self.tactics.submit(job)
+        elif problem := self._why_no_proofs() if job.proof else self._why_no_conjectures():
+            self._refused.append(FinishedJob(job.key, (), 0.0, problem=problem))
+        else:
+            (self._proof_lane() if job.proof else self._conjecture_lane()).submit(job)
+
+    @torch.inference_mode()
+    def step(self) -> list[FinishedJob]:
+        """One forward pass of each lane with work. Returns the jobs that it finished."""
+        refused, self._refused = self._refused, []
+        return [*refused, *(finished for lane in self._lanes for finished in lane.step())]
+
+    def _why_no_proofs(self) -> str:
+        """Why this network writes no whole proofs; empty if it does."""
+        if not self.tokenizer.has_roles:
+            return NO_ROLES
+        return "" if self.weights.information.get(PROOFS_KEY) else NO_PROOFS
+
+    def _why_no_conjectures(self) -> str:
+        """Why this network writes no conjectures; empty if it does."""
+        if not self.tokenizer.has_roles:
+            return NO_CONJECTURE_ROLES
+        return "" if self.weights.information.get(CONJECTURES_KEY) else NO_CONJECTURES
+
+    def _proof_lane(self) -> Lane:
+        if self.proofs is None:
+            self.proofs = self._lane(self.settings.proof_slots, self._most(self.settings.proof_tokens), read_statement)
+        return self.proofs
+
+    def _conjecture_lane(self) -> Lane:
+        if self.conjectures is None:
+            most = self._most(self.settings.conjecture_tokens)
+            self.conjectures = self._lane(self.settings.proof_slots, most, read_seed)
+        return self.conjectures
+
+    def _most(self, tokens: int) -> int:
+        """Longest completion in tokens: at most half of the context."""
+        return min(tokens, self.weights.model.config.context // 2)

@@ -1,0 +1,299 @@
+"""One batch of completions with a common length limit: continuous batching, without I/O, clocks or asyncio.
+
+`submit` queues a job. Each `step` admits jobs for which there is room, runs one forward pass over all running
+completions and new prompts, draws one token for each sample, and returns the finished jobs. Prompts in the prefix cache
+are not read again. An engine has a lane for tactics, one for whole proofs, and one for conjectures
+(`node.inference.engine.engine`).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from common.protocol.messages import SampledTactic
+from node.inference.engine.graphs import PassGraphs
+from node.inference.engine.job import Counters, FinishedJob, Job
+from node.inference.engine.layout import Segment, choose_slot, segments
+from node.inference.engine.network import Grid, Network, Pass
+from node.inference.engine.prefixes import Prefilled, Prefixes
+from node.inference.engine.running import Running
+from node.inference.engine.sampling import Rules, draw
+from node.inference.engine_settings import EngineSettings
+from node.model.names import Names
+from node.model.tokenizer import Tokenizer
+from node.model.transformer import expected_value
+
+KEY_STEP = 64
+"""The cache grows in steps of this many keys."""
+
+
+@dataclass(frozen=True)
+class LaneSizes:
+    """The sizes of a lane."""
+
+    slots: int
+    """Jobs that run at the same time."""
+    new_tokens: int
+    """Longest completion."""
+    prompt: int
+    """Longest prompt."""
+
+
+Read = Callable[[Job, int], tuple[Names, list[int]] | None]
+"""Returns the names of a job, and its prompt of at most the given number of tokens; None if it cannot be shortened to
+that."""
+
+
+@dataclass
+class _LaneSlot:
+    job: Job
+    names: Names
+    value: float = 0.0
+
+
+@dataclass
+class _Joining:
+    """States that join a pass: first those whose prompts it reads, then those with a hit in the prefix cache."""
+
+    slots: list[int] = field(default_factory=list)
+    prompts: list[list[int]] = field(default_factory=list)
+    remembered: list[int] = field(default_factory=list)
+    ends: list[Tensor] = field(default_factory=list)
+
+    @property
+    def all_slots(self) -> np.ndarray:
+        return np.array(self.slots + self.remembered, dtype=np.int64)
+
+
+def stop_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
+    """Ids of the stop texts. Raises ValueError for one that is not a single token."""
+    encoded = [tokenizer.encode(text) for text in texts]
+    for text, tokens in zip(texts, encoded, strict=True):
+        if len(tokens) != 1:
+            raise ValueError(f"stop text {text!r} is {len(tokens)} tokens; it must be one")
+    return [tokens[0] for tokens in encoded]
+
+
+class Lane:
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        network: Network,
+        tokenizer: Tokenizer,
+        settings: EngineSettings,
+        sizes: LaneSizes,
+        *,
+        read: Read,
+        prefixes: Prefixes,
+        counters: Counters,
+    ) -> None:
+        """`prefixes` and `counters` are shared with other lanes of the network."""
+        self.network, self.tokenizer, self.settings, self.sizes = network, tokenizer, settings, sizes
+        self.prefixes, self.counters = prefixes, counters
+        self.graphs: PassGraphs | None = None
+        self._read = read
+        # CUDA graphs need fixed addresses: allocate the cache for the longest prompt with the most samples.
+        static = settings.graphs == "on" or (settings.graphs == "auto" and network.device.type == "cuda")
+        capacity = self._capacity(sizes.prompt, settings.cells) if static else KEY_STEP
+        self._cache = network.cache(sizes.slots, settings.cells, capacity)
+        if static:
+            self.graphs = PassGraphs(network, self._cache)
+        self._running = Running(sizes.slots, settings.cells, sizes.new_tokens, tokenizer.vocab_size, tokenizer.specials)
+        self._free = list(range(sizes.slots))
+        self._slots: dict[int, _LaneSlot] = {}
+        self._waiting: deque[Job] = deque()
+        self._refused: list[FinishedJob] = []
+
+    def _capacity(self, prompt: int, samples: int) -> int:
+        """Keys that a state may need, rounded up."""
+        return -(-(prompt + samples * self.sizes.new_tokens) // KEY_STEP) * KEY_STEP
+
+    @property
+    def running(self) -> int:
+        """States in the batch."""
+        return len(self._slots)
+
+    @property
+    def waiting(self) -> int:
+        """States that wait for a slot."""
+        return len(self._waiting)
+
+    @property
+    def room(self) -> int:
+        """States that could be submitted and start with the next step."""
+        return max(0, len(self._free) - len(self._waiting))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._slots or self._waiting)
+
+    def submit(self, job: Job) -> None:
+        """Queue a job, which must be within the settings' limits."""
+        self._waiting.append(job)
+
+    def step(self) -> list[FinishedJob]:
+        """One forward pass, if there is work. Returns the jobs that it finished. Call it under torch.inference_mode."""
+        joining = self._admit()
+        refused, self._refused = self._refused, []
+        if not self._slots:
+            return refused
+        logits = self._pass(joining)
+        finished = self._draw(logits, joining.all_slots)
+        return refused + [self._finish(slot) for slot in finished.tolist()]
+
+    # --- states that join --------------------------------------------------------------------------------------------
+
+    def _admit(self) -> _Joining:
+        joining = _Joining()
+        budget = self.settings.prompt_tokens
+        while self._waiting and self._free and (budget > 0 or not joining.slots):
+            job = self._waiting.popleft()
+            try:
+                stop = stop_tokens(self.tokenizer, job.sampling.stop)
+            except ValueError as error:
+                self._refused.append(FinishedJob(job.key, (), 0.0, problem=str(error)))
+                continue
+            read = self._read(job, self.sizes.prompt)
+            if read is None:
+                self._refused.append(FinishedJob(job.key, (), 0.0))
+                continue
+            budget -= self._join(joining, job, *read, stop)
+        self.counters.prompt_tokens += sum(map(len, joining.prompts))
+        self.counters.remembered += len(joining.remembered)
+        return joining
+
+    def _join(self, joining: _Joining, job: Job, names: Names, tokens: list[int], stop: list[int]) -> int:
+        """Give the job a slot. Returns how many tokens of its prompt the pass must read."""
+        capacity = self._capacity(len(tokens), job.samples)
+        if capacity > self._cache.capacity:
+            self._cache = self._cache.grown(capacity)
+        lengths = self._running.keys[list(self._slots)]
+        slot = self._free.pop(0) if self.graphs else choose_slot(self._free, len(tokens), lengths)
+        self._cache.open(slot, len(tokens))
+        self._running.admit(slot, len(tokens), job, stop)
+        entry = self._slots[slot] = _LaneSlot(job, names)
+        prefilled = self.prefixes.find(tokens)
+        if prefilled is None:
+            joining.slots.append(slot)
+            joining.prompts.append(tokens)
+            return len(tokens)
+        self._cache.write(slot, prefilled.entries)
+        entry.value = prefilled.value
+        joining.remembered.append(slot)
+        joining.ends.append(prefilled.end)
+        return 0
+
+    # --- the pass ----------------------------------------------------------------------------------------------------
+
+    def _pass(self, joining: _Joining) -> Tensor:
+        """Logits of the running rows, then of the states that join."""
+        work = self._layout(joining)
+        if self.graphs is not None and work.grids and not joining.prompts and not joining.ends:
+            return self.graphs.run(work)
+        outcome = self.network.run(work, self._cache)
+        values = expected_value(outcome.values).tolist()
+        for slot, prompt, value, end in zip(joining.slots, joining.prompts, values, outcome.ends, strict=True):
+            self._slots[slot].value = value
+            if self.prefixes.limit:
+                entries = self._cache.read(slot, len(prompt))
+                self.prefixes.keep(prompt, Prefilled(entries, end.clone(), value))
+        self.counters.dropped = self.prefixes.dropped
+        return outcome.logits
+
+    def _layout(self, joining: _Joining) -> Pass:
+        """The pass over the running rows and these prompts."""
+        rows, capacity = self._running.rows, self._cache.capacity
+        tokens, positions, keys = [rows.token], [rows.position], [rows.slot * capacity + rows.key]
+        for slot, prompt in zip(joining.slots, joining.prompts, strict=True):
+            places = np.arange(len(prompt))
+            tokens.append(np.array(prompt, dtype=np.int64))
+            positions.append(places)
+            keys.append(places + slot * capacity)
+        return Pass(
+            tokens=self._tensor(np.concatenate(tokens)),
+            positions=self._tensor(np.concatenate(positions)),
+            keys_at=self._tensor(np.concatenate(keys)),
+            grids=[self._grid(segment) for segment in segments(rows, self.network.width, whole=bool(self.graphs))],
+            prompts=[len(prompt) for prompt in joining.prompts],
+            ends=joining.ends,
+        )
+
+    def _grid(self, segment: Segment) -> Grid:
+        at = self._tensor(segment.at)
+        return Grid(segment.slot, segment.slots, segment.cells, segment.keys, segment.rows, at)
+
+    def _tensor(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(array).to(self.network.device)
+
+    # --- tokens ------------------------------------------------------------------------------------------------------
+
+    def _rules(self, new: np.ndarray) -> Rules:
+        """The sampling rules of each row. A rule is None if no row needs it."""
+        running, drawing = self._running, self._running.rows.slot.size
+        slots = np.concatenate([running.rows.slot, new])
+        temperatures, top_p, distinct = running.temperature[slots], running.top_p[slots], running.distinct[slots]
+        distinct[:drawing] = False  # first tokens only
+        return Rules(
+            None if (temperatures == 1.0).all() else self._tensor(temperatures),
+            None if (top_p == 1.0).all() else self._tensor(top_p),
+            self._tensor(distinct) if distinct.any() else None,
+        )
+
+    def _draw(self, logits: Tensor, new: np.ndarray) -> np.ndarray:
+        """Draw a token for every running sample and lay out the next rows. Returns the finished slots."""
+        running = self._running
+        samples, places, table = running.questions(new)
+        self.counters.passes += 1
+        self.counters.rows += logits.shape[0]
+        self.counters.samples += samples.size
+        drawn = draw(logits, self._tensor(table), self._rules(new))
+        moves, done = running.advance(
+            samples,
+            *(part.cpu().numpy().reshape(-1)[places] for part in (drawn.tokens, drawn.policy, drawn.sampled)),
+        )
+        if moves.source.size:
+            self._cache.copy_rows(self._tensor(moves.source), self._tensor(moves.target))
+        rows = running.rows
+        if rows.slot.size:
+            cells = rows.slot * self.settings.cells + rows.cell
+            self._cache.show(self._tensor(cells * self._cache.capacity + rows.key))
+        return done
+
+    def _finish(self, slot: int) -> FinishedJob:
+        """Free the slot and write its samples as text."""
+        running, entry = self._running, self._slots.pop(slot)
+        bisect.insort(self._free, slot)
+        count = entry.job.samples
+        lengths = running.length[slot, :count]
+        texts = self.tokenizer.decode_batch(
+            [running.tokens[slot, index, : lengths[index]].tolist() for index in range(count)]
+        )
+        tactics = []
+        for index, text in enumerate(texts):
+            # An empty sample, or one that is not valid text, cannot be sent to Lean: it counts as cut off.
+            whole = bool(running.complete[slot, index]) and bool(text.strip()) and "\ufffd" not in text
+            tactics.append(self._sampled(entry, slot, index, text, whole))
+        self.counters.states += 1
+        tokens = int(lengths.sum()) + int(running.complete[slot, :count].sum())
+        self.counters.tokens += tokens
+        self.counters.cut_off += count - sum(tactic.complete for tactic in tactics)
+        value = 0.0 if entry.job.whole else entry.value
+        return FinishedJob(entry.job.key, tuple(tactics), value, tokens)
+
+    def _sampled(self, entry: _LaneSlot, slot: int, index: int, text: str, whole: bool) -> SampledTactic:
+        running = self._running
+        return SampledTactic(
+            entry.names.show(text),
+            float(running.log_probability[slot, index]),
+            whole,
+            None if entry.job.sampling.plain else float(running.log_sampled[slot, index]),
+            int(running.length[slot, index] + running.complete[slot, index]) if entry.job.whole else None,
+        )

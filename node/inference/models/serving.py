@@ -1,0 +1,199 @@
+"""An inference node that serves a third-party language model: as a gateway to servers, or in transformers.
+
+It answers only requests for samples of this model: no tactic requests, no weights of a learner, no pauses. A node that
+follows its run serves one model after another. Models have different names, so a request for one is never answered by
+another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
+
+import msgspec
+
+from common.life import metrics
+from common.life.node import NodeContext, NodeFailure
+from common.life.waiting import unless_stopped
+from common.protocol.messages import Busy, Failure, FailureKind, Message, ModelFacts
+from common.protocol.model_messages import SampleRequest, SampleWait
+from common.protocol.subjects import samples, samples_at_work
+from node.inference.models.follower import ModelFollower
+from node.inference.models.sample_desk import SampleDesk
+from node.inference.settings import InferenceSettings
+from node.llm import served
+from node.llm.address import BadModel, HubAddress, ModelAddress
+from node.llm.faults import ContextExceeded
+from node.llm.hub.library import weights_of
+from node.llm.models import open_model, parse_model, template_of
+from node.llm.sampling import OpenedModel, SamplerError
+from node.llm.templates import Template, TemplateError, for_model
+
+OPEN_AGAIN = 2.0
+"""Seconds between attempts to open the model: its server may be starting."""
+
+DRAIN_SECONDS = 5.0
+"""Seconds for running requests at the end; requests that take longer are sent to another node."""
+
+REPORT_SECONDS = 0.5
+"""Seconds between reports: two for every heartbeat."""
+
+HANDLERS = 2
+"""Handlers for each running request: one for its caller, one for a repeated request whose reply was lost."""
+
+
+class ModelServing:
+    """Serves a language model until the node stops."""
+
+    def __init__(self, settings: InferenceSettings, context: NodeContext) -> None:
+        """Raises BadModel."""
+        self._settings, self._context = settings, context
+        self._address = parse_model(settings.model)
+        self._name = ""
+        self._model: OpenedModel | None = None
+        self._problem = ""
+        self._facts = ModelFacts(model="")
+        self._counts: Counter[str] = Counter()
+        self._desk = self._new_desk()
+        self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
+        self._queue = metrics.gauge("inference_queue", "Requests held, running ones included")
+
+    def _new_desk(self) -> SampleDesk:
+        bus = self._context.bus
+        return SampleDesk(self._sampled, self._context.id, limit=self._settings.queue, connected=lambda: bus.connected)
+
+    async def run(self) -> None:
+        """Serve until the node stops. Raises NodeFailure if the model cannot be loaded."""
+        context = self._context
+        if not self._settings.follow:
+            await self._serve(self._address, context.stopping)
+            return
+        async with ModelFollower(self._address, self._settings.follow, context) as follower:
+            while not context.stopping.is_set():
+                await self._serve(*follower.turn())
+
+    async def _serve(self, address: ModelAddress, until: asyncio.Event) -> None:
+        """Serve one model. Raises NodeFailure."""
+        context = self._context
+        self._address, self._name = address, served.served_name(address)
+        self._model, self._problem = None, "the model is being opened"
+        self._desk = desk = self._new_desk()
+        await unless_stopped(self._announce(), until)
+        limit = HANDLERS * self._settings.queue
+        asked = await context.bus.serve(samples(self._name), SampleRequest, self._asked, queue="inference", limit=limit)
+        waited = await context.bus.serve(samples_at_work(context.id), SampleWait, desk.wait, queue=None, limit=limit)
+        async with AsyncExitStack() as stack:
+            report: asyncio.Task[None] | None = None
+            if await unless_stopped(self._opened(stack), until) is not None:
+                report = context.spawn(self._report(), "report")
+                await until.wait()
+            await asked.unsubscribe()  # new requests go to other nodes; waiting callers still get their replies
+            await desk.drain(DRAIN_SECONDS)
+            await waited.drain(DRAIN_SECONDS)
+            if report is not None:
+                report.cancel()
+            if self._model is not None:
+                self._count()
+                context.log.info("model served", usage=str(self._model.usage))
+
+    async def _announce(self) -> None:
+        """Announce the served model, and the digest of its weights if they are local. Raises NodeFailure."""
+        digest = ""
+        if isinstance(self._address, HubAddress):
+            try:
+                digest = await asyncio.to_thread(weights_of, self._address)
+            except BadModel as error:
+                raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+        template = await asyncio.to_thread(self._template)
+        named = template.name if template is not None and template.name != _named_by(self._name) else ""
+        self._facts = ModelFacts(model=self._name, template=named, digest=digest, trouble=self._facts.trouble)
+        self._context.facts = self._facts
+
+    async def _opened(self, stack: AsyncExitStack) -> bool:
+        """Open the model, and retry until its servers are up. Raises NodeFailure."""
+        context = self._context
+        while True:
+            try:
+                opening = open_model(self._address, self._settings.models, template=self._template(), note=self._note)
+                self._model = await stack.enter_async_context(opening)
+            except BadModel as error:  # a restart cannot help
+                raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
+            except SamplerError as error:
+                self._trouble(str(error))
+                self._problem = str(error)
+            else:
+                self._trouble("")
+                context.log.info("model opened", model=self._name)
+                return True
+            await asyncio.sleep(OPEN_AGAIN)
+
+    def _template(self) -> Template | None:
+        """The prompt template that fits the model's name or folder; None if there is none. It gives the beam width, and
+        the chat format if the tokenizer has none."""
+        try:
+            return template_of(self._address)
+        except TemplateError:
+            return None
+
+    def _note(self, text: str) -> None:
+        self._context.log.info("of the model", note=text)
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def _asked(self, request: SampleRequest) -> Message:
+        if self._model is None:
+            return Busy(retry_after=OPEN_AGAIN, reason=self._problem)
+        if request.model != self._name:
+            return Failure(reason=f"this node serves {self._name}, not {request.model}", kind=FailureKind.MALFORMED)
+        return await self._desk.take(request)
+
+    async def _sampled(self, request: SampleRequest) -> Message:
+        assert self._model is not None
+        prompt, decoding = served.prompt_of(request), served.decoding_of(request)
+        try:
+            with self._seconds.time():
+                completions = await self._model.sample(prompt, request.count, request.seed, decoding)
+        except ContextExceeded as error:
+            self._counts["states"] += 1
+            return Failure(reason=str(error), kind=FailureKind.TOO_LONG)
+        except SamplerError as error:
+            self._counts["failed"] += 1
+            return Failure(reason=str(error), kind=FailureKind.MODEL)
+        tokens = sum(sample.token_count for sample in completions)
+        self._counts.update(states=1, samples=len(completions), tokens=tokens)
+        return served.reply_of(completions)
+
+    # --- telemetry ---------------------------------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        while True:
+            assert self._model is not None
+            self._trouble(self._model.trouble)
+            self._count()
+            await asyncio.sleep(REPORT_SECONDS)
+
+    def _count(self) -> None:
+        """Report the counters; `states` counts answered prompts."""
+        self._queue.set(self._desk.at_work)
+        counts = {name: float(self._counts[name]) for name in ("states", "samples", "tokens", "failed")}
+        self._context.report(queue=self._desk.at_work, **counts)
+
+    def _trouble(self, problem: str) -> None:
+        """Report the current problem (empty: none) as the node's health, and in the registry, where clients that wait
+        for a proof can see it."""
+        context = self._context
+        context.health("model", problem or None)
+        if self._facts.trouble == problem:
+            return
+        if problem:
+            context.log.warning("the model gives no samples", reason=problem)
+        self._facts = context.facts = msgspec.structs.replace(self._facts, trouble=problem)
+
+
+def _named_by(model: str) -> str:
+    """The name of the template that a model's name implies; empty: none."""
+    try:
+        return for_model(model.partition(":")[2]).name
+    except TemplateError:
+        return ""

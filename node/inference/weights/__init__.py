@@ -1,0 +1,1 @@
+"""Which weights an inference node serves, and how it gets them."""

@@ -1,0 +1,1 @@
+"""Checks proofs: of the mesh, in files, in snippets; reads compiled files as data; the second kernel."""

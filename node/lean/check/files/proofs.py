@@ -1,0 +1,150 @@
+"""Verifies a proof in fresh processes, either of a standalone statement or at its place in a file."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+from common.lean import Theorem
+from common.places import BadContext, Context, Place
+from common.protocol.messages import FailureKind, LeanVerifyReply
+from node.lean.check.files.other_gaps import AXIOM, mentions_axiom, others_assumed, theorems_assumed, with_axiom
+from node.lean.check.files.report import DeclarationVerdict, FileReport
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.second.calling import SecondKernel
+from node.lean.check.verify.judge import axioms_problem
+from node.lean.check.verify.verifier import VerificationFailed, Verifier
+from node.lean.settings import LeanProcessSettings
+from node.lean.text.filling import filled
+from node.lean.text.headers import import_lines
+from node.lean.text.lexing import blanked
+from node.lean.text.rules import header_problem, proof_problem, statement_problem
+from node.lean.text.statement import statement_lines
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+_PLAIN_LINE = re.compile(
+    r"\s*(?:open|set_option|universe)\b(?!.*\bin\b)"
+    r"|\s*(?!(?:namespace|section|noncomputable|public|end)\b)[\w.]+(?:\s+[\w.]+)*\s*$"
+)
+"""A line of a header that declares nothing and opens no scope. A line of names alone continues an `open`."""
+
+
+class ProofVerifier:
+    """Decides whether a script proves a theorem. Call `stop` at the end."""
+
+    def __init__(
+        self, settings: LeanProcessSettings, toolchain: LeanToolchain, second: SecondKernel | None = None
+    ) -> None:
+        """`second`: must accept what is verified in files, too."""
+        self._settings = settings
+        self._second = second
+        self._toolchain = toolchain
+        self.statements = Verifier(
+            toolchain,
+            at_once=settings.resolved_verifications(),
+            seconds=settings.verify_seconds,
+            memory_mb=settings.verify_memory_mb,
+            batch=settings.verify_batch,
+        )
+        self._files: FileVerifier | None = None
+
+    @property
+    def files(self) -> FileVerifier:
+        """Verifies whole files; created for the first one."""
+        if self._files is None:
+            self._files = FileVerifier(
+                self._toolchain,
+                at_once=self._settings.resolved_verifications(),
+                seconds=self._settings.verify_seconds,
+                memory_mb=self._settings.verify_memory_mb,
+                second=self._second,
+            )
+        return self._files
+
+    async def stop(self) -> None:
+        """Cancel running verifications, and remove scratch folders."""
+        if self._files is not None:
+            self._files.close()
+        await self.statements.stop()
+
+    async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
+        """Check that `script`, a tactic block, proves the theorem. Raises VerificationFailed.
+
+        For a gap in a file, the command with the script in it must be valid. Other gaps of the command stay open, and
+        so do theorems above without a proof. If the proof uses them, the reply has `sorryAx` among its axioms, and its
+        reason says so.
+        """
+        place = theorem.place
+        if place is None and not declares(theorem.header):
+            return await self.statements.verify(theorem, script)
+        if place is None:
+            problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
+            if problem:
+                raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
+            place = _behind(self._toolchain.header(theorem.header), theorem)
+        if problem := proof_problem(script):
+            return LeanVerifyReply(accepted=False, reason=problem)
+        try:
+            above = place.context.text
+        except BadContext as error:
+            raise VerificationFailed(str(error), FailureKind.BAD_STATEMENT) from error
+        place, others = others_assumed(place)
+        above, open_above = theorems_assumed(above) if theorem.place is not None else (above, 0)
+        if others or open_above:
+            if mentions_axiom(script):
+                return LeanVerifyReply(accepted=False, reason=f"the proof uses the reserved name {AXIOM!r}")
+            above = with_axiom(above)
+        report = await self.files.verify_text(above + _command(place, script))
+        return _reply(report, above.count("\n") + 1, others)
+
+
+def declares(header: str) -> bool:
+    """True if a header has more than imports, opens and options, such as declarations, `variable`s or notation.
+
+    Each of the three files of a verification would declare these again. So such a statement is verified in one file.
+    """
+    lines = blanked(header).split("\n")
+    return any(line.strip() and not _PLAIN_LINE.match(line) for line in lines[import_lines(header) :])
+
+
+def _behind(header: str, theorem: Theorem) -> Place:
+    """A standalone statement as a gap behind its header, with the same options as in its search."""
+    statement = "\n".join(statement_lines(f"theorem {theorem.name}", theorem)).removesuffix("by")
+    return Place(Context.of(f"{header}\nset_option autoImplicit false\n"), statement, "\n", tactic=False)
+
+
+def _command(place: Place, script: str) -> str:
+    lines = textwrap.dedent(script.strip("\n")).split("\n")
+    return filled(place, lines)
+
+
+def _reply(report: FileReport, first: int, others: int) -> LeanVerifyReply:
+    """The verdict on the command that begins at line `first`. `others`: number of its gaps that stay open."""
+    verdicts = [each for each in report.declarations if each.line >= first]
+    accepted = bool(verdicts) and not report.problem and all(_accepted(each) for each in verdicts)
+    axioms = {"sorryAx" if axiom == AXIOM else axiom for each in verdicts for axiom in each.axioms}
+    still_open = f"{others} other `sorry` of its command {'is' if others == 1 else 'are'} left" if others else ""
+    if not others and "sorryAx" in axioms:
+        still_open = "it uses a theorem above that is not proved yet"
+    return LeanVerifyReply(
+        accepted=accepted,
+        reason=still_open if accepted else _reason(report, verdicts),
+        axioms=tuple(sorted(axioms)),
+        lean_version=report.lean_version,
+        elapsed=report.seconds,
+        rechecked=bool(report.rechecked),
+    )
+
+
+def _accepted(verdict: DeclarationVerdict) -> bool:
+    """True if a declaration is proved, apart from gaps that stay open."""
+    return verdict.accepted or verdict.reason == axioms_problem([AXIOM])
+
+
+def _reason(report: FileReport, verdicts: list[DeclarationVerdict]) -> str:
+    """Why the command is not accepted."""
+    if report.problem:
+        return report.problem
+    if not verdicts:
+        return "the command declares no theorem, or Lean did not reach it within the limits"
+    return next((each.reason for each in verdicts if not _accepted(each)), "")

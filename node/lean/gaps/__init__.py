@@ -1,0 +1,1 @@
+"""Gaps (`sorry`) in Lean files, and the files above them."""

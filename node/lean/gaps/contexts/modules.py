@@ -1,0 +1,157 @@
+"""Compiles the commands far above a gap once, so that workers import them instead of elaborating them.
+
+Lean's server keeps every command of a document in memory and visits all of them at each edit (0.4 ms for each). So all
+commands of a long text except the last few become a module, and the gap's document begins with its import. Leaving out
+the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
+
+Modules are only used to run candidates; proofs are verified in the file itself. If a text has an error, or commands
+that cannot be restored behind an import, workers elaborate the text itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from common.cache import cache_directory
+from common.files import write_whole
+from common.lean import Theorem
+from common.places import Context, digest_of
+from node.lean.check.files.sources import imports_of
+from node.lean.gaps.contexts.scopes import ScopedText
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.process.scratch import scratch_folder
+from node.lean.text.headers import imports_end, leading_imports
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+STEP = 64
+"""A module contains a multiple of this many commands, so that the next gap of the file can mostly use the same one."""
+
+LEAST_STEPS = 2
+"""A module is made only where at least this many steps of commands stand above a gap. With fewer commands, an edit
+costs less than 50 ms without a module."""
+
+KEPT_MODULES = 100
+"""Modules on disk for one Lean. If there are more when a process starts, all of them are removed, because later ones
+import earlier ones. A module takes about 5 KB for each command."""
+
+PREFIX = "ProofmeshContext"
+
+log = structlog.get_logger("lean")
+
+
+class ContextModules:
+    """Makes and finds context modules. Workers must use `self.toolchain`, whose search path includes them."""
+
+    def __init__(
+        self,
+        toolchain: LeanToolchain,
+        *,
+        seconds: float,
+        memory_mb: int,
+        folder: Path | None = None,
+        step: int = STEP,
+    ) -> None:
+        """`seconds`, `memory_mb`: limits of a compilation; `folder`: of the modules, by default in the cache; `step`:
+        a module contains a multiple of this many commands."""
+        self._step = step
+        self._lean = toolchain
+        self._limits = Limits(seconds=seconds, memory_mb=memory_mb)
+        identity = repr((toolchain.command, toolchain.version, sorted(toolchain.environment.items())))
+        self.folder = folder or cache_directory() / "contexts" / digest_of(identity)
+        self.toolchain = replace(toolchain, environment=toolchain.with_modules([self.folder]))
+        self._lock = asyncio.Lock()
+        self._short: dict[str, Context] = {}
+        """Shortened texts by digest of the original text."""
+        if self.folder.is_dir() and sum(1 for _ in self.folder.iterdir()) > KEPT_MODULES:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)  # a process may only read folders that exist at its start
+
+    async def shortened(self, theorem: Theorem) -> Theorem:
+        """The theorem with a shorter equivalent text above it; unchanged if there is none."""
+        place = theorem.place
+        if place is None:
+            return theorem
+        context = await self.shorter(place.context)
+        return msgspec.structs.replace(theorem, place=msgspec.structs.replace(place, context=context))
+
+    async def shorter(self, context: Context) -> Context:
+        """A shorter text that is equivalent for the commands below it; the text itself if there is none."""
+        short = self._short.get(context.digest)
+        if short is None:
+            async with self._lock:
+                short = self._short.get(context.digest) or await self._shorten(context)
+                self._short[context.digest] = short
+        return short
+
+    async def _shorten(self, context: Context) -> Context:
+        """`shorter` without its cache."""
+        text = self._lean.header(context.text)
+        if text.count("\n") < LEAST_STEPS * self._step or "module" in [line.strip() for line in leading_imports(text)]:
+            return context
+        imports = "".join(f"{line}\n" for line in leading_imports(text))
+        imported = f"{imports}{self._builds(text)}"
+        scoped = await asyncio.to_thread(ScopedText, text, imports_end(text))
+        count = len(scoped.pieces) // self._step * self._step
+        if count < LEAST_STEPS * self._step:
+            return context
+        module, compiled = self._longest(scoped, imported, count)
+        if compiled < count:
+            # Extend the longest existing module by the commands that it lacks.
+            scope = scoped.open_scope(compiled)
+            if scope is None or scoped.open_scope(count) is None:
+                return context
+            above = f"import {module}\n{scope}" if module else imports
+            name = self._name(scoped, imported, count)
+            log.info("compiling the commands above the gap", commands=count - compiled)
+            if not await self._compile(name, above + scoped.public(scoped.pieces[compiled:count])):
+                return context
+            module, compiled = name, count
+        return Context.of(f"import {module}\n{scoped.open_scope(compiled) or ''}{scoped.of(scoped.pieces[compiled:])}")
+
+    def _builds(self, text: str) -> str:
+        """Identifies the builds of a text's imports: after a rebuild of the project, context modules are stale."""
+        compiled = {name: self._lean.compiled(name) for name in imports_of(text)}
+        states = {name: file.stat() for name, file in compiled.items() if file is not None}
+        return repr([(name, state.st_size, state.st_mtime_ns) for name, state in states.items()])
+
+    def _longest(self, scoped: ScopedText, imported: str, count: int) -> tuple[str, int]:
+        """The existing module with the most commands, and the number of its commands; `"", 0` if there is none."""
+        for compiled in range(count, 0, -self._step):
+            name = self._name(scoped, imported, compiled)
+            if (self.folder / f"{name}.olean").exists() and scoped.open_scope(compiled) is not None:
+                return name, compiled
+        return "", 0
+
+    def _name(self, scoped: ScopedText, imported: str, count: int) -> str:
+        """The name of the module with the first `count` commands and these imports."""
+        return f"{PREFIX}_{digest_of(imported + scoped.of(scoped.pieces[:count]))}"
+
+    async def _compile(self, name: str, text: str) -> bool:
+        """Compile a module. Returns False if Lean reports an error or exceeds a limit."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        scratch = scratch_folder("proofmesh-context-")
+        try:
+            (scratch / f"{name}.lean").write_text(text, encoding="utf-8")
+            finished = await run_fresh(
+                [*self._lean.command, "-o", f"{name}.olean", f"{name}.lean"],
+                environment=self.toolchain.environment,
+                folder=scratch,
+                limits=self._limits,
+                keeper=self.toolchain.keeper([scratch]),
+            )
+            compiled = scratch / f"{name}.olean"
+            if finished.code != 0 or not compiled.is_file():
+                return False
+            write_whole(self.folder / f"{name}.olean", compiled.read_bytes())
+            return True
+        except OutOfLimits as error:
+            log.warning("the commands above the gap could not be compiled", reason=str(error))
+            return False
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)

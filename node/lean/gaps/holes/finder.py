@@ -1,0 +1,191 @@
+"""Finds the gaps of a file. Lean elaborates the file for the goals, and again to tell proofs from data.
+
+goals      a worker elaborates the unchanged file, and shows the goal at each `sorry`
+commands   another process compiles the file at the same time, and reports the positions of its commands and its errors
+proofs     the worker elaborates the file with probes (`probes.py`), from the first probe on
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from bisect import bisect_right
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from common.places import Context
+from node.lean.check.files.compiling import Compiled, Compiler
+from node.lean.gaps.contexts.modules import ContextModules
+from node.lean.gaps.contexts.scopes import ScopedText
+from node.lean.gaps.holes.elaborator import Elaborator, Goals
+from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
+from node.lean.gaps.holes.positions import position
+from node.lean.gaps.holes.probes import probed
+from node.lean.process.child import Ending
+from node.lean.process.fresh import Limits
+from node.lean.process.scratch import scratch_folder
+from node.lean.text.goals import without_tag
+from node.lean.text.headers import imports
+from node.lean.text.mentions import Mention, mentions
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.options import WorkerOptions
+from node.lean.worker.process import WorkerEnded
+
+NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or does not know its type"
+DATA = "a value is missing here, not a proof"
+ON_DATA = "the goal depends on a value that is missing"
+MARK = "\ufeff"
+
+_Elaborated = tuple[list[Goals] | WorkerEnded, Compiled | None]
+
+
+@dataclass
+class GapFinder:
+    """Finds the gaps of files, one file at a time. Call `close` at the end."""
+
+    toolchain: LeanToolchain
+    seconds: float = 60.0
+    """Time limit for elaborating a file."""
+    memory_mb: int = 2048
+    """Memory limit of each Lean process."""
+    start_seconds: float = 60.0
+    """Time limit for starting Lean and loading a file's imports."""
+    contexts: ContextModules | None = None
+    """Compiles the commands above the first gap of a long file."""
+    _folder: Path = field(default_factory=lambda: scratch_folder("proofmesh-gaps-"))
+    _elaborator: Elaborator | None = None
+
+    async def close(self) -> None:
+        """End the Lean process, and remove the scratch folder."""
+        if self._elaborator is not None:
+            await self._elaborator.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def find(self, text: str) -> FileGaps:
+        """The gaps of a file with this text, whose lines must end with line feeds alone. Raises OSError."""
+        result = FileGaps(text)
+        mentioned = mentions(text)
+        if text.startswith(MARK):
+            result.problem = "it begins with a byte order mark, which Lean does not read: save it without one"
+        if not mentioned or result.problem:
+            return result
+        header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
+        whole = header + text
+        moved = [mention.moved(len(header)) for mention in mentioned]
+        compiling = asyncio.create_task(self._compiled(whole))
+        try:
+            document, places = await self._shortened(whole, moved)
+        except BaseException:
+            compiling.cancel()
+            raise
+        goals, compiled = await self._elaborated(document, places, compiling)
+        errors = [each for each in compiled.messages if each.severity == "error"] if compiled else []
+        result.errors = [replace(each, line=each.line - header.count("\n")) for each in errors]
+        result.problem = compiled.problem if compiled else ""
+        if isinstance(goals, WorkerEnded):
+            result.problem = result.problem or f"Lean does not finish it: {goals.reason} (limit {self.seconds:g} s)"
+            return result
+        if compiled is None or result.problem:
+            return result
+        result.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
+        shown = [_shown(each) for each in goals]
+        proofs = await self._proofs(document, places, [tactic for tactic, _ in shown])
+        lines = Lines(text)
+        for mention, (tactic, goal), proof in zip(mentioned, shown, proofs, strict=True):
+            command = _around(result.commands, mention.start)
+            if command is not None:
+                reason = _reason(command, goal, proof)
+                line, column = lines.place(mention.start)
+                name = _name(compiled, command, line + header.count("\n"))
+                result.gaps.append(Gap(mention.start, line, column, name, command, tactic, goal, reason))
+        return result
+
+    async def _shortened(self, text: str, mentioned: list[Mention]) -> tuple[str, list[Mention]]:
+        """The text with the commands above the first gap replaced by a module's import, and the gaps in this text."""
+        if self.contexts is None:
+            return text, mentioned
+        start = ScopedText(text, 0).start_of(mentioned[0].start)
+        short = (await self.contexts.shorter(Context.of(text[:start]))).text
+        return short + text[start:], [mention.moved(len(short) - start) for mention in mentioned]
+
+    async def _elaborated(
+        self, text: str, mentioned: list[Mention], compiling: asyncio.Task[Compiled]
+    ) -> tuple[list[Goals] | WorkerEnded, Compiled | None]:
+        """The goals at each `sorry`, or why there are none; and the compiled file, or None after a timeout.
+
+        Raises OSError.
+        """
+        try:
+            return await self._goals(text, mentioned), await compiling
+        except WorkerEnded as end:
+            return end, None if end.ending is Ending.TIMEOUT else await compiling
+        finally:
+            compiling.cancel()
+            await asyncio.gather(compiling, return_exceptions=True)
+
+    async def _goals(self, text: str, mentioned: list[Mention]) -> list[Goals]:
+        """The goals at each `sorry`. Raises WorkerEnded, OSError."""
+        if self._elaborator is None:
+            options = WorkerOptions(memory_mb=self.memory_mb, start_seconds=self.start_seconds, in_file=True)
+            toolchain = self.contexts.toolchain if self.contexts is not None else self.toolchain
+            self._elaborator = Elaborator(toolchain, options, self.seconds)
+        places = [position(text, mention.start) for mention in mentioned]
+        return (await self._elaborator.run(text, places)).goals
+
+    async def _proofs(self, text: str, mentioned: list[Mention], tactics: list[bool]) -> list[bool]:
+        """For each mention, True if a proof is missing there. All False if Lean does not finish the probed text."""
+        assert self._elaborator is not None
+        probed_text = probed(text, mentioned, tactics)
+        try:
+            return probed_text.proofs((await self._elaborator.run(probed_text.text)).diagnostics)
+        except WorkerEnded:
+            return [False] * len(mentioned)
+
+    async def _compiled(self, text: str) -> Compiled:
+        """Compile the unchanged file for its commands and errors."""
+        folder = Path(tempfile.mkdtemp(prefix="file-", dir=self._folder))
+        limits = Limits(seconds=self.seconds + self.start_seconds, memory_mb=self.memory_mb)
+        try:
+            return await Compiler(self.toolchain, limits).compile("Main", text, folder, [], salvage=False)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shown(goals: Goals) -> tuple[bool, str]:
+    """True if the `sorry` is a tactic, and the goal there (empty if Lean shows none)."""
+    if goals.term is not None:
+        return False, goals.term
+    return True, without_tag(goals.tactic[0]) if goals.tactic else ""
+
+
+def _around(commands: list[CommandSpan], at: int) -> CommandSpan | None:
+    number = bisect_right([command.start for command in commands], at) - 1
+    return commands[number] if number >= 0 else None
+
+
+def _reason(command: CommandSpan, goal: str, proof: bool) -> str:
+    """Why no proof can be searched for a gap; empty if one can."""
+    if command.error:
+        return f"its command does not compile: {command.error}"
+    if command.blocked:
+        return f"it may depend on a command above that fails: {command.blocked}"
+    if not goal:
+        return NO_GOAL
+    if not proof:
+        return f"{DATA}: {first_line_of(goal.partition('⊢')[2].strip() or goal)}"
+    return ON_DATA if mentions(goal) else ""
+
+
+def _name(compiled: Compiled, command: CommandSpan, line: int) -> str:
+    """The name of a gap's declaration; in a `mutual` block, of the last one that begins above the gap."""
+    if command.name:
+        return command.name
+    inside = [
+        name
+        for each in compiled.commands
+        if each.keyword == "mutual" and each.line <= line <= each.last_line
+        for _, name, begins in compiled.text.declared(each)
+        if begins <= line
+    ]
+    return inside[-1] if inside else command.keyword

@@ -1,0 +1,1 @@
+"""Attempts on their way: dispatched, collected, evaluated."""

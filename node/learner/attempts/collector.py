@@ -1,0 +1,222 @@
+"""Collects the results of attempts: leases each one, has a lean-proxy verify its proof, records it, then acknowledges.
+
+A prover sends a proof as a tree. The collector itself derives from the tree both the script that Lean verifies and the
+transitions to train on, so a prover cannot fake them. Only the proof states in the tree are taken on trust.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+from common.bus import BusError, Lease, RemoteFailure, names
+from common.gathering import Gathering
+from common.lean import ProofTree
+from common.life import faults, metrics
+from common.proofs import transitions_of
+from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
+from common.protocol.subjects import LEAN_VERIFY
+from common.records.errors import RunDirectoryError
+from common.records.rows import Verdict, VerifiedProof
+from common.records.store import Store
+from node.lean.text.script import proof_script
+from node.learner.run.journal import DUPLICATES
+from node.learner.run.run import Recorded, Run, now
+
+CONSUMER = names.RESULTS_PREFIX + LEARNER
+
+HAND_BACK_DELAY = 5.0
+"""Seconds until a result whose proof could not be verified (no lean-proxy) is redelivered."""
+
+EVALUATION_GATHER = 2.0
+"""Longest wait in seconds of an evaluation's proof for others to share a verification batch. It is short because the
+run waits for the evaluation's last proof."""
+
+BAD_PARTS = metrics.counter("learner_bad_parts", "Results in parts that cannot be joined")
+
+ResultLease = Lease[Any]
+"""The lease of an AttemptResult or a ResultPart."""
+
+
+class Collector:
+    """Handles results until the node stops."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        seconds, stopping = run.settings.verify_gather, run.ctx.stopping
+        self._training = Gathering(seconds, stopping)
+        self._others = Gathering(min(seconds, EVALUATION_GATHER), stopping)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.verified = 0
+        self.rejected = 0
+
+    async def work(self) -> None:
+        """Lease and handle results until the node stops. Then finish the leased results or hand them back."""
+        try:
+            while not self._run.stopping:
+                await self._take()
+            await self._drain()
+        finally:
+            # Also when this task is cancelled, as at the end of the run: nothing may reach the store after it closes.
+            await self._cancel(self._tasks)
+
+    async def _take(self) -> None:
+        """Lease results up to the limit of concurrent ones. If the limit is reached, wait until one is finished."""
+        free = self._run.settings.results - len(self._tasks)
+        if free <= 0:
+            self._training.close()
+            self._others.close()
+            await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            return
+        for lease in await self._run.bus.lease(CONSUMER, (AttemptResult, ResultPart), limit=free, wait=0.5):
+            task = asyncio.create_task(self._handle_leased(lease))
+            self._tasks.add(task)
+            task.add_done_callback(self._finished)
+
+    async def _drain(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=10.0)
+
+    @staticmethod
+    async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+        """Cancel tasks and wait for them to end: each hands its result back to the broker."""
+        late = list(tasks)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._run.log.error("result not recorded; it will be redelivered", reason=str(error))
+            self._run.ctx.fail(error)
+
+    async def _handle_leased(self, lease: ResultLease) -> None:
+        """Handle one leased message, then acknowledge it. If it cannot be handled now, hand it back."""
+        try:
+            async with lease.kept():
+                handled = await self._handle(lease.message, lease.deliveries)
+            if handled:
+                await self._ack(lease)
+            else:
+                await lease.hand_back(HAND_BACK_DELAY)
+        except asyncio.CancelledError:
+            await lease.hand_back()
+            raise
+        except RunDirectoryError:
+            await lease.hand_back(HAND_BACK_DELAY)
+            raise
+
+    async def _ack(self, lease: ResultLease) -> None:
+        try:
+            await lease.ack()
+        except BusError as error:
+            # Harmless: the redelivered result is recognised as a duplicate.
+            self._run.log.info("acknowledgement not confirmed", attempt=lease.message.attempt_id, reason=str(error))
+
+    async def _handle(self, message: AttemptResult | ResultPart, deliveries: int) -> bool:
+        """Record a result. Returns False if it cannot be judged now. A part is stored until the result is complete."""
+        attempt = await self._run.store.call(Store.open_attempt, message.attempt_id)
+        if attempt is None:
+            DUPLICATES.inc()
+            return True
+        result = await self._joined(message, attempt) if isinstance(message, ResultPart) else message
+        if result is None:
+            return True
+        verdict = await self._judge(attempt, result, deliveries)
+        if verdict is None:
+            return False
+        faults.reach("learner:before-commit")
+        first = await self._run.store.call(Store.record, result, verdict, now())
+        faults.reach("learner:recorded-not-acked")
+        if first:
+            await self._announce(attempt, result, verdict)
+        else:
+            DUPLICATES.inc()
+        return True
+
+    async def _joined(self, part: ResultPart, attempt: Attempt) -> AttemptResult | None:
+        """The result that this part completes; None while other parts are missing. If the parts cannot be joined, the
+        attempt gets the outcome ERROR, because the prover does not send the result again."""
+        try:
+            return await self._run.store.call(Store.keep_part, part)
+        except MessageError as error:
+            BAD_PARTS.inc()
+            self._run.log.warning(
+                "a result in parts cannot be joined; its attempt counts as failed by the infrastructure",
+                attempt=part.attempt_id,
+                prover=part.prover_id,
+                reason=str(error),
+            )
+            return AttemptResult(
+                attempt_id=attempt.attempt_id,
+                theorem_id=attempt.theorem_id,
+                purpose=attempt.purpose,
+                prover_id=part.prover_id,
+                outcome=AttemptOutcome.ERROR,
+                message=f"the result cannot be read: {error}",
+            )
+
+    async def _judge(self, attempt: Attempt, result: AttemptResult, deliveries: int) -> Verdict | None:
+        """The attempt's final outcome; None if no lean-proxy can verify its proof now."""
+        if deliveries > self._run.settings.max_deliveries:
+            reason = f"the result was delivered {deliveries} times and never recorded"
+            return Verdict(AttemptOutcome.POISONED, reason)
+        if result.outcome is AttemptOutcome.REJECTED:
+            # Only the learner may reject a proof.
+            return Verdict(AttemptOutcome.ERROR, f"a prover reported the outcome `rejected`: {result.message}")
+        if result.outcome is not AttemptOutcome.PROVED:
+            return Verdict(result.outcome, result.message)
+        if result.proof is None:
+            return Verdict(AttemptOutcome.REJECTED, "the result has no proof tree")
+        try:
+            script = proof_script(result.proof)
+        except ValueError as error:
+            return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written as a script: {error}")
+        with self._run.judged(attempt.purpose):
+            return await self._verify(attempt, result.proof, script)
+
+    async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
+        """Have a lean-proxy verify the proof. The theorem is the one that was dispatched, not one from the result."""
+        settings = self._run.settings
+        request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
+        trains = attempt.purpose in TRAINED_PURPOSES
+        await (self._training if trains else self._others).wait()
+        try:
+            reply = await self._run.bus.request_patiently(
+                LEAN_VERIFY,
+                request,
+                LeanVerifyReply,
+                timeout=settings.verify_timeout,
+                deadline=settings.verify_patience,
+            )
+        except RemoteFailure as error:
+            if error.kind is not FailureKind.BAD_STATEMENT:
+                self._run.log.warning("verification failed", attempt=attempt.attempt_id, reason=error.reason)
+                return None
+            return Verdict(AttemptOutcome.REJECTED, f"{error.kind}: {error.reason}")
+        except OversizedMessage as error:
+            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to send to a lean-proxy: {error}")
+        except BusError as error:
+            self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
+            return None
+        self._run.ctx.health("verification", None)
+        if not reply.accepted:
+            self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
+            return Verdict(AttemptOutcome.REJECTED, reply.reason)
+        verified = VerifiedProof(script, transitions_of(proof), reply.axioms, reply.lean_version, reply.header)
+        return Verdict(AttemptOutcome.PROVED, proof=verified)
+
+    async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
+        """Publish a recorded result to the mesh and to the learner's other parts."""
+        self.verified += verdict.outcome is AttemptOutcome.PROVED
+        self.rejected += verdict.outcome is AttemptOutcome.REJECTED
+        expansions = result.statistics.expansions
+        self._run.journal.counted(attempt.purpose, verdict.outcome, expansions)
+        if verdict.proof is not None:
+            with contextlib.suppress(OversizedMessage):  # recorded, but too long for the monitor
+                await self._run.journal.proof(attempt, verdict.proof.script, result.statistics.simulations)
+        event = Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, expansions)
+        await self._run.recorded(event)

@@ -1,0 +1,235 @@
+"""Dispatches attempts: stores them in the outbox, publishes them to the broker, and republishes those that it lost."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Iterable
+
+from common.bus import BusError, names
+from common.protocol import subjects
+from common.protocol.attempts import LEARNER, MOST_FAILED, TRAINED_PURPOSES, Attempt, Purpose
+from common.records.rows import Planned, TheoremRow
+from common.records.store import Store
+from common.seeds import derive_seed
+from node.lean.text.filling import negated
+from node.learner.learning.schedule import wanted_outstanding
+from node.learner.run.journal import DISPATCHED
+from node.learner.run.run import Run, now
+
+BATCH = 64
+"""Attempts published at once."""
+
+LOOK_EVERY = 1.0
+"""Seconds between reads of the mesh's capacity."""
+
+MOST_SEARCHES = 1024
+"""Upper bound on the search slots that one prover may report: four on each of 256 cores. A larger number is a mistake.
+Attempts dispatched for it would be chosen long before they are tried."""
+
+LOST_AFTER = 20.0
+"""Seconds for which the broker must hold fewer attempts than are outstanding until they count as lost. A result may be
+on its way for a moment."""
+
+
+class Dispatcher:
+    """Keeps enough attempts outstanding for the provers. Train attempts are dispatched while `learning` is True."""
+
+    def __init__(self, run: Run, tag: str, next_number: int, outstanding: dict[str, int]) -> None:
+        """`tag` is unique to this run directory: it tells our attempts from those of a deleted run of the same name."""
+        self._run = run
+        self._tag = tag
+        self._number = next_number
+        self._theorems = {row.theorem.name: row for row in run.data.train}
+        self._to_publish = asyncio.Event()
+        self._missing_since: dict[str, float] = {}
+        self._looked_for_losses = time.monotonic()
+        self.outstanding = dict(outstanding)
+        self._capacity = 0
+        self._looked = -LOOK_EVERY
+        self.learning = False
+        self.reserved = 0
+        """Search slots reserved for an evaluation beside learning; train attempts do not use them."""
+        run.on_recorded.append(lambda event: self._recorded(event.purpose))
+        run.on_judging.append(self._to_publish.set)
+
+    @staticmethod
+    async def create(run: Run) -> Dispatcher:
+        """A dispatcher with the state from the run database. All outstanding attempts are published again with the
+        same ids."""
+        tag = await run.store.call(Store.noted, "tag")
+        if tag is None:
+            tag = secrets.token_hex(3)
+            await run.store.call(Store.note, "tag", tag)
+        again = await run.store.call(Store.publish_again)
+        if again:
+            run.log.info("outstanding attempts are dispatched again", attempts=again)
+        number = await run.store.call(Store.next_number)
+        return Dispatcher(run, tag, number, await run.store.call(Store.outstanding))
+
+    @property
+    def dispatched(self) -> int:
+        """Attempts dispatched since the run began."""
+        return self._number - 1
+
+    def _recorded(self, purpose: str) -> None:
+        self.outstanding[purpose] = max(0, self.outstanding.get(purpose, 0) - 1)
+        self._to_publish.set()
+
+    async def evaluate(self, rows: Iterable[TheoremRow], evaluation: int, weights: int, simulations: int) -> None:
+        """Dispatch attempts on test statements with pinned weights. Seeds derive from the theorem, so every evaluation
+        of a theorem has the same seed."""
+        planned = []
+        for row in rows:
+            seed = derive_seed(self._run.settings.seed, "eval", row.theorem.name)
+            number = self._next()
+            attempt = self._attempt(number, row, Purpose.EVAL, simulations, seed, weights)
+            planned.append(Planned(number, attempt, evaluation))
+        await self._dispatch(planned)
+
+    async def work(self) -> None:
+        """Top up the outstanding attempts and publish them, until cancelled."""
+        while True:
+            if self.learning:
+                await self._top_up()
+            published = await self._publish()
+            if not published:
+                await self._look_for_losses()
+                try:
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await self._to_publish.wait()
+                except TimeoutError:
+                    pass
+                self._to_publish.clear()
+
+    async def _top_up(self) -> None:
+        slots = max(0, await self._slots_lately() - self.reserved)
+        # An attempt whose proof is being verified holds no search slot, so it is not counted. The setting `results`
+        # bounds their number, so this never dispatches far ahead of the recorded results.
+        outstanding = sum(self.outstanding.get(purpose, 0) - self._run.judging[purpose] for purpose in TRAINED_PURPOSES)
+        missing = wanted_outstanding(slots, self._run.settings.ahead) - outstanding
+        planned = []
+        for _ in range(max(0, min(missing, BATCH))):
+            number = self._number
+            choice = self._run.matchmaker.choose(number)
+            if choice is None:
+                break
+            self._next()
+            row = self._theorems[choice.theorem_id]
+            seed = derive_seed(self._run.settings.seed, "train", number)
+            disproof = choice.disproof and negated(row.theorem) is not None
+            purpose = Purpose.DISPROVE if disproof else Purpose.TRAIN
+            attempt = self._attempt(number, row, purpose, choice.simulations, seed, None, choice.explore)
+            planned.append(Planned(number, attempt))
+            self._run.matchmaker.dispatched(choice.theorem_id)
+        await self._dispatch(planned)
+
+    async def _slots_lately(self) -> int:
+        """Search slots at the last read of the registry. Every recorded result leads to a top-up, and a read costs one
+        entry per node. Caching the number keeps the cost of a result independent of the size of the mesh."""
+        if time.monotonic() - self._looked >= LOOK_EVERY:
+            self._capacity, self._looked = await self.slots(), time.monotonic()
+        return self._capacity
+
+    async def slots(self) -> int:
+        """Search slots of all provers in the registry, at most `MOST_SEARCHES` for each."""
+        try:
+            nodes = await self._run.bus.nodes()
+        except BusError:
+            return 0
+        reported = [node.capacity.get("searches", 0) for node in nodes if node.role == "prover"]
+        return sum(max(0, min(searches, MOST_SEARCHES)) for searches in reported)
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number - 1
+
+    def _attempt(
+        self,
+        number: int,
+        row: TheoremRow,
+        purpose: Purpose,
+        simulations: int,
+        seed: int,
+        weights: int | None,
+        explore: int = 0,
+    ) -> Attempt:
+        if purpose in TRAINED_PURPOSES and row.split != "train":
+            raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
+        return Attempt(
+            attempt_id=f"{self._tag}-{number}",
+            theorem_id=row.theorem.name,
+            theorem=(negated(row.theorem) if purpose is Purpose.DISPROVE else None) or row.theorem,
+            purpose=purpose,
+            simulations=simulations,
+            seed=seed,
+            weights=weights,
+            samples=self._run.settings.samples,
+            explore=explore,
+            method=self._run.settings.method,
+            failed=MOST_FAILED if purpose in TRAINED_PURPOSES and self._run.settings.trainer.unlikelihood else 0,
+        )
+
+    async def _dispatch(self, planned: list[Planned]) -> None:
+        if not planned:
+            return
+        await self._run.store.call(Store.dispatch, planned, now())
+        for plan in planned:
+            purpose = plan.attempt.purpose
+            self.outstanding[purpose] = self.outstanding.get(purpose, 0) + 1
+            DISPATCHED.labels(purpose).inc()
+        self._to_publish.set()
+
+    async def _publish(self) -> bool:
+        """Publish a batch of the outbox. Returns False if the outbox is empty or the broker unreachable."""
+        batch = await self._run.store.call(Store.unpublished, BATCH)
+        if not batch:
+            return False
+        answers = await asyncio.gather(*(self._send(*each) for each in batch), return_exceptions=True)
+        published = [attempt.attempt_id for (attempt, _), answer in zip(batch, answers, strict=True) if answer is None]
+        problems = [answer for answer in answers if answer is not None]
+        for problem in problems:
+            if not isinstance(problem, BusError):
+                raise problem
+        if problems:
+            self._run.log.warning("attempts not published yet", attempts=len(problems), reason=str(problems[0]))
+        await self._run.store.call(Store.published, published, now())
+        return bool(published)
+
+    async def _send(self, attempt: Attempt, tries: int) -> None:
+        # The broker drops a second message with the same id within its deduplication window. A later copy is harmless:
+        # a result counts once per attempt. An attempt that the broker lost needs a new message id to get past that.
+        message_id = attempt.attempt_id if tries < 2 else f"{attempt.attempt_id}.{tries}"
+        await self._run.bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
+
+    async def _look_for_losses(self) -> None:
+        """Publish the attempts of a purpose again if the broker holds fewer than are outstanding: its streams were
+        deleted or purged, or it was killed. Those that a prover still plays are played twice, and count once."""
+        time_now = time.monotonic()
+        if time_now - self._looked_for_losses < LOST_AFTER / 4:
+            return
+        if len(await self._run.store.call(Store.unpublished, 1)):
+            return  # the broker refuses them: they are not lost
+        self._looked_for_losses = time_now
+        try:
+            waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
+        except BusError:
+            return
+        results = names.RESULTS_PREFIX + LEARNER
+        unread = waiting[results] + leased[results]
+        for purpose, outstanding in self.outstanding.items():
+            consumer = names.TODO_PREFIX + purpose
+            missing = outstanding - waiting[consumer] - leased[consumer]
+            if missing <= 0:
+                self._missing_since.pop(purpose, None)
+            elif missing > unread and time_now - self._missing_since.setdefault(purpose, time_now) >= LOST_AFTER:
+                del self._missing_since[purpose]
+                again = await self._run.store.call(Store.publish_again, purpose)
+                self._run.log.warning(
+                    "the broker lost attempts; all outstanding ones are dispatched again",
+                    purpose=purpose,
+                    lost=missing,
+                    attempts=again,
+                )
+                self._to_publish.set()

@@ -1,0 +1,1 @@
+"""What to try next: banks, the matchmaker, the curriculum."""

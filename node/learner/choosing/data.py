@@ -1,0 +1,159 @@
+"""Loads the learner's data from the banks: statements to attempt, statements to evaluate, transitions to train on."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from common.protocol.attempts import Transition
+from common.records.rows import TheoremRow
+from common.seeds import SEEDS, derive_seed, is_held_out
+from node.bank import bank
+from node.bank.bank import BankTheorem, BankTransition
+from node.learner.choosing import banks
+from node.learner.errors import DataError
+from node.learner.replay.replay import Ref
+from node.learner.replay.segments import SegmentWriter, data_path, index_path
+from node.learner.settings import LearnerSettings
+
+HELD_OUT_SHARE = 10
+"""One in this many train theorems is held out of the warm start, to measure the validation loss."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data of a run."""
+
+    digest: str
+    """Digest of all banks: part of the key of the warm-start cache."""
+    train: list[TheoremRow]
+    test: list[TheoremRow]
+    """Statements of the evaluations before and after learning."""
+    supervised: list[Ref]
+    """Transitions of the warm start; later a part of every batch."""
+    validation: list[Ref]
+    """Transitions of held-out theorems."""
+    factors: list[float] | None = None
+    """Factor of each train statement's weight in the matchmaker; None: 1 for all."""
+    notes: list[str] = field(default_factory=list)
+    """Log lines about bank data that was left out."""
+    beside: list[TheoremRow] = field(default_factory=list)
+    """Statements of the evaluations beside learning."""
+
+    @property
+    def scored(self) -> list[TheoremRow]:
+        """The statements of all evaluations, each once."""
+        known = {row.theorem.name for row in self.test}
+        return self.test + [row for row in self.beside if row.theorem.name not in known]
+
+
+def load(settings: LearnerSettings, folder: Path) -> Data:
+    """Read the banks; transitions become segments in `folder`, for the trainer's ranks.
+
+    Raises DataError: missing or corrupt files, no statements, no transitions where the plan needs some.
+    """
+    evaluation = settings.evaluation
+    split = evaluation.split
+    try:
+        parts = banks.parts_of(settings.bank, settings.banks)
+        content = banks.load(parts, split, scored=evaluates(settings))
+    except (bank.BankError, banks.BanksError) as error:
+        raise DataError(str(error)) from error
+    # The sample of scored statements has a fixed seed: runs with different seeds are scored on the same statements.
+    chosen = _sampled(content.scored, evaluation.statements)
+    beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
+    train = content.train
+    if settings.statements:
+        random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
+        train = train[: settings.statements]
+    names = Counter(each.theorem.name for each, _ in train) + Counter(
+        each.theorem.name for each in max(chosen, beside, key=len)
+    )
+    where = ", ".join(str(part.directory) for part in parts)
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise DataError(
+            f"{where}: {len(repeated)} names belong to several statements each, first {repeated[0]!r}: give every "
+            "statement a name of its own"
+        )
+    first, second = split_held_out(content.transitions, settings.warm_start.theorems)
+    _check_enough(settings, where, len(train), len(content.scored), (len(first), len(second)))
+    return Data(
+        digest=content.digest,
+        train=[_row(each, "train") for each, _ in train],
+        test=[_row(each, split) for each in chosen],
+        supervised=_segment(folder / "supervised", first),
+        validation=_segment(folder / "validation", second),
+        factors=banks.factors(parts, [number for _, number in train]),
+        notes=content.notes,
+        beside=[_row(each, split) for each in beside],
+    )
+
+
+def sampled(refs: list[Ref], count: int, seed: int) -> list[Ref]:
+    """A random sample of `count` transitions, determined by the seed."""
+    order = np.random.default_rng(derive_seed(seed, "validation")).permutation(len(refs))
+    return [refs[index] for index in order[:count]]
+
+
+def evaluates(settings: LearnerSettings) -> bool:
+    """Whether the run has an evaluation of any kind."""
+    return settings.plan.evaluate or settings.evaluation.every > 0
+
+
+def _sampled(scored: list[BankTheorem], count: int) -> list[BankTheorem]:
+    return bank.stratified(scored, min(count, len(scored)))
+
+
+def _check_enough(settings: LearnerSettings, where: str, train: int, scored: int, transitions: tuple[int, int]) -> None:
+    """Raises DataError if the banks lack data that the plan needs. `transitions`: (to train on, held out)."""
+    split = settings.evaluation.split
+    how = f"`proofmesh bank import SOURCE --out {where} --split"
+    if not train:
+        raise DataError(f"{where} has no train statements, so there is nothing to attempt: {how} train` adds some")
+    if evaluates(settings) and not scored:
+        raise DataError(
+            f"{where} has no {split} statements to evaluate on: {how} {split}` adds some; or choose another split "
+            "([learner.evaluation] split), or do not evaluate ([learner.plan] evaluate, [learner.evaluation] every)"
+        )
+    if not settings.warm_start.checkpoint and not all(transitions):
+        raise DataError(
+            f"{where} has too few transitions for a warm start ({transitions[0]} to train on, {transitions[1]} to "
+            "measure it): name a network to begin with, [learner.warm_start] checkpoint, such as one that "
+            "`proofmesh train` made"
+        )
+    if settings.plan.control_steps and not transitions[0]:
+        raise DataError(
+            f"{where} has no transitions, so [learner.plan] control_steps has nothing to train on: use a bank with "
+            "transitions"
+        )
+
+
+def _row(each: BankTheorem, split: str) -> TheoremRow:
+    return TheoremRow(each.theorem, split, each.family, each.level)
+
+
+def split_held_out(transitions: list[BankTransition], share: float = 1.0) -> tuple[list[Transition], list[Transition]]:
+    """Split transitions by theorem into (trained on, held out), the same on every machine. `share` is the share of the
+    train theorems that is used."""
+    trained, held_out = [], []
+    for each in transitions:
+        transition = Transition(each.state, each.tactic, each.remaining_steps)
+        if is_held_out(each.theorem, HELD_OUT_SHARE):
+            held_out.append(transition)
+        elif derive_seed("warm-start", each.theorem) < share * SEEDS:
+            trained.append(transition)
+    return trained, held_out
+
+
+def _segment(base: Path, transitions: list[Transition]) -> list[Ref]:
+    """Write transitions as a fresh segment."""
+    for path in (data_path(base), index_path(base)):
+        path.unlink(missing_ok=True)
+    writer = SegmentWriter(base)
+    count = writer.append(enumerate(transitions, start=1))
+    writer.close()
+    return [(str(base), position) for position in range(count)]

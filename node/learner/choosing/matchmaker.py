@@ -1,0 +1,215 @@
+"""The matchmaker: which theorem to attempt next, to prove or to disprove, and with how many simulations.
+
+Pure: its choices derive from the run's seed, the attempt's number, and the dispatched attempts and outcomes so far,
+never from a clock.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from common.limits import Factor, Growth, Natural, Positive, Share
+from common.records.rows import Recent
+from common.records.standing import Standing, learn
+from common.seeds import derive_seed
+from node.learner.choosing.curriculum import CANDIDATES, MOST_DRAWS, CurriculumSettings, Rates, chance, factor, nearest
+from node.learner.choosing.sum_tree import SumTree
+
+
+@dataclass
+class MatchmakerSettings:
+    """Which theorems to attempt, and how hard (AlphaProof, Nature 2025, the matchmaker of the pseudocode)."""
+
+    disprove_chance: Share = 0.5
+    """Chance that an attempt on an undecided theorem tries to disprove it."""
+    explore_chance: Share = 0.0
+    """Chance that an attempt explores: tactics of the prover's fixed list join the policy's samples."""
+    explore_candidates: Natural = 8
+    """Number of such tactics at every expansion of an exploring attempt."""
+    budget: Positive = 250
+    """Simulations of the first attempt."""
+    growth: Growth = 1.17
+    """The budget is multiplied by this for every failure."""
+    budget_limit: Positive = 16_000
+    """Largest budget (taken from reimplementations; the paper gives no limit)."""
+    trust: Natural = 8
+    """Attempts after which an undecided theorem counts as hard."""
+    streak: Positive = 12
+    """A theorem counts as learned if this many latest attempts in a row all proved it."""
+    hard_weight: Factor = 0.1
+    """Weight of a theorem that is undecided after many attempts."""
+    learned_weight: Factor = 1e-3
+    """Weight of a learned theorem."""
+    curriculum: CurriculumSettings = field(default_factory=CurriculumSettings)
+    """Weights by difficulty, and retries of failed statements."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The next attempt."""
+
+    theorem_id: str
+    disproof: bool
+    simulations: int
+    explore: int = 0
+    """Number of tactics from the prover's fixed list that join each expansion."""
+
+
+class Matchmaker:
+    """Chooses among theorems. One attempt per theorem is outstanding at a time."""
+
+    def __init__(
+        self,
+        theorem_ids: Sequence[str],
+        settings: MatchmakerSettings,
+        seed: int,
+        factors: Sequence[float] | None = None,
+        groups: Sequence[int] | None = None,
+    ) -> None:
+        """`factors`: a factor of each theorem's weight, for mixtures of banks; by default 1. `groups`: for each theorem
+        its group of about equal difficulty, for the curriculum; by default all are in one group."""
+        self.settings = settings
+        self.seed = seed
+        self._ids = list(theorem_ids)
+        self._index = {theorem_id: index for index, theorem_id in enumerate(self._ids)}
+        self._factors = array("d", factors if factors is not None else [1.0] * len(self._ids))
+        self._groups = array("l", groups if groups is not None else [0] * len(self._ids))
+        if not len(self._factors) == len(self._groups) == len(self._ids):
+            raise ValueError(
+                f"{len(self._factors)} factors and {len(self._groups)} groups for {len(self._ids)} theorems"
+            )
+        self._standings: dict[int, Standing] = {}
+        """By index, only for theorems with a result: most theorems of a large bank have none."""
+        self._outstanding: dict[int, int] = {}
+        self._rates = Rates(settings.curriculum.window)
+        self._build()
+
+    def restore(
+        self, standings: Mapping[str, Standing], outstanding: Iterable[str] = (), recent: Iterable[Recent] = ()
+    ) -> None:
+        """Restore what an earlier process recorded and dispatched (`TheoremStatistics`). Theorems that the banks do not
+        have are ignored. `recent`: the latest attempts to prove, as many as the curriculum's window."""
+        self._standings = {self._index[name]: value for name, value in standings.items() if name in self._index}
+        for theorem_id in outstanding:
+            if (index := self._index.get(theorem_id)) is not None:
+                self._outstanding[index] = self._outstanding.get(index, 0) + 1
+        for each in recent:
+            if (index := self._index.get(each.theorem_id)) is not None:
+                self._rates.saw(self._groups[index], each.proved)
+        self._build()
+
+    def choose(self, number: int) -> Choice | None:
+        """The attempt with this number; None if no theorem can be attempted now. Changes no state."""
+        if self._weights.total <= 0:
+            return None
+        generator = np.random.default_rng(derive_seed(self.seed, "match", number))
+        index = self._draw(generator)
+        standing = self._known(index)
+        undecided = not (standing.proved or standing.disproved)
+        disproof = undecided and generator.random() < self.settings.disprove_chance
+        explores = generator.random() < self.settings.explore_chance
+        explore = self.settings.explore_candidates if explores else 0
+        return Choice(self._ids[index], bool(disproof), budget(standing, self.settings), explore)
+
+    def dispatched(self, theorem_id: str) -> None:
+        """An attempt on the theorem is outstanding."""
+        index = self._index.get(theorem_id)
+        if index is not None:
+            self._outstanding[index] = self._outstanding.get(index, 0) + 1
+            self._weigh(index)
+
+    def recorded(self, theorem_id: str, disproof: bool, outcome: str) -> None:
+        """The result of an attempt was recorded."""
+        index = self._index.get(theorem_id)
+        if index is None:
+            return
+        if (left := self._outstanding.pop(index, 0) - 1) > 0:
+            self._outstanding[index] = left
+        standing = self._standings.setdefault(index, Standing())
+        tries = standing.tries
+        learn(standing, disproof, outcome)
+        if standing.tries > tries:
+            self._rates.saw(self._groups[index], standing.in_a_row > 0)
+        self._weigh(index)
+
+    def standing(self, theorem_id: str) -> Standing:
+        """What is known about a theorem. Raises KeyError."""
+        return self._known(self._index[theorem_id])
+
+    def chance(self, theorem_id: str) -> float:
+        """Estimated chance that the next attempt to prove a theorem does. Raises KeyError."""
+        return self._chance(self._index[theorem_id])
+
+    def undecided(self) -> int:
+        """Number of theorems that are neither proved nor disproved nor refused by Lean."""
+        return len(self._ids) - sum(standing.decided for standing in self._standings.values())
+
+    # --- drawing ----------------------------------------------------------------------------------------------------
+
+    def _draw(self, generator: np.random.Generator) -> int:
+        curriculum = self.settings.curriculum
+        if curriculum.retry_share and generator.random() < curriculum.retry_share and self._failed.total > 0:
+            drawn = (self._failed.find(generator.random() * self._failed.total) for _ in range(CANDIDATES))
+            return nearest((self._chance(index), index) for index in drawn)
+        index = self._weights.find(generator.random() * self._weights.total)
+        if not curriculum.sharpness:
+            return index
+        # Rejection sampling: a draw by weight, accepted with the probability `factor`, is a draw by weight * factor.
+        # Every result changes the chances of a whole group, so the sum tree cannot hold the factors.
+        for _ in range(MOST_DRAWS):
+            if generator.random() < factor(self._chance(index), curriculum):
+                break
+            index = self._weights.find(generator.random() * self._weights.total)
+        return index
+
+    def _known(self, index: int) -> Standing:
+        return self._standings.get(index) or Standing()
+
+    def _chance(self, index: int) -> float:
+        return chance(self._known(index), self._rates.rate(self._groups[index]))
+
+    # --- weights ----------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        """Compute all weights."""
+        attempted = {*self._standings, *self._outstanding}
+        weights, failed = array("d", self._factors), array("d", bytes(8 * len(self._ids)))
+        for index in attempted:
+            weights[index] = self._weight(index)
+            failed[index] = weights[index] if self._retried(index) else 0.0
+        self._weights = SumTree(weights)
+        self._failed = SumTree(failed if self.settings.curriculum.retry_share else ())
+        """The weights of undecided statements that failed before; empty if `retry_share` is 0."""
+
+    def _weigh(self, index: int) -> None:
+        self._weights[index] = weighed = self._weight(index)
+        if self.settings.curriculum.retry_share:
+            self._failed[index] = weighed if self._retried(index) else 0.0
+
+    def _weight(self, index: int) -> float:
+        free = index not in self._outstanding
+        return weight(self._known(index), self.settings) * self._factors[index] if free else 0.0
+
+    def _retried(self, index: int) -> bool:
+        standing = self._known(index)
+        return standing.failures > 0 and not standing.decided
+
+
+def weight(standing: Standing, settings: MatchmakerSettings) -> float:
+    """The weight of a theorem: 1 with few attempts or mixed results, `hard_weight` if undecided after many attempts,
+    `learned_weight` if learned, 0 if disproved (AlphaProof, matchmaker) or refused by Lean."""
+    if standing.disproved or standing.refused:
+        return 0.0
+    if standing.proved:
+        return settings.learned_weight if standing.in_a_row >= settings.streak else 1.0
+    return 1.0 if standing.attempts < settings.trust else settings.hard_weight
+
+
+def budget(standing: Standing, settings: MatchmakerSettings) -> int:
+    """Simulations: budget · growth^failures, at most the limit (AlphaProof, matchmaker)."""
+    grown = settings.budget * settings.growth ** min(standing.failures, 1000)
+    return max(1, int(min(settings.budget_limit, grown)))

@@ -1,0 +1,1 @@
+"""When to train on what, and when new weights are published."""

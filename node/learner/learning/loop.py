@@ -1,0 +1,187 @@
+"""The loop of reinforcement learning: collect transitions, train, publish weights that pass the gate. Also its control,
+which takes supervised steps instead."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+
+from common.records.errors import explained
+from common.records.store import Store
+from common.seeds import derive_seed
+from node.learner.learning.compute_hold import ComputeHolder
+from node.learner.learning.gatekeeper import Gatekeeper
+from node.learner.learning.phases import Progress, RunPlan, longest_left, share_done
+from node.learner.learning.publisher import Publisher
+from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
+from node.learner.replay.replay import Ref, epochs, sample
+from node.learner.replay.usage import Usage
+from node.learner.run.run import Run
+from node.learner.settings import LearnerSettings
+from node.learner.trainer.resilient import ResilientTrainer
+
+TRAINED = "trained"
+"""Key of a note in the run database: the training time so far, so that a restarted learner keeps to its budgets."""
+
+POINTS = (
+    *("loss", "policy_loss", "value_loss", "unlikelihood_loss", "failed_probability"),
+    *("held_out", "held_out_best"),
+)
+"""Training metrics that become points of curves."""
+
+
+def pauses(settings: LearnerSettings) -> bool:
+    """True if inference pauses while the trainer works."""
+    if settings.schedule.pause == "auto":
+        return settings.trainer.uses_gpus()
+    return settings.schedule.pause == "always"
+
+
+class Learning:
+    """Trains whenever enough new transitions are collected. Collecting goes on during training unless inference must
+    pause for it."""
+
+    def __init__(
+        self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
+    ) -> None:
+        self._run = run
+        self._plan = plan
+        self._trainer = trainer
+        self._publisher = publisher
+        self._holder = holder
+        self._gatekeeper = Gatekeeper(run, trainer)
+        self.warm_steps = 0
+        """Training steps of the network before reinforcement learning. Later steps are counted from the trainer's step
+        number, so steps that a crash has undone are due again."""
+        self._last = time.monotonic()
+        self._saved_at = 0
+        self._usage = Usage(run.replay.folder)
+        self._pauses = pauses(run.settings)
+        self.time = TrainingTime()
+
+    async def restore(self, progress: Progress) -> None:
+        """Continue from the notes of an earlier process."""
+        noted = await self._run.store.call(Store.noted, TRAINED, {})
+        await self._gatekeeper.restore()
+        paused = float(noted.get("paused", 0.0))
+        self.time = TrainingTime(float(noted.get("worked", paused)), paused, progress.learned)
+        self._run.journal.paused(self.time.paused_share)
+        self._saved_at = self._trainer.step_number
+
+    def begin(self) -> None:
+        """The phase begins: the wait for transitions is measured from here."""
+        self._last = time.monotonic()
+
+    async def turn(self, progress: Progress) -> None:
+        """Train if a training phase is due; otherwise wait a moment for more results."""
+        self.time.total = progress.learned
+        self._run.journal.paused(self.time.paused_share)
+        due = self._in_time(self._due(time.monotonic() - self._last), progress)
+        if due:
+            await self._cycle(due, self._factor(progress))
+        else:
+            await self._run.wait(0.5)
+
+    async def last_turn(self, progress: Progress) -> None:
+        """The phase ends: train on the remaining new transitions and save. If the gate rejects the result, restore the
+        published weights: the run must end with the weights in use."""
+        due = self._due(self._run.settings.schedule.patience)
+        if due and not self._run.stopping:
+            await self._cycle(due, self._factor(progress))
+        acting = self._publisher.latest_step
+        gated = self._run.settings.gate.transitions > 0 and not self._run.stopping
+        rejected = gated and acting not in (None, self._trainer.step_number)
+        if rejected:
+            await self._trainer.restore(self._publisher.latest_file)
+        await self.save(replace=rejected)
+
+    def _due(self, waited: float) -> int:
+        schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
+        budget = schedule.pause_budget if self._pauses else schedule.training_budget
+        owed = steps_owed(schedule, batch, self._run.replay.last_id, self.steps)
+        return steps_due(schedule, batch, owed, waited, self.time, budget)
+
+    @property
+    def steps(self) -> int:
+        """Training steps of reinforcement learning, or of its control, over all processes of the run."""
+        return max(0, self._trainer.step_number - self.warm_steps)
+
+    def _in_time(self, steps: int, progress: Progress) -> int:
+        """`steps`, or fewer if only fewer fit into the remaining time of reinforcement learning."""
+        left = longest_left(progress, self._plan)
+        return steps if left is None or not self.time.per_step else min(steps, int(left / self.time.per_step))
+
+    def _factor(self, progress: Progress) -> float:
+        return rate_factor(self._run.settings.trainer.rl_factor, share_done(progress, self._plan))
+
+    async def _cycle(self, steps: int, factor: float) -> None:
+        """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
+        started = time.monotonic()
+        window = self._run.replay.refs()
+        self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
+        metrics: dict[str, float] = {}
+        async with self._compute() as ours:
+            await self._gatekeeper.before_training(self._publisher.latest_step)
+            first, began = self._trainer.step_number, time.monotonic()
+            while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
+                metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
+            taken, stepping = self._trainer.step_number - first, time.monotonic() - began
+            passes = await self._gatekeeper.passes()
+        seconds = time.monotonic() - started
+        self.time.saw(seconds, stepping, taken, paused=self._pauses)
+        self._run.journal.paused(self.time.paused_share)
+        if passes:
+            await self._publisher.publish()
+        if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
+            await self.save()
+        self._last = time.monotonic()
+        noted = {"paused": self.time.paused, "worked": self.time.worked}
+        await self._run.store.call(Store.note, TRAINED, noted)
+        self._run.log.info(
+            "trained", steps=taken, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
+        )
+        await self._point(metrics | self._gatekeeper.metrics)
+
+    def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
+        """The trainer may use the compute inside this context. Yields a function that returns whether it still may."""
+        return self._holder.held() if self._pauses else nullcontext(lambda: True)
+
+    def _batch(self, window: Sequence[Ref]) -> list[Ref]:
+        settings = self._run.settings
+        seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
+        share = settings.replay.supervised_share
+        batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
+        return self._usage.seen(batch, self._trainer.step_number)
+
+    async def save(self, *, replace: bool = False) -> None:
+        """Write a checkpoint. `replace`: overwrite a checkpoint of the same step, which has other weights."""
+        await self._trainer.save(replace=replace)
+        with explained(self._run.replay.folder):
+            await asyncio.to_thread(self._usage.save)
+        self._saved_at = self._trainer.step_number
+
+    async def control_turn(self, progress: Progress, steps: int) -> int:
+        """Train supervised steps in place of reinforcement learning, without a pause of inference. Returns how many."""
+        settings = self._run.settings
+        first = self._trainer.step_number
+        metrics: dict[str, float] = {}
+        size = settings.trainer.learning_batch()
+        while self._trainer.step_number < first + steps and not self._run.stopping:
+            refs = epochs(self._run.data.supervised, size, settings.seed, self._trainer.step_number)
+            metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
+        await self._point(metrics)
+        return self._trainer.step_number - first
+
+    async def _point(self, metrics: dict[str, float]) -> None:
+        counts = await self._run.store.call(Store.counts)
+        values = {key: value for key, value in metrics.items() if key in POINTS}
+        values |= self._usage.values() | {
+            "solve_rate": self._run.journal.solve_rate(),
+            "proofs_verified": counts["proofs"],
+            "transitions": counts["transitions"],
+            "expansions_per_s": self._run.journal.speed(),
+            "pause_fraction": self.time.paused_share,
+        }
+        await self._run.journal.point(self._trainer.step_number, values)

@@ -1,0 +1,1 @@
+"""Plays one attempt: opens the theorem, searches or samples proofs, verifies, reports."""

@@ -1,0 +1,246 @@
+"""Plays one attempt with a tree search: asks the policy and Lean, with several expansions in flight.
+
+Expansions are fed in the order of selection, not in the order in which replies arrive. So an attempt is determined by
+its seed and the contents of the replies, not by their timing (unless its budget has a time limit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from common.lean import Outcome, ProofTree
+from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
+from common.seeds import derive_seed
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
+from node.prover.agents.budget import TimeIsUp, Turn
+from node.prover.agents.environment import Environment
+from node.prover.methods.by_name import ProofSearch, begin, check_method
+from node.prover.methods.negation import NegatingSearch
+from node.prover.methods.turns import ByTurns, Player, TurnSearch
+from node.prover.policies.policy import Advice, Policy, StateTooLong
+from node.prover.search.expansion import ExpandRequest
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
+from node.prover.search.tree_search import SearchStatistics
+
+TOO_MANY_REFUSALS = "too many refused proofs ([prover.search] max_refusals)"
+
+
+class Agent(AttemptAgent):
+    """One attempt at one theorem, by tree search."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        policy: Policy | ByTurns,
+        environment: Environment,
+        *,
+        prover_id: str,
+        leaves: int,
+        on_simulation: Callable[[], None] = lambda: None,
+        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
+        parameters: SearchParameters | None = None,
+        verify: Verify | None = None,
+        on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
+    ) -> None:
+        """`leaves`: most expansions in flight. `on_simulation` is called after each simulation, `on_outcomes` with
+        Lean's outcomes of each expansion, and `on_expansion` with each expansion fed to the search, the search and the
+        state's index. `verify` checks every proof that is found; after a refusal the search goes on within its budget.
+        None: the first proof is the result."""
+        super().__init__(
+            attempt,
+            environment,
+            prover_id=prover_id,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            verify=verify,
+        )
+        self.search: ProofSearch | None = None
+        self._players = policy.players if isinstance(policy, ByTurns) else (Player(policy),)
+        self._leaves = self._budget.leaves(leaves)
+        self._on_expansion = on_expansion
+        self._parameters = parameters or SearchParameters()
+        if verify is None:  # merging may give wrong renamed proofs, which only verification detects
+            self._parameters = replace(self._parameters, merging="text")
+        self._idle = 0
+
+    def _statistics(self) -> SearchStatistics | None:
+        return self.search.statistics if self.search else None
+
+    def _nodes(self) -> int:
+        if isinstance(self.search, TurnSearch):
+            return self.search.nodes
+        return len(self.search.tree.nodes) if self.search else 0
+
+    def _proof(self) -> ProofTree | None:
+        return self.search.proof(self.attempt.failed) if self.search else None
+
+    async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
+        """Raises BadStatement, BusError, BadAdvice, UnknownMethod."""
+        check_method(self.attempt.method)
+        try:
+            root = await self._timed(self._environment.open())
+            search = self.search = self._begun(root)
+            ended = await self._simulate(search)
+        except TimeIsUp:
+            ended = Ended.SECONDS
+        if ended is None:
+            return AttemptOutcome.PROVED, "", None
+        statistics = self._statistics() or SearchStatistics()
+        outcome, lost = unsolved(statistics, ended)
+        too_many_refusals = statistics.proofs_rejected >= self._parameters.max_refusals
+        limit = TOO_MANY_REFUSALS if too_many_refusals else self._budget.describe(ended)
+        negations = self.search.summary() if isinstance(self.search, NegatingSearch) else ""
+        words = [limit, lost, self._refusals(statistics), negations]
+        return outcome, "; ".join(filter(None, words)), ended
+
+    def _begun(self, root: str) -> ProofSearch:
+        """Start the search at this root state, with one tree for each policy that takes turns."""
+        method, parameters, seed = self.attempt.method, self._parameters, search_seed(self.attempt)
+        if len(self._players) == 1:
+            search = begin(method, root, parameters, seed)
+            if not parameters.negate_below:
+                return search
+            return NegatingSearch(search, lambda state: begin(method, state, parameters, seed), parameters)
+        numbers = [parameters.beside(network=each.has_values) for each in self._players]
+        return TurnSearch([begin(method, root, each, seed) for each in numbers])
+
+    async def _simulate(self, search: ProofSearch) -> Ended | None:
+        """Run simulations within the budget: keep `leaves` expansions in flight, and feed the oldest. Returns None if a
+        proof was found and accepted. Raises TimeIsUp, BusError, BadAdvice."""
+        window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]] = deque()
+        try:
+            while not search.exhausted:
+                self._select(search, window)
+                if not window:
+                    return self._budget.ended(search.statistics.simulations) or Ended.EXHAUSTED
+                request, task = window[0]
+                expansion = await self._budget.in_time(task)
+                window.popleft()
+                self._feed(search, request, expansion)
+                while search.solved:
+                    proof = search.proof()
+                    if await self._accepted(proof):
+                        return None
+                    search.reject(proof)
+                    if search.statistics.proofs_rejected >= self._parameters.max_refusals:
+                        return Ended.EXHAUSTED
+                if self._idle >= IDLE_SIMULATIONS and not self.attempt.simulations:
+                    return Ended.EXHAUSTED
+            return Ended.EXHAUSTED
+        finally:
+            for request, task in window:
+                task.cancel()
+                search.abandon(request.node_id)
+            await asyncio.gather(*(task for _, task in window), return_exceptions=True)
+
+    def _select(self, search: ProofSearch, window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]]) -> None:
+        """Start simulations until `leaves` expansions are in flight."""
+        began = time.perf_counter()
+        simulations = search.statistics.simulations
+        while len(window) < self._leaves and self._budget.ended(simulations + len(window)) is None:
+            request = search.select()
+            if request is None:
+                break
+            window.append((request, asyncio.create_task(self._expand(request, self._budget.turn()))))
+        self.account.seconds_search += time.perf_counter() - began
+
+    def _feed(self, search: ProofSearch, request: ExpandRequest, expansion: Expansion | None) -> None:
+        """Finish a simulation with its expansion."""
+        if expansion is None:
+            search.abandon(request.node_id)
+            return
+        began = time.perf_counter()
+        tried = search.statistics.tactics_tried
+        advice, outcomes = expansion.advice, expansion.outcomes
+        counted = search.feed(request.node_id, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
+        self.account.seconds_search += time.perf_counter() - began
+        self.account.note_weights(advice.weights)
+        if self._on_expansion is not None:
+            played = self._played_at(search, request.node_id)
+            if played is not None:
+                self._on_expansion(*played, expansion)
+        if search.solved:
+            self.account.solved_at_seconds = self._budget.seconds
+        if not counted:
+            self._budget.give_back(len(outcomes))
+            return
+        self._budget.give_back(sum(not outcome.is_tactic_outcome for outcome in outcomes.values()))
+        self._idle = 0 if search.statistics.tactics_tried > tried else self._idle + 1
+        self._on_simulation()
+
+    @staticmethod
+    def _played_at(search: ProofSearch, node_id: int) -> tuple[ProofSearch, int] | None:
+        """The search with the tree of a request's state, and the state's index there; None: it is in no tree."""
+        return search.at(node_id) if isinstance(search, TurnSearch | NegatingSearch) else (search, node_id)
+
+    async def _advice(self, request: ExpandRequest, seed: int) -> Advice:
+        """The tactics that the request gives, or else the policy's advice. A state that is too long for the policy gets
+        no tactics; if it is the root state, the attempt fails. Raises BusError, BadAdvice."""
+        if request.given:
+            return Advice([Proposal(tactic, 1.0) for tactic in request.given], 0.0, samples=0)
+        try:
+            return await self._players[request.turn].policy.advise(request.state, self.attempt.samples, seed)
+        except StateTooLong as error:
+            if not request.path:
+                raise
+            return error.advice()
+
+    async def _expand(self, request: ExpandRequest, turn: Turn) -> Expansion | None:
+        """Ask the policy for tactics, and Lean for outcomes of the new ones. None if the limit on Lean attempts is
+        reached."""
+        began = time.perf_counter()
+        seed = node_seed(self.attempt, request.node_id, request.round)
+        advice = await self._advice(request, seed)
+        advised = time.perf_counter()
+        self.account.seconds_policy += advised - began
+        self.account.note_advice(advice)
+        new = list(dict.fromkeys(p.tactic for p in advice.proposals if p.tactic not in request.tried))
+        granted = await self._budget.grant(turn, len(new))
+        if granted < len(new):
+            if not granted:
+                return None
+            advice, new = cut_off(advice, set(new[granted:])), new[:granted]
+        asked = time.perf_counter()
+        outcomes = await self._environment.run(request.path, new)
+        self._on_outcomes(outcomes.values())
+        self.account.seconds_lean += time.perf_counter() - asked
+        self.account.expansions += 1
+        return Expansion(advice, outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The replies of policy and Lean for an expansion."""
+
+    advice: Advice
+    outcomes: dict[str, Outcome]
+
+
+def cut_off(advice: Advice, left_out: Collection[str]) -> Advice:
+    """The advice without some of its tactics. The state does not count as exhausted."""
+    proposals = [proposal for proposal in advice.proposals if proposal.tactic not in left_out]
+    return replace(advice, proposals=proposals, exhausted=False)
+
+
+def node_seed(attempt: Attempt, node_id: int, round: int) -> int:
+    """The seed of a state's samples: derived from the attempt's seed and id, the state's index, and the sampling round.
+
+    Evaluations leave out the attempt's id, so the same theorem with the same seed gets the same seeds before and after
+    training.
+    """
+    return derive_seed(attempt.seed, identity(attempt), node_id, round)
+
+
+def search_seed(attempt: Attempt) -> int:
+    """The seed of the random choices that a search makes."""
+    return derive_seed(attempt.seed, identity(attempt), "search")
+
+
+def identity(attempt: Attempt) -> str:
+    """The part of the seeds that identifies an attempt; empty for evaluations."""
+    return "" if attempt.purpose is Purpose.EVAL else attempt.attempt_id

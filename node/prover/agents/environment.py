@@ -1,0 +1,83 @@
+"""The Lean environment of a search: opens a theorem and runs tactics on a state, by requests to lean-proxies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from common.bus import BusError, RemoteFailure
+from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
+from common.protocol import subjects
+from common.protocol.messages import FailureKind, LeanRunReply, LeanRunRequest
+from node.prover.agents.asking import Patience
+
+if TYPE_CHECKING:
+    from common.bus import Bus
+
+TRANSPORT_SECONDS = 5.0
+"""First part of the timeout before a request is sent again, perhaps to another proxy: time for the queue, a worker's
+restart and the broker."""
+
+SLOW_TACTICS = 2
+"""Second part: this many tactics of a batch may reach their time limit. With more slow tactics the request is sent
+again while the proxy still works on it, and the outcomes so far are hits in the proxy's cache."""
+
+
+class Environment(Protocol):
+    """A theorem in Lean."""
+
+    async def open(self) -> str:
+        """The text of the theorem's first state. Raises BadStatement, BusError."""
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """Run tactics on the state at the end of the path. Returns one outcome for every tactic; an outcome that
+        infrastructure lost has kind `lost`."""
+
+
+class LeanEnvironment:
+    """A theorem in the lean-proxies of the mesh. Requests are self-contained, so any proxy can reply."""
+
+    def __init__(
+        self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float, messages: bool = True
+    ) -> None:
+        """`tactic_timeout`: seconds for a single tactic. `patience`: seconds of retries before outcomes count as lost,
+        without broker outages. `messages`: whether failed tactics need Lean's messages."""
+        self._bus = bus
+        self._theorem = theorem
+        self._tactic_timeout = tactic_timeout
+        self._patience = patience
+        self._messages = messages
+
+    async def open(self) -> str:
+        """The text of the theorem's first state. Raises BadStatement, BusError."""
+        try:
+            return (await self._ask((), ())).state
+        except RemoteFailure as failure:
+            if failure.kind is FailureKind.BAD_STATEMENT:
+                raise BadStatement(failure.reason) from failure
+            raise
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """One outcome for every tactic. All are lost if there is no usable reply."""
+        if not tactics:
+            return {}
+        try:
+            reply = await self._ask(path, tuple(tactics))
+        except BusError as error:
+            return dict.fromkeys(tactics, Outcome(OutcomeKind.LOST, message=str(error)))
+        if len(reply.outcomes) != len(tactics):
+            reason = f"{len(reply.outcomes)} outcomes for {len(tactics)} tactics"
+            return dict.fromkeys(tactics, Outcome(OutcomeKind.LOST, message=reason))
+        return {tactic: checked(outcome) for tactic, outcome in zip(tactics, reply.outcomes, strict=True)}
+
+    async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
+        request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
+        timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
+        return await Patience(self._bus, self._patience).ask(subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout)
+
+
+def checked(outcome: Outcome) -> Outcome:
+    """The outcome, or `lost` if it contradicts itself: it must have branches exactly if its kind is `goals`."""
+    if (outcome.kind is OutcomeKind.GOALS) == bool(outcome.branches):
+        return outcome
+    return Outcome(OutcomeKind.LOST, message=f"an outcome of kind {outcome.kind} with {len(outcome.branches)} branches")

@@ -1,0 +1,324 @@
+"""Plays one attempt by whole-proof generation: samples whole proofs, and Lean tries each (`Method.WHOLE_PROOF`).
+
+    source --drafts--> text rules, duplicates removed --scripts--> Lean workers --> final verification
+      ^                                                                 |
+      +-------------------- corrections: draft and errors -------------+
+
+Proofs are sampled in batches. While Lean tries one batch, the source writes the next one. Everything is counted in the
+order of requests, so an attempt is determined by its seed and the contents of the replies, not by their timing.
+
+A worker runs a proof as one tactic on the theorem's root state, many in one document: 8 proofs in 20 ms, while a
+verification takes a second. A proof that a worker does not finish within the limits of a tactic may still be correct.
+If no other proof of its batch is accepted, verification decides. So a proof that hangs costs the time limit of a
+verification, which counts as time of the attempt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from common.lean import Outcome, OutcomeKind, ProofTree
+from common.protocol.attempts import Attempt, AttemptOutcome, Ended
+from node.lean.text.rules import MAX_TACTIC_BYTES
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
+from node.prover.agents.budget import TimeIsUp
+from node.prover.agents.draft_requests import DraftRequests, Refuted
+from node.prover.agents.environment import Environment
+from node.prover.policies.proofs.drafts import Draft, Failed, ProofSource, beginning, script_of
+from node.prover.search.tree_search import SearchStatistics
+
+AT_ONCE = 8
+"""Proofs in one request to Lean. The number is small, so that a proof that crashes the document affects few others, and
+the parts of a batch reach several workers."""
+
+MOST_LOSSES = 3
+"""How often a proof with a lost outcome is tried again."""
+
+_UNFINISHED = frozenset({OutcomeKind.TIMEOUT, OutcomeKind.MEMORY, OutcomeKind.CRASHED})
+"""Outcomes that come from a worker's limits and do not refute a proof."""
+
+_TOO_LONG = Outcome(OutcomeKind.TIMEOUT, message="longer than the limit of a worker")
+
+
+@dataclass(slots=True)
+class Sample:
+    """A sampled proof and its state in the attempt."""
+
+    draft: Draft
+    before: tuple[Failed, ...]
+    """The drafts that it corrects."""
+    number: int
+    """Its place among the attempt's samples, from 1."""
+    script: str = ""
+    """The script for Lean, which tries each script once; empty if there is none."""
+    errors: str = ""
+    """Why it is not a proof; empty if there is no error that the source could correct."""
+    line: int | None = None
+    """The script's line with the errors."""
+
+
+class WholeProofAgent(AttemptAgent):
+    """One attempt at one theorem, by whole proofs."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        source: ProofSource,
+        environment: Environment,
+        *,
+        prover_id: str,
+        on_simulation: Callable[[], None] = lambda: None,
+        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
+        verify: Verify | None = None,
+    ) -> None:
+        """`verify` checks every proof that is found, and proofs that workers did not finish. Without it, unfinished
+        proofs count as failed."""
+        super().__init__(
+            attempt,
+            environment,
+            prover_id=prover_id,
+            on_simulation=on_simulation,
+            on_outcomes=on_outcomes,
+            verify=verify,
+        )
+        self.statistics = SearchStatistics()
+        self.beginnings: dict[str, None] = {}
+        """The distinct beginnings of failed proofs: all tactics above the first error."""
+        self._requests = DraftRequests(attempt, source, self.account)
+        self._ahead: asyncio.Task[Sequence[Draft]] | None = None
+        """The next batch, which is sampled while Lean tries the current one."""
+        self._seen: set[str] = set()
+        self._last_new = 0
+        """Number of the last sample with a new script."""
+        self._found: ProofTree | None = None
+        self._state = ""
+
+    def _statistics(self) -> SearchStatistics:
+        return self.statistics
+
+    def _nodes(self) -> int:
+        return 1 if self._state else 0
+
+    def _proof(self) -> ProofTree | None:
+        return self._found
+
+    async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
+        """Raises BadStatement, BusError, ProofsUnavailable."""
+        try:
+            self._state = await self._timed(self._environment.open())
+            ended = await self._batches()
+        except TimeIsUp:
+            ended = Ended.SECONDS
+        finally:
+            await self._drop_ahead()
+        if ended is None:
+            return AttemptOutcome.PROVED, "", None
+        outcome, lost = unsolved(self.statistics, ended)
+        return outcome, "; ".join(filter(None, [self._ending(ended), lost, *self._tally()])), ended
+
+    def _ending(self, ended: Ended) -> str:
+        if ended is Ended.EXHAUSTED:
+            return f"no more proofs were to be had after {self.simulations}"
+        return self._budget.describe(ended)
+
+    def _tally(self) -> list[str]:
+        """The numbers of unused proofs, duplicates, corrections and refusals, as text."""
+        account = self.account
+        counts = {
+            "proofs without use (no proof in them, or one that the rules forbid)": account.without_proof,
+            "duplicates": account.duplicates,
+            "corrections": account.corrections,
+        }
+        parts = [f"{label}: {count}" for label, count in counts.items() if count]
+        return [*parts, self._refusals(self.statistics)]
+
+    async def _batches(self) -> Ended | None:
+        """Try batches within the budget, each with its corrections. Returns None if a proof was found and accepted.
+
+        Raises TimeIsUp, BusError, ProofsUnavailable.
+        """
+        while (ended := self._budget.ended(self.simulations)) is None:
+            if self._idle():
+                return Ended.EXHAUSTED
+            requested = self._budget.simulations_left(self.simulations, self.attempt.samples)
+            asking = self._ahead or self._ask(requested)
+            self._ahead = None
+            drafts = (await self._sampled(asking))[:requested]
+            # With corrections, which count as simulations, the size of the next batch is not known yet.
+            if not self.attempt.correct and len(drafts) == requested:
+                self._look_ahead(self.simulations + requested)
+            failed = await self._try([(draft, ()) for draft in drafts])
+            for round in range(1, self.attempt.correct + 1):
+                if failed is None or self._budget.ended(self.simulations) is not None:
+                    break
+                failed = await self._try(await self._corrections(failed, round))
+            if failed is None:
+                return None
+            if len(drafts) < requested:
+                return self._budget.ended(self.simulations) or Ended.EXHAUSTED
+        return ended
+
+    def _idle(self) -> bool:
+        """True after many samples without a new script, if the budget does not limit samples. The attempt might never
+        end otherwise."""
+        return not self.attempt.simulations and self.simulations - self._last_new >= IDLE_SIMULATIONS
+
+    # --- asking the source ------------------------------------------------------------------------------------------
+
+    def _ask(self, count: int) -> asyncio.Task[Sequence[Draft]]:
+        """Start to sample first proofs."""
+        return asyncio.create_task(self._requests.first(count))
+
+    def _look_ahead(self, simulations: int) -> None:
+        """Start to sample the batch that follows after this number of simulations, if the budget allows one."""
+        if count := self._budget.simulations_left(simulations, self.attempt.samples):
+            self._ahead = self._ask(count)
+
+    async def _sampled(self, asking: asyncio.Task[Sequence[Draft]]) -> Sequence[Draft]:
+        """Raises TimeIsUp, BusError, ProofsUnavailable."""
+        try:
+            return await self._budget.in_time(asking)
+        finally:
+            if not asking.done():
+                asking.cancel()
+                await asyncio.gather(asking, return_exceptions=True)
+
+    async def _corrections(self, failed: Sequence[Sample], round: int) -> list[tuple[Draft, tuple[Failed, ...]]]:
+        """New versions of failed drafts, as many as the budget allows. Empty if the source cannot correct proofs.
+
+        Raises TimeIsUp, BusError, ProofsUnavailable.
+        """
+        failed = failed[: self._budget.simulations_left(self.simulations, len(failed))]
+        refuted = [
+            Refuted(each.number, (*each.before, Failed(each.draft, each.script, each.errors, each.line)))
+            for each in failed
+        ]
+        return await self._budget.in_time(self._requests.corrections(refuted, round))
+
+    async def _drop_ahead(self) -> None:
+        """Cancel the next batch."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.gather(self._ahead, return_exceptions=True)
+
+    # --- trying what it gave ----------------------------------------------------------------------------------------
+
+    async def _try(self, given: Sequence[tuple[Draft, tuple[Failed, ...]]]) -> list[Sample] | None:
+        """Try drafts. Returns the failed samples that their source may correct, or None if a proof was accepted.
+
+        Raises TimeIsUp, BusError.
+        """
+        samples = [Sample(*each, self.simulations + number) for number, each in enumerate(given, 1)]
+        new = self._new(samples)
+        new = new[: await self._budget.grant(self._budget.turn(), len(new))]
+        outcomes = await self._timed(self._run([sample.script for sample in new]))
+        solved = await self._first_accepted(new, outcomes)
+        if solved:
+            self.statistics.simulations = solved.number
+            new = [sample for sample in new if sample.number <= solved.number]
+        self._count(new, outcomes)
+        if solved:
+            self._found = self._tree(solved)
+            return None
+        return [sample for sample in samples if sample.errors]
+
+    def _new(self, samples: Sequence[Sample]) -> list[Sample]:
+        """The samples with a script that Lean has not tried. Counts all samples."""
+        new, account = [], self.account
+        for sample in samples:
+            script = script_of(sample.draft)
+            if script.refused:
+                sample.errors = script.problem
+            sample.script = script.text
+            if not script.text:
+                account.without_proof += 1
+            elif script.text in self._seen:
+                account.duplicates += 1
+            else:
+                self._seen.add(script.text)
+                self._last_new = sample.number
+                new.append(sample)
+            account.corrections += bool(sample.before)
+            self.statistics.simulations += 1
+            self._on_simulation()
+        return new
+
+    async def _run(self, scripts: Sequence[str]) -> dict[str, Outcome]:
+        """Lean's outcome for each script. Scripts with lost outcomes are tried again."""
+        outcomes = {each: _TOO_LONG for each in scripts if len(each.encode()) > MAX_TACTIC_BYTES}
+        todo = [script for script in scripts if script not in outcomes]
+        for _ in range(1 + MOST_LOSSES):
+            parts = [todo[start : start + AT_ONCE] for start in range(0, len(todo), AT_ONCE)]
+            for part in await asyncio.gather(*(self._environment.run((), part) for part in parts)):
+                self._on_outcomes(part.values())
+                outcomes |= part
+            todo = [script for script in todo if not outcomes[script].is_tactic_outcome]
+            if not todo:
+                break
+            self.statistics.losses += len(todo)
+        return outcomes
+
+    async def _first_accepted(self, new: Sequence[Sample], outcomes: dict[str, Outcome]) -> Sample | None:
+        """The first sample that Lean's workers and verification accept, or else the first unfinished one that
+        verification accepts. Raises TimeIsUp, BusError."""
+        for position, sample in enumerate(new, 1):
+            outcome = outcomes[sample.script]
+            if outcome.kind is OutcomeKind.PROVED:
+                self._note_solved(sample, position)
+                if await self._accepted(self._tree(sample)):
+                    return sample
+                sample.errors = self._refusal
+                self.statistics.proofs_rejected += 1
+            elif outcome.is_tactic_outcome:
+                sample.errors, sample.line = words(outcome), outcome.line
+                self._note_beginning(sample.script, outcome)
+        if self._verify is None:
+            return None
+        for position, sample in enumerate(new, 1):
+            if outcomes[sample.script].kind in _UNFINISHED and await self._accepted_in_time(sample, self._verify):
+                self._note_solved(sample, position)
+                return sample
+        return None
+
+    def _note_beginning(self, script: str, outcome: Outcome) -> None:
+        if outcome.kind is OutcomeKind.GOALS:
+            self.beginnings[script] = None
+        elif outcome.line is not None and (text := beginning(script, outcome.line)):
+            self.beginnings[text] = None
+
+    def _note_solved(self, sample: Sample, position: int) -> None:
+        """Record the cost until this proof. `position`: its place in the batch that was sent to Lean, from 1."""
+        self.statistics.solved_at_simulations = sample.number
+        self.statistics.solved_at_tactics = self.statistics.tactics_tried + position
+        self.account.solved_at_seconds = self._budget.seconds
+
+    def _tree(self, sample: Sample) -> ProofTree:
+        """The proof as a tree: one tactic on the root state."""
+        return ProofTree(sample.script, state=self._state)
+
+    async def _accepted_in_time(self, sample: Sample, verify: Verify) -> bool:
+        """Whether verification accepts a proof that workers did not finish. The attempt's clock is not paused.
+
+        Raises TimeIsUp, BusError.
+        """
+        sample.errors = await self._timed(verify(self._tree(sample)))
+        return not sample.errors
+
+    def _count(self, new: Sequence[Sample], outcomes: dict[str, Outcome]) -> None:
+        """Add the outcomes to the statistics."""
+        statistics = self.statistics
+        self.account.expansions += 1
+        lost = sum(not outcomes[sample.script].is_tactic_outcome for sample in new)
+        statistics.expansions_lost += lost
+        self._budget.give_back(lost)
+        statistics.tactics_tried += len(new)
+        statistics.tactics_failed += sum(bool(sample.errors) for sample in new)
+
+
+def words(outcome: Outcome) -> str:
+    """Lean's error for a failed proof, in the form for corrections."""
+    if outcome.kind is OutcomeKind.GOALS:
+        return "unsolved goals\n" + "\n\n".join(branch.state for branch in outcome.branches)
+    return outcome.message or f"Lean did not finish it: {outcome.kind}"

@@ -1,0 +1,209 @@
+"""Several searches for one proof that take turns, each with a separate policy and tree, such as a network and a list.
+
+A mixture tries the tactics of all its parts at every state. A list has dozens of tactics for a state, so with equal
+Lean attempts a mixture expands few states, and its network hardly leads deeper than the list. Here each policy has its
+own tree, values and priors. The next expansion belongs to the search that has sent the fewest tactics to Lean. So each
+search gets about an equal share of any budget, and one may find proofs that the other misses. (Portfolios of
+algorithms: Huberman, Lukose and Hogg, Science 1997.)
+
+The searches share Lean's outcomes: a tactic is not tried twice on a state, and a tactic that closes a state in one
+search closes it in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from common.lean import Outcome, ProofTree
+from node.prover.policies.policy import Policy
+from node.prover.search.expansion import GOALS, LOST, PROVED, ExpandRequest
+from node.prover.search.prior import Proposal
+from node.prover.search.tree import StateNode, Tree
+from node.prover.search.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
+
+HEAD_START = 32
+"""Tactics that the first search sends to Lean before the others start; about what a list sends for one state. A network
+that is named first has expanded several states by then. With the smallest budgets it is better alone."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """One of several policies that take turns."""
+
+    policy: Policy
+    has_values: bool = False
+    """Whether its values are learned."""
+
+
+@dataclass(frozen=True)
+class ByTurns:
+    """Policies that search in turn, each in a separate tree. None sees the proposals of another."""
+
+    players: tuple[Player, ...]
+
+
+def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Policy | ByTurns:
+    """The policy after `wrap`; if several policies take turns, each of them after `wrap`."""
+    if isinstance(policy, ByTurns):
+        return ByTurns(tuple(Player(wrap(each.policy), each.has_values) for each in policy.players))
+    return wrap(policy)
+
+
+class TurnSearch:
+    """Searches that take turns, with the interface of a single one (`node.prover.methods.by_name.ProofSearch`).
+
+    The node id in a request encodes both the search and the state. `at` decodes it.
+    """
+
+    def __init__(self, searches: Sequence[TreeSearch], head_start: int = HEAD_START) -> None:
+        """`head_start`: tactics that the first search sends to Lean before the others start."""
+        self.searches = tuple(searches)
+        self.statistics = SearchStatistics()
+        self._known: dict[str, dict[str, Outcome]] = {}
+        """Lean's outcomes of tactics, by the text of the state."""
+        self._shared = [SharedOutcomes() for _ in self.searches]
+        self._spent = [0] + [head_start] * (len(self.searches) - 1)
+        """Tactics that each search has sent to Lean, plus the head start for all but the first. An expansion without
+        new tactics counts as one, so that a policy that repeats itself does not take all turns."""
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the search with a proof, or else of the first search."""
+        return (self._solved or self.searches[0]).tree
+
+    @property
+    def nodes(self) -> int:
+        """Number of states in all trees."""
+        return sum(len(search.tree.nodes) for search in self.searches)
+
+    @property
+    def solved(self) -> bool:
+        """True when one of the searches knows a proof."""
+        return self._solved is not None
+
+    @property
+    def exhausted(self) -> bool:
+        """True when all searches are exhausted."""
+        return all(search.exhausted for search in self.searches)
+
+    @property
+    def finished(self) -> bool:
+        return self.solved or self.exhausted
+
+    @property
+    def in_flight(self) -> int:
+        return sum(search.in_flight for search in self.searches)
+
+    @property
+    def _solved(self) -> TreeSearch | None:
+        return next((search for search in self.searches if search.solved), None)
+
+    def at(self, node_id: int) -> tuple[TreeSearch, int]:
+        """The search of a request's node id, and the index of the state in its tree."""
+        index, turn = divmod(node_id, len(self.searches))
+        return self.searches[turn], index
+
+    def select(self) -> ExpandRequest | None:
+        """Start a simulation of the search that has sent the fewest tactics to Lean. None while that search waits for
+        its expansions in flight: otherwise searches with more in flight would get more than their share."""
+        if self.solved:
+            return None
+        for turn in sorted(range(len(self.searches)), key=self._spent.__getitem__):
+            search = self.searches[turn]
+            request = search.select()
+            if request is None and search.in_flight:
+                return None
+            if request is not None:
+                known = frozenset(self._known.get(request.state, NO_TACTICS))
+                return msgspec.structs.replace(
+                    request,
+                    node_id=request.node_id * len(self.searches) + turn,
+                    turn=turn,
+                    tried=request.tried | known if known else request.tried,
+                )
+        return None
+
+    def feed(
+        self,
+        node_id: int,
+        proposals: Sequence[Proposal],
+        value: float,
+        outcomes: Mapping[str, Outcome],
+        *,
+        exhausted: bool = False,
+    ) -> bool:
+        """Like `TreeSearch.feed`, with the outcomes that other searches know for this state."""
+        search, index = self.at(node_id)
+        leaf = search.tree.nodes[index]
+        known = self._known.setdefault(leaf.state, {})
+        shared = {tactic: outcome for tactic, outcome in known.items() if tactic not in outcomes}
+        proposals = [*proposals, *_closing(leaf, proposals, shared)]
+        new = [each.tactic for each in proposals if each.tactic not in leaf.tried]
+        sent, before, unsolved = self.statistics.tactics_tried, search.statistics.tactics_tried, not self.solved
+        counted = search.feed(index, proposals, value, {**shared, **outcomes}, exhausted=exhausted)
+        known.update({tactic: each for tactic, each in outcomes.items() if each.kind is not LOST})
+        turn = node_id % len(self.searches)
+        if counted:
+            self._shared[turn].count(leaf, [tactic for tactic in new if tactic in shared], shared)
+        self._add_up()
+        self._spent[turn] += max(counted, self.statistics.tactics_tried - sent)
+        if unsolved and search.solved:
+            tried = [tactic for tactic in new if tactic in shared or outcomes[tactic].kind is not LOST]
+            until = tried[: search.statistics.solved_at_tactics - before]
+            self.statistics.solved_at_simulations = self.statistics.simulations
+            self.statistics.solved_at_tactics = sent + sum(tactic not in shared for tactic in until)
+        return counted
+
+    def abandon(self, node_id: int) -> None:
+        search, index = self.at(node_id)
+        search.abandon(index)
+
+    def proof(self, failed: int = 0) -> ProofTree:
+        """The shortest known proof of the first search that has one, with at most `failed` failed tactics for each
+        step. Raises NotSolved."""
+        return (self._solved or self.searches[0]).proof(failed)
+
+    def reject(self, proof: ProofTree) -> None:
+        """Drop a refused proof. Raises ValueError if no search has found it."""
+        (self._solved or self.searches[0]).reject(proof)
+        self._add_up()
+        self.statistics.proof_refused(self.solved)
+
+    def _add_up(self) -> None:
+        """Sum the statistics of all searches. Outcomes shared from another search count once."""
+        self.statistics.add_up(search.statistics for search in self.searches)
+        self.statistics.tactics_tried -= sum(shared.tried for shared in self._shared)
+        self.statistics.tactics_failed -= sum(shared.failed for shared in self._shared)
+        self.statistics.tactics_useless -= sum(shared.useless for shared in self._shared)
+
+
+@dataclass(slots=True)
+class SharedOutcomes:
+    """Counts of a search's tactics whose outcomes came from another search."""
+
+    tried: int = 0
+    failed: int = 0
+    useless: int = 0
+
+    def count(self, leaf: StateNode, tactics: Sequence[str], known: Mapping[str, Outcome]) -> None:
+        """Count the shared outcomes of one expansion."""
+        for tactic in tactics:
+            ran = known[tactic].kind in (GOALS, PROVED)
+            self.tried += 1
+            self.failed += not ran
+            self.useless += ran and leaf.tried[tactic] is None
+
+
+def _closing(leaf: StateNode, proposals: Sequence[Proposal], known: Mapping[str, Outcome]) -> list[Proposal]:
+    """A tactic that closes the state in another search, unless this search proposes or has tried one that does."""
+    closing = [tactic for tactic, outcome in known.items() if outcome.kind is PROVED and tactic not in leaf.tried]
+    if not closing or any(proposal.tactic in closing for proposal in proposals):
+        return []
+    return [Proposal(closing[0], min((proposal.mass for proposal in proposals), default=1.0), source=SHARED)]
+
+
+SHARED = "another search"
+"""The source in results of a tactic that closes a state in another search."""

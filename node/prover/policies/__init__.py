@@ -1,0 +1,1 @@
+"""Where a prover's tactics come from."""

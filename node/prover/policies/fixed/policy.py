@@ -1,0 +1,334 @@
+"""A policy without a model: a fixed, ordered list of generic tactics, completed with names from the goal's text.
+
+Closing tactics come first, then tactics for the conclusion, tactics that use hypotheses, and case distinctions. They
+include combinations of several steps (`combinations.py`) and tactics about numbers (`numbers.py`). All tactics for a
+state are proposed at once, so one expansion exhausts the state. The value is a count of symbols.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from node.prover.policies.fixed import combinations, numbers
+from node.prover.policies.fixed.goal_text import (
+    Goal,
+    Hypothesis,
+    binder_name,
+    binder_type,
+    connective,
+    operands,
+    read_goal,
+)
+from node.prover.policies.policy import Advice
+from node.prover.search.prior import ranked
+
+CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
+"""Tactics that need no names from the goal."""
+
+ARITHMETIC = (
+    "simp [Nat.add_comm, Nat.add_assoc, Nat.add_left_comm]",
+    "simp [Nat.mul_comm, Nat.mul_assoc, Nat.mul_left_comm]",
+    "simp [Nat.mul_add, Nat.add_mul]",
+    "rw [Nat.add_comm]",
+    "rw [Nat.mul_comm]",
+)
+"""For conclusions with sums or products."""
+
+ORDER = ("exact Nat.le_refl _", "apply Nat.le_succ_of_le", "apply Nat.succ_le_succ", "apply Nat.le_trans")
+"""For conclusions with comparisons."""
+
+MOST_TACTICS = 48
+"""Most candidates for one state. In a batch of 32 copies of a goal Lean takes about 0.7 ms for each, so this is near
+50 ms."""
+
+SYMBOLS_PER_STEP = 6.0
+"""Rough number of symbols of a conclusion that one tactic removes. Only the order of states depends on it."""
+
+SYMBOLS_OF_FALSE = 12
+"""Symbols that `False` counts as: two tactics, about what it takes to find a contradiction."""
+
+
+class FixedPolicy:
+    """The fixed list of tactics as a policy."""
+
+    def __init__(self, closing: Sequence[str] = CLOSING) -> None:
+        """`closing`: the tactics that come first at every state."""
+        self._closing = tuple(closing)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """All candidates, whatever the number of samples and the seed."""
+        return advise(state, self._closing)
+
+
+def advise(state: str, closing: Sequence[str] = CLOSING) -> Advice:
+    """All candidates in order; the state is exhausted after them."""
+    tactics = [*dict.fromkeys([*closing, *everything(read_goal(state))])][:MOST_TACTICS]
+    return Advice(ranked(tactics), value(state), exhausted=True)
+
+
+def value(state: str) -> float:
+    """V = -1 - symbols of all conclusions / SYMBOLS_PER_STEP. A shorter conclusion probably needs fewer steps."""
+    conclusions = re.findall(r"^⊢((?:.|\n )*)", state, flags=re.MULTILINE)
+    return -1.0 - sum(map(symbols, conclusions)) / SYMBOLS_PER_STEP
+
+
+def symbols(conclusion: str) -> int:
+    """Number of words and signs of a conclusion. `False` gives no hint for its proof, so it counts as a long one."""
+    if conclusion.strip() == "False":
+        return SYMBOLS_OF_FALSE
+    return len(re.findall(r"[\w'.]+|[^\s\w]", conclusion))
+
+
+Source = Callable[[Goal], Iterator[str]]
+
+
+def candidates(goal: Goal) -> list[str]:
+    """The distinct elementary tactics of the list that fit the goal's text, best guesses first."""
+    return _from(
+        goal,
+        lambda goal: iter(CLOSING),
+        linear_arithmetic,
+        from_conclusion,
+        from_hypotheses,
+        rewrites,
+        case_distinctions,
+        last_resorts,
+    )
+
+
+def everything(goal: Goal) -> list[str]:
+    """The elementary tactics, and combinations of several steps, best guesses first.
+
+    Invertible steps come before all others: the goals after them are provable exactly if the goal is (as in focused
+    proof search: Andreoli, J. Logic Comput. 1992).
+    """
+    at_once = _from(
+        goal,
+        linear_arithmetic,
+        combinations.uses,
+        numbers.laws,
+        numbers.multiplied_out,
+        regrouping,
+        combinations.pairs,
+        witnessed,
+    )
+    for step in (introductions, eliminated, split_conclusion):
+        if steps := list(step(goal)):
+            return list(dict.fromkeys([*at_once, *steps]))
+    choices = _from(
+        goal,
+        numbers.parity,
+        numbers.lemmas,
+        numbers.divisors,
+        instantiations,
+        from_hypotheses,
+        combinations.functions,
+        case_distinctions,
+        combinations.distinctions,
+        inductions,
+        equations,
+        last_resorts,
+    )
+    return list(dict.fromkeys([*at_once, *choices]))
+
+
+def introductions(goal: Goal) -> Iterator[str]:
+    """Introductions and inductions, if the conclusion begins with ∀ or a premise. Inductions may need all of it."""
+    if connective(goal.conclusion) in ("∀", "→", "¬", "≠"):
+        yield from combinations.introductions(goal)
+        yield from (tactic for tactic in case_distinctions(goal) if tactic.startswith("induction"))
+
+
+def eliminated(goal: Goal) -> Iterator[str]:
+    """Split one hypothesis: conjunctions and existentials first, then disjunctions."""
+    for wanted in (("∧", "∃"), ("∨",)):
+        for hypothesis in goal.proofs:
+            if connective(hypothesis.type) in wanted:
+                yield from eliminations(hypothesis, goal)
+                return
+
+
+def split_conclusion(goal: Goal) -> Iterator[str]:
+    """Prove both halves."""
+    if connective(goal.conclusion) in ("∧", "↔"):
+        yield "constructor"
+
+
+def _from(goal: Goal, *sources: Source) -> list[str]:
+    return list(dict.fromkeys(tactic for source in sources for tactic in source(goal)))
+
+
+def linear_arithmetic(goal: Goal) -> Iterator[str]:
+    """Linear arithmetic, if the goal has numbers."""
+    if numbers.about_numbers(goal):
+        yield "omega"
+
+
+def regrouping(goal: Goal) -> Iterator[str]:
+    """Reorder sums and products."""
+    if connective(goal.conclusion) == "=" and re.search(r"[+*]", goal.conclusion):
+        yield "ac_rfl"
+
+
+def witnessed(goal: Goal) -> Iterator[str]:
+    """Witnesses together with proofs that they satisfy the conclusion."""
+    if connective(goal.conclusion) != "∃":
+        return
+    if not numbers.about_numbers(goal):
+        for term in data_terms(goal):
+            yield f"exact ⟨{term}, by simp_all⟩"
+        return
+    for term in numbers.witnesses(goal):
+        yield f"exact ⟨{term}, by omega⟩"
+    if "*" in goal.conclusion:
+        for term in numbers.solutions(goal):
+            yield f"exact ⟨{term}, by simp only [{numbers.DISTRIBUTE}] <;> omega⟩"
+
+
+def instantiations(goal: Goal) -> Iterator[str]:
+    """Introduction rules with a choice: a side, a witness, a quotient."""
+    if connective(goal.conclusion) not in ("∃", "∣"):
+        if not (connective(goal.conclusion) == "=" and numbers.about_numbers(goal)):
+            yield from from_conclusion(goal)
+        return
+    terms = [*numbers.witnesses(goal), *data_terms(goal)]
+    yield from (f"refine ⟨{term}, ?_⟩" for term in dict.fromkeys(terms))
+    if not terms:
+        yield from from_conclusion(goal)
+
+
+def data_terms(goal: Goal) -> list[str]:
+    """Names of the context that may be witnesses, the latest first."""
+    plain = [term.name for term in goal.terms if "→" not in term.type and not term.type.startswith(("Prop", "Type"))]
+    return plain[::-1][:4]
+
+
+def equations(goal: Goal) -> Iterator[str]:
+    """Rewriting with hypotheses, and rewriting of hypotheses."""
+    yield from (f"simp at {hypothesis.name}" for hypothesis in goal.proofs[:2])
+    yield from (tactic for tactic in rewrites(goal) if tactic not in ARITHMETIC)
+
+
+def inductions(goal: Goal) -> Iterator[str]:
+    """Inductions on each natural number in the conclusion."""
+    for name in numbers.number_terms(goal):
+        if re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", goal.conclusion):
+            yield from numbers.kinds_of_induction(name, goal)
+
+
+def from_conclusion(goal: Goal) -> Iterator[str]:
+    """Introduction rules of the conclusion's main connective."""
+    conclusion = goal.conclusion
+    match connective(conclusion):
+        case "∀":
+            yield f"intro {goal.fresh(binder_name(conclusion))[0]}"
+            yield "intros"
+        case "→" | "¬" | "≠":
+            yield f"intro {goal.fresh('h')[0]}"
+        case "∧" | "↔":
+            yield "constructor"
+        case "∨":
+            yield "left"
+            yield "right"
+        case "∃":
+            for term in [
+                *(h.name for h in reversed(goal.terms) if h.type not in ("Prop", "Type")),
+                "0",
+                "1",
+                "_",
+                "[]",
+            ]:
+                yield f"refine ⟨{term}, ?_⟩"
+        case "=":
+            yield "funext x"
+            yield "congr"
+        case "≤" | "<" | "≥" | ">":
+            yield from ORDER
+
+
+def from_hypotheses(goal: Goal) -> Iterator[str]:
+    """Use, split, or apply each hypothesis, the latest first."""
+    for hypothesis in goal.proofs:
+        yield from eliminations(hypothesis, goal)
+    for hypothesis in goal.proofs:
+        if connective(hypothesis.type) in ("→", "∀", "¬", "↔"):
+            yield f"apply {hypothesis.name}"
+            yield from forward(hypothesis, goal)
+
+
+def eliminations(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
+    """Split a hypothesis by its main connective."""
+    name, left, right = hypothesis.name, *goal.fresh("h", 2)
+    match connective(hypothesis.type):
+        case "∧" | "↔":
+            yield f"obtain ⟨{left}, {right}⟩ := {name}"
+        case "∨":
+            yield f"rcases {name} with {left} | {right}"
+        case "∃":
+            witness = goal.fresh(binder_name(hypothesis.type))[0]
+            yield f"obtain ⟨{witness}, {left}⟩ := {name}"
+            yield f"obtain ⟨{witness}, rfl⟩ := {name}"
+        case "=":
+            yield f"subst {name}"
+
+
+def forward(hypothesis: Hypothesis, goal: Goal) -> Iterator[str]:
+    """Apply an implication or a universal statement to terms and proofs of the context."""
+    new = goal.fresh("h")[0]
+    if connective(hypothesis.type) == "→":
+        antecedent = operands(hypothesis.type, "→")[0]
+        for other in goal.proofs:
+            if other.type == antecedent.removeprefix("(").removesuffix(")") or other.type == antecedent:
+                yield f"have {new} := {hypothesis.name} {other.name}"
+    elif connective(hypothesis.type) == "∀":
+        type_ = binder_type(hypothesis.type)
+        fitting = [term for term in goal.terms if not type_ or term.type == type_]
+        for term in fitting[-3:] if type_ else fitting[-2:]:
+            yield f"have {new} := {hypothesis.name} {term.name}"
+
+
+def rewrites(goal: Goal) -> Iterator[str]:
+    """Rewriting with equations and equivalences of the context, in both directions, and with laws of arithmetic."""
+    equations = [h for h in goal.proofs if re.search(r"[=↔]", h.type)][:3]
+    for hypothesis in equations:
+        yield f"rw [{hypothesis.name}]"
+        yield f"rw [← {hypothesis.name}]"
+    if equations:
+        yield "simp [*]"
+    if re.search(r"[+*]", goal.conclusion):
+        yield from ARITHMETIC
+
+
+def case_distinctions(goal: Goal) -> Iterator[str]:
+    """Induction and cases on variables, cases on propositions."""
+    for term in goal.terms:
+        if not re.search(rf"(?<![\w']){re.escape(term.name)}(?![\w'])", goal.conclusion):
+            continue
+        name, rest = goal.fresh(term.name + "'")[0], goal.fresh("ih")[0]
+        kind = "" if "→" in term.type else term.type.split()[0]
+        if kind in ("Nat", "ℕ"):
+            yield f"induction {term.name} with | zero => ?_ | succ {name} {rest} => ?_"
+            yield f"cases {term.name} with | zero => ?_ | succ {name} => ?_"
+        elif kind == "List":
+            head = goal.fresh("x")[0]
+            yield f"induction {term.name} with | nil => ?_ | cons {head} {name} {rest} => ?_"
+        elif kind in ("Bool", "Option") or " × " in term.type:
+            yield f"cases {term.name}"
+    for term in goal.terms:
+        if term.type == "Prop":
+            yield f"by_cases {goal.fresh('h')[0]} : {term.name}"
+
+
+def last_resorts(goal: Goal) -> Iterator[str]:
+    """Tactics that fit almost any goal and rarely help."""
+    if goal.conclusion != "False":
+        if any(connective(hypothesis.type) == "¬" for hypothesis in goal.proofs):
+            yield "exfalso"
+        # Assumed already, a negation is of no more use the second time.
+        if not any(h.type in (f"¬{goal.conclusion}", f"¬({goal.conclusion})") for h in goal.proofs):
+            yield f"refine Classical.byContradiction fun {goal.fresh('h')[0]} => ?_"
+    if connective(goal.conclusion) == "=":
+        yield "symm"
+    yield "split"
+    yield "constructor"

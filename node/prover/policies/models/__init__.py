@@ -1,0 +1,1 @@
+"""Language models as policies, over a mesh's inference nodes."""

@@ -1,0 +1,1 @@
+"""Whole proofs: from lists, from models, from the mesh's own network."""

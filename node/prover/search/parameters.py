@@ -1,0 +1,86 @@
+"""The parameters of the search, each with its source: section [prover.search] of a configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated
+
+from msgspec import Meta
+
+from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
+from node.prover.search import formulas
+from node.prover.search.merging import Merging
+
+LIST_PENALTY = 1.0
+"""Largest `unvisited_penalty` for a list of tactics, because its values are only guesses."""
+
+Depth = Annotated[int, Meta(ge=1, le=256)]
+"""Steps from the root. A proof is encoded with nested calls, two for each step, and Python allows a thousand."""
+
+
+@dataclass(frozen=True)
+class SearchParameters:
+    """The parameters of the search. Defaults are AlphaProof's (Nature 2025, pseudocode); those marked † come from
+    reimplementations of it."""
+
+    discount: Discount = 0.99
+    """Discount γ in Q = γ^(-1-V): a proof that is one step longer is worth one percent less."""
+    c_init: Factor = 0.001
+    """PUCT: the constant part of the exploration factor c."""
+    c_base: Ratio = 3200.0
+    """PUCT: the visit count at which c has grown by log 2."""
+    c_and: Factor = 64.0
+    """† Exploration factor among the branches of a product (AND) node, in place of a learned prior."""
+    unvisited_penalty: Factor = 32.0
+    """† An unvisited child starts this many steps below its parent's value. With a list of tactics alone at most 1."""
+    unvisited_zero: bool = False
+    """Use the pseudocode's rule instead of the penalty: an unvisited child has Q = 0."""
+    no_tactic_value: Loss = -40.0
+    """Value of a state without legal tactics."""
+    progressive_c: Factor = 0.01
+    """Progressive sampling: a state with at most progressive_c · N^progressive_exponent tactics is sampled again."""
+    progressive_exponent: Share = 0.6
+    """With these defaults the second round of a state with n live tactics comes at about 2,150 · n^(5/3) visits: 2,150
+    for one, 31,500 for five. If no tactic is legal, it comes at every visit."""
+    length_exponent: Share = 0.5
+    """Best-first search: α in Σ log p / L^α for a path of L tactics (BFS-Prover). 0 is the order of GPT-f and ReProver,
+    1 the mean."""
+    max_losses: Natural = 3
+    """How often an expansion with lost outcomes is repeated before the search goes on without these outcomes."""
+    negate_below: Factor = 0.0
+    """Try to prove the negation of states whose mean value is below minus this many steps; if that succeeds, the state
+    is dead (`node.prover.methods.negation`). Needs a policy with values, alone. 0: never."""
+    negation_share: Share = 0.125
+    """Most simulations for negations, relative to those for the proof."""
+    negation_simulations: Positive = 8
+    """Most simulations for the negation of one state."""
+    max_refusals: Positive = 64
+    """An attempt ends after this many proofs that final verification refused. Each of them costs a verification, and so
+    many refusals mean that Lean's workers accept a tactic that the kernel does not."""
+    max_depth: Depth = 128
+    """Most steps from the root to a state: twice the 64 bins of the value."""
+    merging: Merging = "names-and-order"
+    """Which states are merged into one node: those of equal text (`text`), those equal up to the names of hypotheses
+    (`names`), or up to names and order (`names-and-order`). Proofs through merged states are renamed."""
+    values: bool = True
+    """Use the policy's values. False, for ablations: every open state has value -1, so only priors guide MCTS."""
+    and_nodes: bool = True
+    """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: the goals of
+    a tactic are one state, as goals that share a metavariable always are."""
+
+    @cached_property
+    def exploration(self) -> formulas.ByCount:
+        """`formulas.exploration`, cached by ΣN."""
+        return formulas.ByCount(formulas.exploration, self)
+
+    @cached_property
+    def few_tactics(self) -> formulas.ByCount:
+        """`formulas.few_tactics`, cached by visit count."""
+        return formulas.ByCount(formulas.few_tactics, self)
+
+    def beside(self, *, network: bool) -> SearchParameters:
+        """The parameters for a policy. `network`: whether the policy includes a network, which has learned values."""
+        if network:
+            return self
+        return replace(self, unvisited_penalty=min(self.unvisited_penalty, LIST_PENALTY))

@@ -1,0 +1,72 @@
+"""Monte Carlo tree search over AND-OR trees of proof states (AlphaProof, Nature 2025), with PUCT selection.
+
+One simulation selects a leaf, expands it with the policy's tactics, and backs the leaf's value up:
+
+    while not search.finished:
+        request = search.select()
+        proposals, value = policy(request)
+        search.feed(request.node_id, proposals, value, lean(request, proposals))
+
+An expansion (`expansion.expand`) needs replies from the policy and from Lean, so a simulation has two halves.
+`Search.select` walks down to a leaf and returns an `ExpandRequest`. `Search.feed` takes the replies, adds the leaf's
+actions to the tree and backs the value up. Several simulations may be in flight; each puts a virtual loss on its walk
+until it is fed or abandoned. This code is pure and synchronous: it does not wait, measure time or draw random numbers,
+so equal replies in equal order give equal trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from node.prover.search.expansion import ExpandRequest
+from node.prover.search.formulas import best_action, hardest_branch, product_value, wants_tactics
+from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
+from node.prover.search.statistics import count_leaf, count_passage
+from node.prover.search.tree import Action, Tree, Walk
+from node.prover.search.tree_search import SearchStatistics, TreeSearch
+
+__all__ = ["ExpandRequest", "Search", "SearchStatistics", "back_up", "select"]
+
+
+def select(tree: Tree, parameters: SearchParameters) -> Walk | None:
+    """Walk down from the root to a state that needs more tactics. None if all walks lead to expansions in flight.
+
+    OR node: the action with the largest Q(a) + c · P(a) · sqrt(ΣN) / (1 + N(a)).
+    AND node: the branch with the largest (1 - Q(b)) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N(b)).
+    c = c_init + log((ΣN + c_base + 1) / c_base) (AlphaProof, pseudocode; see `formulas`).
+    """
+    actions: list[Action] = []
+    node = tree.root
+    while not wants_tactics(node, parameters):
+        action = best_action(node, parameters)
+        if action is None:
+            return None
+        actions.append(action)
+        children = action.children
+        node = children[0] if len(children) == 1 else hardest_branch(action, parameters)
+    return Walk(actions, node)
+
+
+def back_up(walk: Walk, value: float, parameters: SearchParameters) -> None:
+    """Back the value of a leaf up its walk to the root.
+
+    V(action) = -1 + min over its branches of V(branch); the -1 is the reward of one tactic. V(state) is the mean over
+    the simulations that passed. Q(action) = γ^(-1 - mean V(action)) (AlphaProof, environment and pseudocode).
+    """
+    count_leaf(walk.leaf, value)
+    for action in reversed(walk.actions):
+        if len(action.children) > 1:
+            value = product_value(action)
+        value -= 1.0
+        count_passage(action, value, parameters)
+
+
+class Search(TreeSearch):
+    """Monte Carlo tree search for one proof. The module's docstring shows the loop around it."""
+
+    def _choose(self) -> Walk | None:
+        return select(self.tree, self.parameters)
+
+    def _learn(self, walk: Walk, proposals: Sequence[Proposal], value: float) -> None:
+        back_up(walk, value, self.parameters)
