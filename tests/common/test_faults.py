@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.process
 
 PROGRAM = """
-from common import faults
+from common.life import faults
 for turn in range(3):
     faults.reach("other")
     print("before", turn, flush=True)

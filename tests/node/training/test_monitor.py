@@ -35,7 +35,9 @@ async def test_a_stage_is_on_the_page_and_the_page_ends_with_it(
         return found
 
     def shown() -> bool:
-        return any(run["points"] and run["points"][-1]["step"] == 2 for run in state()["training"])
+        """The last step is there, and the valid data after it."""
+        points = [point for run in state()["training"] for point in run["points"] if point["step"] == 2]
+        return any("valid_bits_per_byte" in point["values"] for point in points)
 
     with monitor(settings.directory, wanted=True):
         await eventually(address, what="the address of the page")
