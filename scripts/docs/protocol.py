@@ -267,8 +267,10 @@ def _bounds(hint: Any) -> Iterator[str]:
         limits = (("", ">=", "ge"), ("", ">", "gt"), ("", "<=", "le"), ("", "<", "lt"))
         lengths = (("length ", ">=", "min_length"), ("length ", "<=", "max_length"))
         for what, sign, name in (*limits, *lengths):
-            if getattr(meta, name) is not None:
-                yield f"{what}{sign} {getattr(meta, name)}"
+            bound = getattr(meta, name)
+            if bound is not None:
+                # `typing` keeps one annotation for equal bounds: whether it has 0 or 0.0 depends on who was first.
+                yield f"{what}{sign} {int(bound) if bound == int(bound) else bound}"
     for part in typing.get_args(hint):
         yield from _bounds(part)
 
