@@ -9,13 +9,12 @@ from typing import Any, TypeVar, cast
 
 from common.lean_settings import LeanSettings
 from node.lean.check.files.verifier import FileVerifier
+from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.find import confined_toolchain
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.proving.local_lean import LocalLean, local_lean
-from node.proving.prover import TheoremProver
+from node.proving.prover import MESH_AT_ONCE, TheoremProver, local_prover, mesh_prover
 from node.proving.settings import ProvingSettings
-from node.proving.solo import SoloProver
-from node.proving.starting import confined_toolchain
 
 T = TypeVar("T")
 
@@ -51,24 +50,23 @@ class Engine:
         processes = LeanProcessSettings(lean=lean, workers=self._workers)
         where = f"{lean} {' '.join(found.command)} {found.environment.get('LEAN_PATH', '')}"
 
-        async def workers() -> LocalLean:
-            return await self._stack.enter_async_context(local_lean(processes, found))
+        async def workers() -> OpenedLean:
+            return await self._stack.enter_async_context(open_lean(processes, found))
 
         local = await self._once(f"workers {where}", workers)
 
-        async def prover() -> SoloProver:
-            return await self._stack.enter_async_context(SoloProver(local, proving, note=self._note))
+        async def prover() -> TheoremProver:
+            return await self._stack.enter_async_context(local_prover(local, proving, note=self._note))
 
         return await self._once(f"prover {where} {proving}", prover), processes.resolved_workers()
 
     async def mesh_prover(self, url: str, run: str, proving: ProvingSettings) -> tuple[TheoremProver, int]:
         """The provers of a running mesh. Raises BusError, BadPolicy, ProvingFailed."""
-        from node.proving.remote import AT_ONCE, mesh_prover
 
         async def prover() -> TheoremProver:
             return await self._stack.enter_async_context(mesh_prover(url, run, proving))
 
-        return await self._once(f"mesh {url} {run} {proving}", prover), AT_ONCE
+        return await self._once(f"mesh {url} {run} {proving}", prover), MESH_AT_ONCE
 
     async def verifier(self, toolchain: LeanToolchain, at_once: int, seconds: float, memory_mb: int) -> FileVerifier:
         """A verifier of files."""

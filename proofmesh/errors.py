@@ -29,9 +29,9 @@ def public_errors() -> Iterator[None]:
     from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.toolchain.problems import LeanProblem
     from node.lean.trace.worktrees import NoSource
-    from node.proving.checkpoints import BadPolicy
+    from node.play.attempts import ProvingFailed
+    from node.play.checkpoints import BadPolicy
     from node.proving.many import BadRows
-    from node.proving.prover import ProvingFailed
     from node.proving.statements import BadTarget
 
     try:

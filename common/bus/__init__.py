@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         StreamSpec,
         StreamState,
     )
+    from common.bus.asking import Asking, Here
     from common.bus.bus import Bus
     from common.bus.errors import (
         BadKey,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACK_WAIT",
     "NODE_TTL",
+    "Asking",
     "BadKey",
     "BucketSpec",
     "Bus",
@@ -52,6 +54,7 @@ __all__ = [
     "BusyError",
     "ConsumerSpec",
     "DigestMismatch",
+    "Here",
     "HistorySpec",
     "Lease",
     "NoRoom",
@@ -81,6 +84,7 @@ _HOMES = {
         "StreamSpec",
         "StreamState",
     ),
+    "common.bus.asking": ("Asking", "Here"),
     "common.bus.bus": ("Bus",),
     "common.bus.errors": (
         *("BadKey", "BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common.bus import admin, counters, history, leases, names, objects, state, traffic
+from common.bus import admin, counters, leases, names, objects, state, traffic
 from common.bus.connection import DRAIN_SECONDS, Connection
 from common.bus.errors import BadKey, BusError, BusyError, NotThere, RemoteFailure, Unanswered
 from common.bus.leases import Lease, Puller
 from common.bus.replies import Replies
 from common.bus.retries import RetryDelay
 from common.bus.signing import Signer, Verifiers
+from common.bus.stored import stored
 from common.bus.subscriptions import (
     RequestServer,
     ServedSubscription,
@@ -27,6 +28,7 @@ from common.protocol.messages import (
     AnyMessage,
     Busy,
     Failure,
+    FailureKind,
     Message,
     MessageError,
     NodeInfo,
@@ -40,6 +42,9 @@ from common.settings import BusSettings
 
 R = TypeVar("R", bound=Message)
 
+UNKNOWN_WEIGHTS_PAUSE = 0.5
+"""Seconds before a request is sent again to a node that does not have the requested weights yet."""
+
 
 class Bus:
     """A node's connection to the broker, for one run. Arguments are subjects without the run's name, which Bus adds.
@@ -48,9 +53,10 @@ class Bus:
     meanwhile; the caller may retry.
     """
 
-    def __init__(self, connection: Connection, run: str) -> None:
+    def __init__(self, connection: Connection, run: str, outage: float | None = None) -> None:
         """Raises BadKey for [bus] verifiers."""
         self.run = run
+        self._outage = outage
         self._prefix = f"{run}."
         self._connection = connection
         self._replies = Replies(connection)
@@ -65,14 +71,17 @@ class Bus:
         stream or the broker's disk is full. A success removes the entry. The node is unhealthy meanwhile."""
 
     @classmethod
-    async def connect(cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None) -> Bus:
+    async def connect(
+        cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None, outage: float | None = None
+    ) -> Bus:
         """Connect, and reconnect for ever after later losses of the connection.
 
-        `wait`: most seconds for the first connection; None: for ever. Raises BusUnavailable, BadKey and BadRunName.
+        `wait`: most seconds for the first connection; None: for ever. `outage`: most seconds that `ask` waits for a
+        connection that was lost; None: for ever. Raises BusUnavailable, BadKey and BadRunName.
         """
         check_run_name(run)
         connection = Connection(settings, name)
-        bus = cls(connection, run)
+        bus = cls(connection, run, outage)
         await connection.open(wait)
         await bus._replies.start()
         traffic.follow(connection.client)
@@ -222,6 +231,25 @@ class Bus:
                 if clock() + pause >= end:
                     raise
             await asyncio.sleep(pause)
+
+    async def ask(self, subject: str, message: Message, reply: type[R], *, timeout: float, patience: float) -> R:
+        """`common.bus.asking.Asking.ask`. A node without the requested weights does not end it: another node may have
+        them, or this one has them soon."""
+        end = self.connected_seconds() + patience
+        while True:
+            left = end - self.connected_seconds()
+            try:
+                return await self.request_patiently(
+                    subject, message, reply, timeout=timeout, deadline=left, clock=self.connected_seconds
+                )
+            except RemoteFailure as failure:
+                if failure.kind is not FailureKind.UNKNOWN_WEIGHTS or left < UNKNOWN_WEIGHTS_PAUSE:
+                    raise
+                await asyncio.sleep(UNKNOWN_WEIGHTS_PAUSE)
+            except Unanswered:
+                # Without a connection no node can be reached, and the clock stands still.
+                if self.connected or not await self._connection.wait_connected(self._outage):
+                    raise
 
     async def serve(
         self,
@@ -405,10 +433,10 @@ class Bus:
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
         """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.
 
-        Raises Unanswered, BusError.
+        Messages that cannot be decoded are counted and left out. Raises Unanswered, NotThere, BusError.
         """
         accepted = types if isinstance(types, tuple) else (types,)
-        return await history.read(self._replies, names.history_stream(self.run), accepted)
+        return state.messages_of(await stored(self._replies, names.history_stream(self.run)), *accepted)
 
     # --- objects -----------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -39,6 +39,18 @@ async def unless_stopped(work: Coroutine[Any, Any, R], stopping: asyncio.Event) 
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def together(first: Coroutine[Any, Any, R], second: Coroutine[Any, Any, T]) -> tuple[R, T]:
+    """Both results. If one fails or this is cancelled, waits until both have ended: asyncio cannot shut down while a
+    process is starting that no task awaits (`common.life.process`)."""
+    first_task, second_task = asyncio.create_task(first), asyncio.create_task(second)
+    try:
+        return await first_task, await second_task
+    finally:
+        first_task.cancel()
+        second_task.cancel()
+        await asyncio.gather(first_task, second_task, return_exceptions=True)
 
 
 @contextmanager
@@ -90,7 +102,7 @@ async def as_they_end(*tasks: asyncio.Future[R]) -> AsyncIterator[asyncio.Future
                 yield task
 
 
-async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at_once: int) -> AsyncIterator[R]:
+async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at_once: int) -> AsyncGenerator[R, None]:
     """The results of `work` on each item, in the order in which they finish. At most `at_once` items run concurrently.
 
     Raises the exception of the work. Then, and when the caller closes this iterator, all running work is cancelled.

@@ -170,6 +170,8 @@ class Attempt(Message, frozen=True):
     failed: Count = 0
     """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`). Attempts from before
     this field ask for none, and provers from before it list none."""
+    tactic_seconds: Seconds = 0.0
+    """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):

@@ -19,13 +19,13 @@ from node.agent.store import AgentStore
 from node.agent.summary import counted
 from node.lean.gaps.holes.gaps import Gap
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.proving import policies
-from node.proving.checkpoints import BadPolicy
+from node.play import policies
+from node.play.attempts import ProvingFailed
+from node.play.checkpoints import BadPolicy
 from node.proving.fill import FilledFile, GapResult, GapState
 from node.proving.fill_files import read_file
 from node.proving.fill_run import FillRun, FillWork
 from node.proving.fill_text import unified_diff
-from node.proving.prover import ProvingFailed
 from node.proving.settings import ProvingSettings
 
 SEEN = (GapState.FILLED, GapState.OPEN, GapState.REFUSED, GapState.LEFT)

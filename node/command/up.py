@@ -58,8 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _check_models(addresses: Sequence[str]) -> None:
     """Check that all language models can be found, before any node starts. Raises ConfigError."""
+    from node.play.models import check_found
     from node.prover.policies.names import BadPolicy, PolicyName
-    from node.proving.models import check_found
 
     try:
         for kind, _, where in (address.partition(":") for address in addresses):

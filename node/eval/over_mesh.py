@@ -1,45 +1,34 @@
-"""Plays the attempts of an evaluation on a running mesh: the provers search, the lean-proxies verify."""
+"""A running mesh as the venue of an evaluation: its provers search, its lean-proxies verify."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
-import msgspec
-
-from common.bus import Bus, BusError, BusSettings, persistently
-from common.gathering import Gathering
+from common.bus import Bus, BusError, BusSettings
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, ResultPart
+from common.protocol.attempts import Method
 from common.protocol.messages import (
     LeanProxyFacts,
-    LeanVerifyReply,
-    MessageError,
     ModelFacts,
     NetworkFacts,
     NodeInfo,
     ProverFacts,
     facts_of,
 )
-from common.protocol.parts import Parts
 from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
-from node.eval.player import Slot, Slots, attempt_of, record_of
-from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.records import StatementRecord
 from node.eval.weights import label_of
-from node.lean.text.script import proof_script
 from node.llm.served import has_template_file, mesh_name, served_name
-from node.prover.agents.verification import MeshVerification
-from node.prover.policies.models.mesh_models import address_of, labels
+from node.play.mesh import MeshAttempts
+from node.play.policies import check_for_mesh
+from node.play.served import check_served, policies_of
+from node.prover.policies.models.sources import address_of, labels
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
-from node.proving.outstanding import searches_of
-from node.proving.policies import check_for_mesh
-from node.proving.served import check_served, policies_of
 
 CONNECT_SECONDS = 3.0
 """Seconds to wait for the connection to a broker that the command line names."""
@@ -48,146 +37,14 @@ NODES_SECONDS = 30.0
 """Seconds to wait until a prover and a lean-proxy are registered, in case the mesh is just starting."""
 
 LOOK_EVERY = 1.0
-"""Seconds between two reads of the node registry: provers join and leave."""
-
-LOST_AFTER = 20.0
-"""After this many seconds without a result the backlog is read, to see if the broker has lost attempts."""
-
-GATHER_SECONDS = 2.0
-"""How long a proof waits for further proofs, so that a lean-proxy verifies them in one batch."""
-
-VERIFY_SECONDS = 60.0
-"""Seconds after which an unanswered verification request is repeated."""
-
-VERIFY_PATIENCE = 600.0
-"""Time limit of a verification with all its retries, in seconds; time without a broker does not count."""
-
-
-class MeshPlayer:
-    """`Player` on a mesh."""
-
-    def __init__(self, plan: Plan, bus: Bus, policy: str, searches: int = 0) -> None:
-        """`policy`: the policy of the attempts; empty: the one that the provers are configured with. `searches`: most
-        outstanding attempts; 0: as many as the provers have slots."""
-        self._plan = plan
-        self._bus = bus
-        self._policy = policy
-        self._searches = searches
-        self._tag = secrets.token_hex(4)
-        self.client = subjects.new_client("eval")
-        """Names this client in its attempts, so that it gets their results."""
-        self._numbers = itertools.count(1)
-        self._outstanding: dict[str, tuple[Attempt, asyncio.Future[AttemptResult]]] = {}
-        self._parts = Parts()
-        self._heard = time.monotonic()
-        self.slots = Slots(searches or 1)
-        self._gathering = Gathering(GATHER_SECONDS, self.slots.over)
-
-    async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """Plays one attempt. If the lean-proxies reject its proof, it is played once more; this time the prover has
-        each proof verified and continues its search after a rejection."""
-        try:
-            record = await self._played(statement, number, slot, verify=False)
-            return (
-                record
-                or await self._played(statement, number, slot, verify=True)
-                or _undecided(statement, number, "a prover reported a proof as verified that the lean-proxies refuse")
-            )
-        except (BusError, MessageError) as error:
-            return _undecided(statement, number, f"{type(error).__name__}: {error}")
-
-    async def _played(
-        self, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
-    ) -> AttemptRecord | None:
-        """Returns None if the proof was rejected. Raises BusError, MessageError."""
-        await slot.come_back()
-        attempt = attempt_of(
-            self._plan,
-            statement,
-            number,
-            f"eval-{self._tag}-{next(self._numbers)}",
-            policy=self._policy,
-            verify=verify,
-        )
-        result = await self._result(msgspec.structs.replace(attempt, client=self.client))
-        slot.leave()
-        if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
-            return record_of(result, statement.name, number)
-        try:
-            script = proof_script(result.proof)
-        except ValueError:
-            return None
-        reply = await self._verified(attempt, script)
-        if not reply.accepted:
-            return None
-        return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
-
-    async def _result(self, attempt: Attempt) -> AttemptResult:
-        """Dispatches an attempt and waits for its result. Raises BusError."""
-        waiting: asyncio.Future[AttemptResult] = asyncio.get_running_loop().create_future()
-        self._outstanding[attempt.attempt_id] = attempt, waiting
-        try:
-            await self._dispatch(attempt, attempt.attempt_id)
-            return await waiting
-        finally:
-            del self._outstanding[attempt.attempt_id]
-
-    async def _dispatch(self, attempt: Attempt, message_id: str) -> None:
-        """Raises BusError if the broker is unreachable for too long."""
-
-        def publish() -> Coroutine[Any, Any, None]:
-            return self._bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
-
-        await persistently(publish, "attempt not dispatched yet", until=self._bus.given_up.is_set)
-
-    async def _verified(self, attempt: Attempt, script: str) -> LeanVerifyReply:
-        """Verifies a proof on a lean-proxy. Raises BusError if no verdict arrives in time."""
-        await self._gathering.wait()
-        verification = MeshVerification(self._bus, attempt.theorem, timeout=VERIFY_SECONDS, patience=VERIFY_PATIENCE)
-        return await verification.verdict(script)
-
-    def received(self, message: AttemptResult | ResultPart | None) -> None:
-        """Handles a result, or a part of one. Results that were received before are ignored."""
-        _, waiting = self._outstanding.get(message.attempt_id, (None, None)) if message is not None else (None, None)
-        if message is None or waiting is None or waiting.done():
-            return
-        try:
-            result = self._parts.add(message) if isinstance(message, ResultPart) else message
-        except MessageError as error:
-            waiting.set_exception(error)
-            return
-        if result is not None:
-            self._heard = time.monotonic()
-            waiting.set_result(result)
-
-    async def follow(self) -> None:
-        """Runs until cancelled: keeps as many attempts outstanding as the mesh has slots, and resends attempts that the
-        broker has lost."""
-        while True:
-            try:
-                if not self._searches:
-                    self.slots.resize(searches_of(await self._bus.nodes()))
-                if self._outstanding and time.monotonic() - self._heard > LOST_AFTER:
-                    await self._send_lost_again()
-            except BusError:
-                pass  # the broker is unreachable; the next round tries again
-            await asyncio.sleep(LOOK_EVERY)
-
-    async def _send_lost_again(self) -> None:
-        """Resends all outstanding attempts, if none is queued or leased. Raises BusError."""
-        self._heard = time.monotonic()
-        attempts = f"todo-{Purpose.EVAL}"
-        if (await self._bus.backlog()).get(attempts) or (await self._bus.leased()).get(attempts):
-            return
-        for attempt, result in list(self._outstanding.values()):
-            if not result.done():
-                await self._dispatch(attempt, f"{attempt.attempt_id}.{secrets.token_hex(2)}")
+"""Seconds between two reads of the node registry, while nodes are missing."""
 
 
 class MeshVenue:
     """`Venue` on a mesh. Make it with `mesh_venue`."""
 
     toolchain = None
+    gather_seconds = 2.0
 
     def __init__(
         self,
@@ -199,34 +56,28 @@ class MeshVenue:
         weights: dict[str, str],
         played: tuple[int, Sampling],
     ) -> None:
-        """`policy`: the policy of the attempts. `searches`: as for `MeshPlayer`. `weights`: digests of the network that
+        """`policy`: the policy of the attempts. `searches`: most outstanding attempts; 0: as many as the provers have
+        slots. `weights`: digests of the network that
         inference nodes serve and of the prompt templates of language models. `played`: expansions in flight within a
         search of the provers, and their sampling."""
         self.lean = lean
         self.mesh = run
-        self.policy = policy
+        self.policy = self.asked = policy
         self.label = label_of(parse(policy, INFERENCE))
         self.weights = weights
         self.leaves, self.sampling = played
         self._bus = bus
-        self._searches = searches
+        self.searches = searches
 
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
         """Always empty: the attempts report which statements do not elaborate."""
         return {}
 
     @asynccontextmanager
-    async def player(self, plan: Plan) -> AsyncIterator[MeshPlayer]:
+    async def attempts(self, plan: Plan) -> AsyncIterator[MeshAttempts]:
         """Raises BusError."""
-        player = MeshPlayer(plan, self._bus, self.policy, self._searches)
-        results = await self._bus.watch_results(player.client, (AttemptResult, ResultPart), player.received)
-        following = asyncio.create_task(player.follow())
-        try:
-            yield player
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-            await results.unsubscribe()
+        async with MeshAttempts(self._bus, subjects.new_client("eval"), searches=self.searches) as attempts:
+            yield attempts
 
     def lean_cpu(self) -> float | None:
         """Always None: the Lean processes run on other machines."""
@@ -371,7 +222,3 @@ def _digest(nodes: Sequence[NodeInfo], name: PolicyName) -> str:
     if len(digests) > 1:
         raise BadPolicy(f"the inference nodes serve different weights of `{model}` ({', '.join(sorted(digests))})")
     return f", weights {digests.pop()}" if digests else ""
-
-
-def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:
-    return AttemptRecord(name=statement.name, number=number, standing=Standing.UNDECIDED, ended="error", reason=reason)

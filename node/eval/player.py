@@ -1,15 +1,33 @@
-"""The player of an evaluation's attempts: this process (`alone.py`), or the provers of a mesh (`over_mesh.py`)."""
+"""Plays an evaluation's attempts, in this process or on a mesh, and has their proofs verified.
+
+Proofs that are found within a few seconds of each other are verified in one batch.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Protocol
+import contextlib
+import itertools
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
+import msgspec
+
+from common.bus import BusError
+from common.gathering import Gathering
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.messages import MessageError
 from common.seeds import derive_seed
 from node.eval.plan import Plan
-from node.eval.records import AttemptRecord, StatementRecord, standing
+from node.eval.records import AttemptRecord, Standing, StatementRecord, standing
+from node.eval.venue import Venue
+from node.lean.text.script import proof_script
+from node.play.attempts import Attempts
+
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the capacity: provers join and leave."""
 
 
 class Slots:
@@ -76,13 +94,102 @@ class Slot:
             self._held = True
 
 
-class Player(Protocol):
-    """Plays attempts. A failure gives the attempt the standing `undecided`; nothing is raised."""
+class Player:
+    """Plays the attempts of an evaluation, and has each proof verified. Create it with `open_player`."""
 
-    slots: Slots
+    def __init__(self, plan: Plan, attempts: Attempts, venue: Venue) -> None:
+        self._plan = plan
+        self._attempts = attempts
+        self._venue = venue
+        self._tag = secrets.token_hex(4)
+        self._numbers = itertools.count(1)
+        self.slots = Slots(venue.searches or 1)
+        self._gathering = Gathering(venue.gather_seconds, self.slots.over)
 
     async def play(self, statement: StatementRecord, number: int, slot: Slot) -> AttemptRecord:
-        """Plays one attempt to its end, including the verification of its proof. The caller frees the slot."""
+        """Plays one attempt to its end. A failure gives it the standing `undecided`; nothing is raised. The caller
+        frees the slot.
+
+        If Lean refuses the proof, the attempt is played once more; this time each proof is verified during the search,
+        which continues after a refusal.
+        """
+        try:
+            return (
+                await self._played(statement, number, slot, verify=False)
+                or await self._played(statement, number, slot, verify=True)
+                or _undecided(statement, number, "a prover reported a proof as verified that the lean-proxies refuse")
+            )
+        except (BusError, MessageError, _WrongHeader) as error:
+            return _undecided(statement, number, f"{type(error).__name__}: {error}")
+
+    async def follow(self) -> None:
+        """Runs until cancelled: keeps as many searches running as there is capacity for, if the number is not fixed."""
+        while not self._venue.searches:
+            with contextlib.suppress(BusError):  # the broker is unreachable; the next round tries again
+                self.slots.resize((await self._attempts.capacity()).searches)
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _played(
+        self, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
+    ) -> AttemptRecord | None:
+        """Returns None if the proof was refused. Raises BusError, MessageError, _WrongHeader."""
+        await slot.come_back()
+        attempt = attempt_of(
+            self._plan,
+            statement,
+            number,
+            f"eval-{self._tag}-{next(self._numbers)}",
+            policy=self._venue.asked,
+            verify=verify,
+        )
+        result = await self._attempts.play(attempt)
+        # While the proof is being verified, another search uses the slot, so that workers and network stay busy.
+        slot.leave()
+        if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
+            return record_of(result, statement.name, number)
+        try:
+            script = proof_script(result.proof)
+        except ValueError:
+            return None
+        await self._gathering.wait()
+        began = time.perf_counter()
+        reply = await self._attempts.verify(statement.theorem, script)
+        if not reply.accepted:
+            return None
+        if reply.header != self._venue.lean.header:
+            raise _WrongHeader("a lean-proxy verified the proof with another header than the registered one")
+        result = _with_verification(result, time.perf_counter() - began)
+        return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
+
+
+class _WrongHeader(Exception):
+    """A verdict is about another Lean than the one that the results name."""
+
+
+@asynccontextmanager
+async def open_player(venue: Venue, plan: Plan) -> AsyncIterator[Player]:
+    """The player of a venue for the block. Raises BadPolicy, ProvingFailed, BusError."""
+    async with venue.attempts(plan) as attempts:
+        player = Player(plan, attempts, venue)
+        following = asyncio.create_task(player.follow())
+        try:
+            yield player
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+
+def _with_verification(result: AttemptResult, seconds: float) -> AttemptResult:
+    """The result, with the time of its final verification."""
+    spent = result.statistics
+    statistics = msgspec.structs.replace(
+        spent, seconds=spent.seconds + seconds, seconds_verify=spent.seconds_verify + seconds
+    )
+    return msgspec.structs.replace(result, statistics=statistics)
+
+
+def _undecided(statement: StatementRecord, number: int, reason: str) -> AttemptRecord:
+    return AttemptRecord(name=statement.name, number=number, standing=Standing.UNDECIDED, ended="error", reason=reason)
 
 
 def attempt_of(plan: Plan, statement: StatementRecord, number: int, attempt_id: str, **more: object) -> Attempt:

@@ -1,4 +1,4 @@
-"""The venue of an evaluation: this process, or a mesh. It knows its Lean and provides a player."""
+"""The venue of an evaluation: this process, or a mesh. It knows its Lean, and plays attempts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol
 
 from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
-from node.eval.player import Player
 from node.eval.records import StatementRecord
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.play.attempts import Attempts
 
 
 class Venue(Protocol):
@@ -25,7 +25,11 @@ class Venue(Protocol):
 
     @property
     def policy(self) -> str:
-        """The policy, as on the command line."""
+        """The policy as results name it."""
+
+    @property
+    def asked(self) -> str:
+        """The policy as attempts name it."""
 
     @property
     def label(self) -> str:
@@ -47,11 +51,19 @@ class Venue(Protocol):
     def mesh(self) -> str:
         """Name of the mesh's run; empty for this process."""
 
+    @property
+    def searches(self) -> int:
+        """Concurrent searches; 0: as many as there is capacity for."""
+
+    @property
+    def gather_seconds(self) -> float:
+        """How long a proof waits for further proofs, so that they are verified in one batch."""
+
     async def refusals(self, statements: Sequence[StatementRecord]) -> dict[str, str]:
         """Names of the statements that do not elaborate, with Lean's errors. A venue may leave this to the attempts."""
 
-    def player(self, plan: Plan) -> AbstractAsyncContextManager[Player]:
-        """The player, for the duration of the block. Raises BadPolicy, ProvingFailed, BusError."""
+    def attempts(self, plan: Plan) -> AbstractAsyncContextManager[Attempts]:
+        """What plays the attempts, for the block. Raises BadPolicy, ProvingFailed, BusError."""
 
     def lean_cpu(self) -> float | None:
         """CPU seconds of the Lean processes so far; None if unknown."""

@@ -7,14 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
 import structlog
 from prometheus_client import Histogram
 
 from common.life import faults, metrics
-from common.protocol.messages import Failure, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from common.protocol.messages import LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
 from node.lean.check.files.proofs import ProofVerifier
-from node.lean.check.verify.verifier import VerificationFailed
 from node.lean.requests import Requests
 
 REASON_CHARACTERS = 300
@@ -29,10 +27,8 @@ log = structlog.get_logger("lean-proxy")
 class Handlers:
     """Handlers of `lean.run` and `lean.verify`, with their counters."""
 
-    def __init__(self, requests: Requests, verifier: ProofVerifier, header: str) -> None:
-        """`header`: the configured one, which every verdict names."""
+    def __init__(self, requests: Requests, verifier: ProofVerifier) -> None:
         self._requests = requests
-        self._header = header
         self._verifier = verifier
         self._open = 0
         self._none_open = asyncio.Event()
@@ -66,12 +62,10 @@ class Handlers:
     async def verify(self, request: LeanVerifyRequest) -> Message:
         """Returns LeanVerifyReply, or Failure if there is no verdict. The bus signs it."""
         with self._counted(self._verify_seconds):
-            try:
-                verdict = await self._verifier.verify(request.theorem, request.script)
-            except VerificationFailed as error:
-                return Failure(reason=str(error), kind=error.kind)
-        self._count(verdict)
-        return msgspec.structs.replace(verdict, header=self._header)
+            answer = await self._verifier.answer(request)
+        if isinstance(answer, LeanVerifyReply):
+            self._count(answer)
+        return answer
 
     @property
     def unverified(self) -> int:

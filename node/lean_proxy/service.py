@@ -12,7 +12,6 @@ from node.lean_proxy.settings import LeanProxySettings
 
 if TYPE_CHECKING:
     from common.life.node import NodeContext
-    from node.lean.requests import Requests
     from node.lean.snippets.checker import SnippetChecker
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -36,6 +35,7 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """Run a lean-proxy on a connected node, until the end of its drain. Raises NodeFailure."""
     from node.lean.check.files.proofs import ProofVerifier
+    from node.lean.opened import make_requests
     from node.lean_proxy.checks import Checks
     from node.lean_proxy.handlers import Handlers
     from node.lean_proxy.report import report
@@ -49,7 +49,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     requests.backend.start()
     try:
         await load_header(ctx, requests.backend, size_to_machine=settings.workers == 0)
-        handlers = Handlers(requests, verifier, toolchain.default_header)
+        handlers = Handlers(requests, verifier)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
         if signer is not None:
             await check_listed(ctx, signer)
@@ -71,19 +71,6 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         await requests.backend.stop()
         await checker.stop()
         await verifier.stop()
-
-
-def make_requests(settings: LeanProxySettings, toolchain: LeanToolchain) -> Requests:
-    """The configured backend with a cache, which answers `lean.run`. The caller starts the backend."""
-    from node.lean.backends import make_backend
-    from node.lean.cache import OutcomeCache
-    from node.lean.gaps.contexts.making import context_modules
-    from node.lean.requests import Requests
-    from node.lean.worker.options import worker_options
-
-    contexts = context_modules(settings, toolchain)
-    backend = make_backend(settings, contexts.toolchain, worker_options(settings))
-    return Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
 
 
 def make_checker(settings: LeanProxySettings, toolchain: LeanToolchain) -> SnippetChecker:

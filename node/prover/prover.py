@@ -21,12 +21,11 @@ from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.protocol.parts import divide
-from node.prover.agents.by_method import agent_of
-from node.prover.agents.environment import LeanEnvironment
-from node.prover.agents.verification import MeshVerification
-from node.prover.methods.by_name import needs_messages
+from node.prover.agents.account import Account
+from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
-from node.prover.policies.names import BadPolicy
+from node.prover.policies.models.sources import MeshSources
+from node.prover.policies.names import INFERENCE, parse
 from node.prover.settings import ProverSettings
 
 log = structlog.get_logger("prover")
@@ -54,7 +53,18 @@ class Prover:
         """Raises BadPolicy if the configured policy cannot be used."""
         self._bus = bus
         self._settings = settings
-        self._policies = AttemptPolicies(bus, settings)
+        sources = MeshSources(
+            bus, parse(settings.policy, INFERENCE), settings.templates, patience=settings.policy_patience
+        )
+        self._player = Player(
+            bus,
+            settings,
+            AttemptPolicies(bus, settings, sources),
+            prover_id,
+            on_simulation=self._count_simulation,
+            on_outcomes=self._count_outcomes,
+            on_account=self._count_account,
+        )
         self._id = prover_id
         self._report = report
         self._searches = settings.resolved_searches()
@@ -134,59 +144,8 @@ class Prover:
         if lease.deliveries > self._settings.max_deliveries:
             cause = self._errors.get(attempt.attempt_id, "the provers that took it crashed or lost their leases")
             words = f"delivered {lease.deliveries} times without a result; {cause}"
-            return self._unplayed(attempt, AttemptOutcome.POISONED, words)
-        try:
-            policy, parameters = self._policies.policy(attempt), self._policies.parameters(attempt)
-            proofs = self._policies.proofs(attempt)
-        except BadPolicy as error:
-            return self._unplayed(attempt, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
-        agent = agent_of(
-            attempt,
-            policy,
-            proofs,
-            self._lean(attempt),
-            prover_id=self._id,
-            leaves=self._settings.leaves,
-            on_simulation=self._count_simulation,
-            on_outcomes=self._count_outcomes,
-            has_values=self._policies.has_values(attempt),
-            parameters=parameters,
-            verify=self._verification(attempt) if attempt.verify else None,
-        )
-        result = await agent.play()
-        SECONDS.labels("policy").inc(agent.account.seconds_policy)
-        SECONDS.labels("lean").inc(agent.account.seconds_lean)
-        SECONDS.labels("search").inc(agent.account.seconds_search)
-        self.counts["expansions"] += agent.account.expansions
-        return result
-
-    def _lean(self, attempt: Attempt) -> LeanEnvironment:
-        return LeanEnvironment(
-            self._bus,
-            attempt.theorem,
-            tactic_timeout=self._settings.tactic_seconds,
-            patience=self._settings.lean_patience,
-            messages=needs_messages(attempt.method),
-        )
-
-    def _verification(self, attempt: Attempt) -> MeshVerification:
-        return MeshVerification(
-            self._bus,
-            attempt.theorem,
-            timeout=self._settings.verify_timeout,
-            patience=self._settings.verify_patience,
-        )
-
-    def _unplayed(self, attempt: Attempt, outcome: AttemptOutcome, message: str) -> AttemptResult:
-        """The result of an attempt that ends before its search starts."""
-        return AttemptResult(
-            attempt_id=attempt.attempt_id,
-            theorem_id=attempt.theorem_id,
-            purpose=attempt.purpose,
-            prover_id=self._id,
-            outcome=outcome,
-            message=message,
-        )
+            return self._player.unplayed(attempt, AttemptOutcome.POISONED, words)
+        return await self._player.play(attempt)
 
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
         """Publish the result, wait until the broker has stored it, and then acknowledge the lease."""
@@ -215,6 +174,12 @@ class Prover:
         SIMULATIONS.inc()
         self.counts["simulations"] += 1
         self._report_counts()
+
+    def _count_account(self, account: Account) -> None:
+        SECONDS.labels("policy").inc(account.seconds_policy)
+        SECONDS.labels("lean").inc(account.seconds_lean)
+        SECONDS.labels("search").inc(account.seconds_search)
+        self.counts["expansions"] += account.expansions
 
     def _count_outcomes(self, outcomes: Collection[Outcome]) -> None:
         for outcome in outcomes:

@@ -22,7 +22,7 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
     from common.life.node import run_node
 
     async def serve(context: NodeContext) -> None:
-        from node.prover.policies.models.mesh_models import labels
+        from node.prover.policies.models.sources import labels
         from node.prover.policies.names import INFERENCE, parse
         from node.prover.prover import Prover
 

@@ -91,7 +91,7 @@ class ProverSettings:
         """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
         progress model) cannot be used."""
         from node.prover.policies.fixed.tactic_list import read_tactics
-        from node.prover.policies.models.mesh_models import template_of
+        from node.prover.policies.models.sources import template_of
         from node.prover.policies.proofs.proof_list import read_proofs
 
         try:

@@ -14,7 +14,8 @@ from common.places import Place
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
 from node.lean.text.filling import filled, written
-from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
+from node.play.attempts import ProvingFailed
+from node.proving.prover import Budget, Found, TheoremProver
 from node.proving.statements import Target
 
 PROVED, DISPROVED, FAILED, BAD_STATEMENT, ERROR = "proved", "disproved", "failed", "bad-statement", "error"

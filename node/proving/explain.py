@@ -11,6 +11,7 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import Outcome, OutcomeKind, Theorem
+from common.protocol.attempts import Attempt
 from node.prover.agents.agent import Expansion
 from node.prover.methods.by_name import ProofSearch
 from node.prover.search.tree import Action, StateNode
@@ -116,13 +117,13 @@ class SearchRecorder:
     def __init__(self) -> None:
         self._watched: list[_Watched] = []
 
-    def watch(self, theorem: Theorem) -> Callable[[ProofSearch, int, Expansion], None]:
-        """The callback for the expansions of a theorem's searches: one search, or several that take turns."""
+    def watch(self, attempt: Attempt) -> Callable[[ProofSearch, int, Expansion], None]:
+        """The callback for the expansions of an attempt's searches: one search, or several that take turns."""
 
         def expanded(search: ProofSearch, node_id: int, expansion: Expansion) -> None:
             watched = next((each for each in self._watched if each.search is search), None)
             if watched is None:
-                watched = _Watched(theorem, search)
+                watched = _Watched(attempt.theorem, search)
                 self._watched.append(watched)
             watched.outcomes.setdefault(node_id, {}).update(expansion.outcomes)
 

@@ -16,10 +16,11 @@ from common.life.waiting import unless_stopped
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
 from node.lean.gaps.holes.gaps import FileGaps, Gap
+from node.play.attempts import ProvingFailed
 from node.proving.fill_check import Checked, FillVerifier
 from node.proving.fill_memory import FillMemory, Remembered
 from node.proving.fill_text import Edit, Fill, edits_of
-from node.proving.prover import Budget, Found, ProvingFailed, TheoremProver
+from node.proving.prover import Budget, Found, TheoremProver
 
 
 class GapState(enum.StrEnum):

@@ -31,7 +31,7 @@ from node.proving.fill_files import NotWritten, read_file, write_file
 from node.proving.fill_imports import imported_texts, with_imports
 from node.proving.fill_memory import FillMemory
 from node.proving.fill_text import unified_diff
-from node.proving.prover import Budget, TheoremProver
+from node.proving.prover import MESH_AT_ONCE, Budget, TheoremProver, local_prover, mesh_prover
 from node.proving.settings import ProvingSettings
 
 
@@ -235,18 +235,18 @@ async def _prover(
 ) -> AsyncIterator[tuple[TheoremProver, int]]:
     """The prover, and how many gaps it searches at once. Raises ProvingFailed."""
     if settings.url:
-        from node.proving.remote import AT_ONCE, mesh_prover
-
         async with mesh_prover(settings.url, settings.run, settings.proving) as prover:
-            yield prover, settings.jobs or AT_ONCE
+            yield prover, settings.jobs or MESH_AT_ONCE
         return
 
-    from node.proving.local_lean import local_lean
-    from node.proving.solo import SoloProver
+    from node.lean.opened import open_lean
 
     # The toolchain already has its sandbox protections, if they are enabled.
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.jobs, sandbox=False)
-    async with local_lean(processes, toolchain) as lean, SoloProver(lean, settings.proving, note=report.note) as prover:
+    async with (
+        open_lean(processes, toolchain) as lean,
+        local_prover(lean, settings.proving, note=report.note) as prover,
+    ):
         yield prover, processes.resolved_workers()
 
 

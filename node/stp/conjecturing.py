@@ -1,4 +1,4 @@
-"""Requests conjectures for a seed from the mesh's inference nodes."""
+"""Requests conjectures for a seed from the network."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from node.prover.policies.policy import InferencePolicy
 from node.stp.records import Seed
 
 if TYPE_CHECKING:
-    from common.bus import Bus
+    from common.bus import Asking
 
 TIMEOUT = 60.0
 """Seconds after which a request is retried."""
@@ -38,7 +38,7 @@ class Output:
 
 
 async def conjecture(
-    bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, sampling: Sampling, patience: float
+    asking: Asking, seed: Seed, *, samples: int, rng_seed: int, weights: int, sampling: Sampling, patience: float
 ) -> list[Output]:
     """The network's outputs in sample order, including duplicates. Equal arguments give equal outputs. The list is
     empty if the seed exceeds the network's context.
@@ -47,7 +47,7 @@ async def conjecture(
     broker. Raises BusError, ConjecturingError.
     """
     prompt = conjecture_prompt(seed.lemma.statement, seed.theorem.signature, seed.proof)
-    inference = InferencePolicy(bus, weights=weights, timeout=TIMEOUT, patience=patience, sampling=sampling)
+    inference = InferencePolicy(asking, weights=weights, timeout=TIMEOUT, patience=patience, sampling=sampling)
     try:
         reply = await inference.ask(prompt, samples, rng_seed, conjecture=True)
     except OversizedMessage:

@@ -76,7 +76,7 @@ async def _outputs(
     replies = await asyncio.gather(
         *(
             work.network.conjecture(
-                work.bus,
+                work.proving.place,
                 seed,
                 samples=count,
                 rng_seed=derive_seed(work.settings.seed, "conjecture", round, start + number),

@@ -17,18 +17,16 @@ from node.llm.sampling import SamplerError
 from node.llm.served import served_name
 from node.llm.templates import Template
 from node.llm.updating import is_adapter
-from node.prover.policies.models.mesh_sampler import MeshSampler
 from node.stp.conjecturing import ConjecturingError, Output
 from node.stp.embedding import MODEL_MODULE, embeddings
 from node.stp.errors import StpError
-from node.stp.model_announcing import announce
 from node.stp.model_text import conjecturer_decoding, conjecturer_prompt, pairs, written
 from node.stp.model_training import tune
 from node.stp.models import address_of, base_of, check_base, template_of
 from node.stp.records import ConjecturerExample, ProverExample, Seed
 
 if TYPE_CHECKING:
-    from common.bus import Bus
+    from node.play.attempts import TrainedAttempts
     from node.stp.plan import StpPlan
     from node.tuning.sft_settings import SftSettings
 
@@ -69,13 +67,22 @@ class ModelNetwork:
     def policy(self) -> str:
         return f"{self._served}@{self._template_name}"
 
-    async def serve(self, bus: Bus, checkpoint: Path, version: int) -> None:
-        self._served = await announce(bus, self._address, self._as_address(checkpoint), version)
+    async def serve(self, place: TrainedAttempts, checkpoint: Path, version: int) -> None:
+        self._served = await place.serve_model(self._address, self._as_address(checkpoint), version)
+        await place.open(self.policy)
 
     async def conjecture(
-        self, bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, temperature: float, patience: float
+        self,
+        place: TrainedAttempts,
+        seed: Seed,
+        *,
+        samples: int,
+        rng_seed: int,
+        weights: int,
+        temperature: float,
+        patience: float,
     ) -> list[Output]:
-        sampler = MeshSampler(bus, self._served, patience=patience, expected=True)
+        sampler = place.sampler(self.policy, patience)
         decoding = conjecturer_decoding(self._template, temperature)
         try:
             prompt = conjecturer_prompt(self._template, seed)

@@ -16,12 +16,11 @@ from node.stp.conjecturing import Output, conjecture
 from node.stp.embedding import embeddings
 from node.stp.errors import StpError
 from node.stp.records import ConjecturerExample, ProverExample, Seed
-from node.stp.serving import serve
 from node.stp.training import steps_for, train, write_data
 from node.training.settings import StageSettings
 
 if TYPE_CHECKING:
-    from common.bus import Bus
+    from node.play.attempts import TrainedAttempts
     from node.stp.plan import StpPlan
 
 
@@ -32,13 +31,21 @@ class Network(Protocol):
     def policy(self) -> str:
         """The policy that attempts name, valid after `serve`; empty: the policy that provers are configured with."""
 
-    async def serve(self, bus: Bus, checkpoint: Path, version: int) -> None:
-        """Make the mesh serve these weights. When this returns, no node answers with earlier ones. Versions count up. A
-        version may be served again, as after a crash of the run. Raises ServingError, CheckpointError, BusError,
-        OSError."""
+    async def serve(self, place: TrainedAttempts, checkpoint: Path, version: int) -> None:
+        """Serve these weights. When this returns, no node answers with earlier ones. Versions count up. A
+        version may be served again, as after a crash of the run. Raises ServingError, CheckpointError,
+        BadPolicy, BusError, OSError."""
 
     async def conjecture(
-        self, bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, temperature: float, patience: float
+        self,
+        place: TrainedAttempts,
+        seed: Seed,
+        *,
+        samples: int,
+        rng_seed: int,
+        weights: int,
+        temperature: float,
+        patience: float,
     ) -> list[Output]:
         """Outputs of the conjecturer in sample order; empty if the seed exceeds the network's context. `weights`: the
         served version; `patience`: seconds. Raises BusError, ConjecturingError."""
@@ -71,14 +78,22 @@ class OwnNetwork:
         self._trainings = trainings
         self._epochs = epochs
 
-    async def serve(self, bus: Bus, checkpoint: Path, version: int) -> None:
-        await serve(bus, checkpoint, version)
+    async def serve(self, place: TrainedAttempts, checkpoint: Path, version: int) -> None:
+        await place.serve_network(checkpoint, version)
 
     async def conjecture(
-        self, bus: Bus, seed: Seed, *, samples: int, rng_seed: int, weights: int, temperature: float, patience: float
+        self,
+        place: TrainedAttempts,
+        seed: Seed,
+        *,
+        samples: int,
+        rng_seed: int,
+        weights: int,
+        temperature: float,
+        patience: float,
     ) -> list[Output]:
         return await conjecture(
-            bus,
+            place.asking,
             seed,
             samples=samples,
             rng_seed=rng_seed,

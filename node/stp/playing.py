@@ -1,23 +1,23 @@
-"""Opens the store, the network and the mesh connection of a run of self-play, and plays it to its end."""
+"""Opens the store and the network of a run of self-play, and plays it to its end."""
 
 from __future__ import annotations
 
 import asyncio
 
-from common.bus import Bus
 from common.sampling import Sampling
+from node.play.attempts import TrainedAttempts
 from node.stp.data import RunData
 from node.stp.network import network_of
 from node.stp.plan import StpPlan
-from node.stp.proving import MeshProving
+from node.stp.proving import Proving
 from node.stp.report import write_report
 from node.stp.rounds import play
 from node.stp.store import FILE, StpStore
 from node.stp.work import Watcher, Work
 
 
-async def played(plan: StpPlan, bus: Bus, watcher: Watcher, data: RunData) -> None:
-    """Begin or resume the run. `data`: its initial data.
+async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: RunData) -> None:
+    """Begin or resume the run. `place`: plays its attempts. `data`: its initial data.
 
     Raises StpError, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError.
     """
@@ -26,8 +26,8 @@ async def played(plan: StpPlan, bus: Bus, watcher: Watcher, data: RunData) -> No
     store = StpStore(plan.directory / FILE)
     try:
         sampling = Sampling(temperature=settings.prover.temperature)
-        async with MeshProving(bus, weights=0, sampling=sampling) as proving:
-            await play(Work(plan, store, data, bus, network, proving, watcher))
+        proving = Proving(place, weights=0, sampling=sampling)
+        await play(Work(plan, store, data, network, proving, watcher))
         await asyncio.to_thread(write_report, plan.directory)
     finally:
         store.close()

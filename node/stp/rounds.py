@@ -140,8 +140,8 @@ async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
 
 
 async def _served(work: Work, checkpoint: Path, version: int) -> None:
-    """Make the inference nodes serve these weights. Raises BusError, ServingError."""
-    await work.network.serve(work.bus, checkpoint, version)
+    """Serve these weights. Raises BusError, ServingError."""
+    await work.network.serve(work.proving.place, checkpoint, version)
     work.proving.weights, work.proving.policy = version, work.network.policy
 
 

@@ -1,4 +1,4 @@
-"""The context that all parts of a run of self-play share: recipe, store, data, mesh and progress display."""
+"""The context that all parts of a run of self-play share: recipe, store, data, network and progress display."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from common.bus import Bus
 from common.life import faults
 from node.stp.data import RunData
 from node.stp.network import Network
 from node.stp.plan import StpPlan
-from node.stp.proving import MeshProving
+from node.stp.proving import Proving
 from node.stp.settings import StpSettings
 from node.stp.store import Part, Stage, StpStore
 
@@ -42,9 +41,8 @@ class Work:
     plan: StpPlan
     store: StpStore
     data: RunData
-    bus: Bus
     network: Network
-    proving: MeshProving
+    proving: Proving
     watcher: Watcher
 
     @property

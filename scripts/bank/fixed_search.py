@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
+from common.bus import Here
 from common.lean import Theorem
+from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
@@ -13,11 +16,13 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from node.prover.agents.agent import Agent
+from node.prover.agents.environment import LeanEnvironment
 from node.prover.policies.fixed.policy import FixedPolicy
 from node.prover.settings import ProverSettings
-from node.proving.local_lean import LocalEnvironment
 
 TACTIC_SECONDS = 5.0
+PATIENCE = 600.0
+"""Seconds to wait for a busy worker."""
 
 
 @asynccontextmanager
@@ -34,11 +39,14 @@ async def local_requests(workers: int = 1) -> AsyncIterator[Requests]:
 async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]:
     """Whether a search with the fixed list of tactics proves each theorem within this number of simulations."""
     solved = []
-    parameters = ProverSettings(policy="fixed").search_parameters()
+    # Proofs are not verified here, and merging up to names may give wrong renamed ones.
+    parameters = replace(ProverSettings(policy="fixed").search_parameters(), merging="text")
     async with local_requests() as requests:
+        here = Here()
+        here.serve(subjects.LEAN_RUN, requests.run)
         for theorem in theorems:
             attempt = Attempt(theorem.name, theorem.name, theorem, Purpose.EVAL, simulations, seed=0)
-            environment = LocalEnvironment(requests, theorem, TACTIC_SECONDS)
+            environment = LeanEnvironment(here, theorem, tactic_timeout=TACTIC_SECONDS, patience=PATIENCE)
             agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, parameters=parameters)
             solved.append((await agent.play()).outcome is AttemptOutcome.PROVED)
     return solved

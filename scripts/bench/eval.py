@@ -32,23 +32,18 @@ from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
 from node.command.evaluate.command import EvalSettings
 from node.command.evaluate.run import plan_of
-from node.eval.alone import TACTIC_SECONDS, LonePlayer, LoneVenue
+from node.eval.alone import LoneVenue
 from node.eval.folder import EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
 from node.eval.plan import Plan
-from node.eval.player import attempt_of
+from node.eval.player import Slots, attempt_of, open_player
 from node.eval.records import Standing, StatementRecord
 from node.eval.running import Runner, due
 from node.eval.statements import chosen
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.script import proof_script
-from node.prover.agents.agent import Agent
-from node.prover.methods.by_name import needs_messages
+from node.lean.toolchain.find import confined_toolchain
 from node.prover.policies.names import BadPolicy
-from node.proving.local_lean import LocalLean, local_lean
-from node.proving.policies import OpenedPolicy, open_policy
-from node.proving.starting import confined_toolchain
 from scripts.bench._report import asked, machine, report
 
 
@@ -75,42 +70,31 @@ class Work:
     venue: LoneVenue
     plan: Plan
     statements: Sequence[StatementRecord]
-    settings: LeanProcessSettings
 
 
 async def bare(work: Work) -> tuple[float, float, int]:
     """Seconds of the searches alone, seconds to verify all their proofs at once, and the number of accepted proofs."""
-    opening = open_policy(work.venue.parts, strict=True)
-    async with local_lean(work.settings, work.venue.toolchain) as lean, opening as policy:
-        slots = LonePlayer(work.plan, lean, policy, searches=work.venue.searches).slots
+    async with work.venue.attempts(work.plan) as attempts:
+        slots = Slots(work.venue.searches)
         began = time.perf_counter()
 
         async def search(statement: StatementRecord) -> AttemptResult:
             await slots.enter()
             try:
-                return await played(work, statement, lean, policy)
+                attempt = attempt_of(work.plan, statement, 0, statement.name, policy=work.venue.asked)
+                return await attempts.play(attempt)
             finally:
                 slots.give_back()
 
         results = await asyncio.gather(*map(search, work.statements))
         searched = time.perf_counter()
         proofs = [
-            (statement.theorem.renamed(), proof_script(result.proof))
+            (statement.theorem, result.proof)
             for statement, result in zip(work.statements, results, strict=True)
             if result.outcome is AttemptOutcome.PROVED and result.proof is not None
         ]
-        verdicts = await asyncio.gather(*(lean.verifier.verify(*proof) for proof in proofs))
+        verdicts = await asyncio.gather(*(attempts.verify(*proof) for proof in proofs))
         return searched - began, time.perf_counter() - searched, sum(each.accepted for each in verdicts)
-
-
-async def played(work: Work, statement: StatementRecord, lean: LocalLean, policy: OpenedPolicy) -> AttemptResult:
-    """Play one search."""
-    attempt = attempt_of(work.plan, statement, 0, statement.name)
-    environment = lean.environment(statement.theorem, TACTIC_SECONDS, messages=needs_messages(attempt.method))
-    parameters, leaves = policy.parameters, work.plan.leaves
-    return await Agent(
-        attempt, policy.policy, environment, prover_id="bench", leaves=leaves, parameters=parameters
-    ).play()
 
 
 async def evaluated(work: Work) -> tuple[float, int]:
@@ -119,7 +103,7 @@ async def evaluated(work: Work) -> tuple[float, int]:
     with tempfile.TemporaryDirectory() as path, EvaluationFolder(Path(path) / "eval") as folder:
         folder.begin(work.plan)
         folder.write(work.plan, work.statements)
-        async with work.venue.player(work.plan) as player:
+        async with open_player(work.venue, work.plan) as player:
             began = time.perf_counter()
             with LiveView(work.plan, work.statements, (), len(work.statements), console) as live:
                 await Runner(player, folder, asyncio.Event(), live.recorded).run(due(work.statements, (), 1))
@@ -136,7 +120,7 @@ async def measure(arguments: EvalBenchSettings) -> dict[str, Any]:
     check_lean(benchmark, toolchain)
     statements = chosen(benchmark, arguments.limit)
     plan = plan_of(EvalSettings(arguments.bench, simulations=arguments.simulations), benchmark, statements, venue)
-    work = Work(venue, plan, statements, settings)
+    work = Work(venue, plan, statements)
     rounds = []
     for _ in track(range(arguments.rounds), "rounds", transient=True):
         search, verify, accepted = await bare(work)

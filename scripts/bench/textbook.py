@@ -21,15 +21,15 @@ from common.config import ConfigError, check_flags
 from common.lean import Theorem
 from common.limits import Positive, Timeout
 from common.output.visible import say
+from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
 from node.lean.toolchain.problems import LeanProblem
-from node.proving.checkpoints import BadPolicy
-from node.proving.local_lean import local_lean
-from node.proving.prover import Budget, ProvingFailed
+from node.play.attempts import ProvingFailed
+from node.play.checkpoints import BadPolicy
+from node.proving.prover import Budget, TheoremProver, local_prover
 from node.proving.settings import ProvingSettings
-from node.proving.solo import SoloProver
 from scripts.bench._report import asked, machine, report
 
 HERE = Path(__file__).parent / "textbook"
@@ -87,8 +87,8 @@ async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> lis
     lean_settings = LeanProcessSettings(workers=arguments.workers)
     rows = []
     async with (
-        local_lean(lean_settings, find(lean_settings.lean)) as lean,
-        SoloProver(lean, ProvingSettings(policy=arguments.policy), note=print) as prover,
+        open_lean(lean_settings, find(lean_settings.lean)) as lean,
+        local_prover(lean, ProvingSettings(policy=arguments.policy), note=print) as prover,
     ):
         for theorem in theorems:
             row, script = await prove_one(prover, theorem, Budget(arguments.seconds, arguments.simulations))
@@ -101,7 +101,7 @@ async def prove_all(theorems: list[Theorem], arguments: TextbookSettings) -> lis
     return rows
 
 
-async def prove_one(prover: SoloProver, theorem: Theorem, budget: Budget) -> tuple[Row, tuple[str, ...]]:
+async def prove_one(prover: TheoremProver, theorem: Theorem, budget: Budget) -> tuple[Row, tuple[str, ...]]:
     """Prove one theorem; returns the result and the proof script. Raises ProvingFailed, BadPolicy."""
     result = await prover.find(theorem, budget)
     reason = result.reason

@@ -403,6 +403,7 @@ async def tactic_way(folder: Path, calls: Calls) -> list[str]:
     from node.model.transformer import Transformer
     from node.prover.methods.turns import ByTurns
     from node.prover.policies.attempt_policy import AttemptPolicies
+    from node.prover.policies.models.sources import MeshSources
     from node.prover.settings import ProverSettings
 
     states = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "n : Nat\n⊢ n + 0 = n")
@@ -415,7 +416,8 @@ async def tactic_way(folder: Path, calls: Calls) -> list[str]:
         settings = InferenceSettings(weights=str(folder / "weights.safetensors"), device="cpu", threads=1)
         serving = asyncio.create_task(Serving(settings, inference).run())
         attempt = Attempt("a", "t", Theorem("t", "", "True"), Purpose.TRAIN, simulations=1, seed=1)
-        policy = AttemptPolicies(prover.bus, ProverSettings(policy="inference")).policy(attempt)
+        sources = MeshSources(prover.bus, (), (), patience=60.0)
+        policy = AttemptPolicies(prover.bus, ProverSettings(policy="inference"), sources).policy(attempt)
         assert not isinstance(policy, ByTurns)
         await policy.advise(states[0], 4, 1)  # the node is ready
         calls.on = True

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.find import find
-from node.proving.local_lean import LocalLean, local_lean
 
 
 @pytest.fixture
-async def own_lean() -> AsyncIterator[LocalLean]:
+async def own_lean() -> AsyncIterator[OpenedLean]:
     """Pocket Lean with one worker; tests that use it are marked `lean`."""
     settings = LeanProcessSettings(workers=1)
-    async with local_lean(settings, find(settings.lean)) as started:
+    async with open_lean(settings, find(settings.lean)) as started:
         yield started
 
 

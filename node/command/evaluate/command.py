@@ -174,8 +174,8 @@ def run(settings: EvalSettings) -> int:
     from node.eval.folder import FolderError
     from node.eval.running import EvaluationFailed
     from node.lean.toolchain.problems import LeanProblem
-    from node.proving.checkpoints import BadPolicy
-    from node.proving.prover import ProvingFailed
+    from node.play.attempts import ProvingFailed
+    from node.play.checkpoints import BadPolicy
 
     try:
         check(settings)

@@ -25,6 +25,7 @@ from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
 from node.eval.plan import Budgets, LeanFacts, Plan, identity
+from node.eval.player import open_player
 from node.eval.records import StatementRecord
 from node.eval.running import Runner, due
 from node.eval.statements import chosen, facts_of, with_refusals
@@ -66,8 +67,8 @@ class _Call:
 
     def checked_policy(self) -> str:
         """The policy that this process evaluates, after a check that it can be opened. Raises BadPolicy."""
-        from node.proving.checkpoints import of_the_demo
-        from node.proving.policies import check
+        from node.play.checkpoints import of_the_demo
+        from node.play.policies import check
 
         settings = self.settings
         policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")
@@ -122,7 +123,7 @@ class _Call:
             self.note(f"{folder.path}: resuming, {len(missing)} attempts are missing")
         total = sum(not each.refused for each in evaluation.statements) * passes
         live = LiveView(plan, evaluation.statements, evaluation.attempts, total, self.console)
-        async with venue.player(plan) as player, _session(venue, folder):
+        async with open_player(venue, plan) as player, _session(venue, folder):
             with live:
                 await Runner(player, folder, self.stopping, live.recorded).run(missing)
 
@@ -142,8 +143,7 @@ async def _venue(call: _Call, policy: str) -> AsyncIterator[Venue]:
     # Imported only here, because with a mesh (--url) this process needs no Lean and no policy.
     from node.eval.alone import LoneVenue
     from node.lean.settings import LeanProcessSettings
-    from node.prover.policies.guided import open_guide
-    from node.proving.starting import confined_toolchain
+    from node.lean.toolchain.find import confined_toolchain
 
     processes = LeanProcessSettings(lean=settings.lean, workers=settings.workers)
     toolchain = await confined_toolchain(settings.lean)
@@ -154,7 +154,8 @@ async def _venue(call: _Call, policy: str) -> AsyncIterator[Venue]:
         searches=settings.searches,
         models=settings.models,
         premises=settings.premises,
-        guide=open_guide(settings.progress, settings.guidance),
+        progress=settings.progress,
+        guidance=settings.guidance,
         note=call.note,
     )
 

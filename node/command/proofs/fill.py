@@ -115,13 +115,13 @@ async def _fill(settings: FillSettings) -> int:
     from node.command.proofs.fill_report import INTERRUPTED, UNREADABLE, FillReport
     from node.lean.toolchain.find import find
     from node.lean.toolchain.problems import LeanProblem
-    from node.proving.checkpoints import BadPolicy
+    from node.play.attempts import ProvingFailed
+    from node.play.checkpoints import BadPolicy
     from node.proving.fill_run import FillRun
-    from node.proving.prover import ProvingFailed
 
     try:
         if "hf:" in settings.proving.policy and not settings.url:
-            from node.proving import policies
+            from node.play import policies
 
             proving = settings.proving  # before Lean starts: the folder of a model is often mistyped
             policies.check(proving.policy, proving.method, proving.then, proving.correct)

@@ -122,9 +122,9 @@ def run(settings: ProveSettings) -> int:
     from common.bus import BusError
     from node.command.proofs.prove_report import Report
     from node.lean.toolchain.problems import LeanProblem
-    from node.proving.checkpoints import BadPolicy
+    from node.play.attempts import ProvingFailed
+    from node.play.checkpoints import BadPolicy
     from node.proving.many import BadRows
-    from node.proving.prover import ProvingFailed
     from node.proving.statements import BadTarget, read_file, read_target
 
     report = Report(json=settings.json, many=bool(settings.from_))
@@ -174,12 +174,12 @@ def check(settings: ProveSettings) -> None:
     if settings.url and settings.proving.progress:
         raise UsageProblem("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if settings.url:
-        from node.proving.policies import check_for_mesh
+        from node.play.policies import check_for_mesh
 
         proving = proving_of(settings)
         check_for_mesh(proving.policy, proving.method, proving.then, proving.correct)
     elif "hf:" in settings.proving.policy:
-        from node.proving.policies import check as check_policy
+        from node.play.policies import check as check_policy
 
         # Before Lean starts, which takes seconds. The folder of a model is often mistyped.
         check_policy(settings.proving.policy, settings.proving.method, settings.proving.then, settings.proving.correct)
@@ -255,35 +255,39 @@ async def opened_prover(
     """
     if settings.url:
         from common.life import logging
-        from node.proving.remote import AT_ONCE, mesh_prover
+        from node.proving.prover import MESH_AT_ONCE, mesh_prover
 
         logging.configure("error")  # failures are raised as exceptions
         async with mesh_prover(settings.url, settings.run, proving_of(settings)) as prover:
-            yield prover, AT_ONCE
+            yield prover, MESH_AT_ONCE
         return
+    from common.life.waiting import together
     from node.command.projects import lean_for
     from node.lean.settings import LeanProcessSettings
-    from node.proving.starting import confined_toolchain, together
+    from node.lean.toolchain.find import confined_toolchain
 
     lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
     # Heavy modules are imported while Lean's first processes start.
     toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_prover))
-    from node.proving.local_lean import local_lean
-    from node.proving.solo import SoloProver
+    from node.lean.opened import open_lean
+    from node.proving.prover import local_prover
 
     proving = proving_of(settings)
     if recorder is not None:
         proving = replace(proving, closing=[])  # the search tries closing tactics, too, so that they are in its tree
-    async with local_lean(lean, toolchain) as local:
-        watch = recorder.watch if recorder else None
-        async with SoloProver(local, proving, note=note, watch=watch, prepare=not settings.from_) as solo:
-            yield solo, lean.resolved_workers()
+    watch = recorder.watch if recorder else None
+    async with (
+        open_lean(lean, toolchain) as opened,
+        local_prover(opened, proving, note=note, watch=watch, prepare=not settings.from_) as prover,
+    ):
+        yield prover, lean.resolved_workers()
 
 
 def _import_prover() -> None:
     """Import the modules of a search in this process."""
-    import node.proving.local_lean
-    import node.proving.solo  # noqa: F401
+    import node.lean.opened
+    import node.play.here
+    import node.proving.prover  # noqa: F401
 
 
 async def with_first(first: Row, rows: AsyncGenerator[Row]) -> AsyncGenerator[Row]:

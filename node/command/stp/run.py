@@ -45,6 +45,9 @@ ANSWERING = 10.0
 REGISTRY = 120.0
 """Seconds to wait for the run's registry on such a broker, which accepts connections before it has created one."""
 
+TRIES = 4
+"""How often an attempt is played whose infrastructure fails."""
+
 MAY_CHANGE = ("rounds", "cycles", "minutes")
 """Settings that may change when a run is resumed."""
 
@@ -60,6 +63,8 @@ class RunOptions:
     url: str = ""
     """The broker of a running mesh with inference nodes, provers and lean-proxies; empty: start
     a mesh here, which nodes of other machines may join."""
+    here: bool = False
+    """Play in this process alone, without a broker and without nodes; for small runs on one machine."""
     stp: StpSettings = field(default_factory=StpSettings)
     """Settings of [stp]."""
 
@@ -85,7 +90,7 @@ def main_run(argv: Sequence[str]) -> int:
         changes: dict[str, Any] = {"stp": msgspec.to_builtins(options.stp)}
         run = {key: value for key, value in (("name", options.run), ("dir", options.directory)) if value}
         plan = read_plan(Path(file), {**changes, "run": run})
-        return played_plan(plan, options.url)
+        return played_plan(plan, options.url, here=options.here)
     except (config.ConfigError, BadRunName) as error:
         return refused(str(error))
 
@@ -98,6 +103,8 @@ class ResumeOptions:
     """Folder of the run."""
     url: str = ""
     """The broker of a running mesh, as for `stp run`."""
+    here: bool = False
+    """Play in this process alone, as for `stp run`."""
 
 
 def main_resume(argv: Sequence[str]) -> int:
@@ -113,7 +120,7 @@ def main_resume(argv: Sequence[str]) -> int:
             return refused(
                 f"{options.run} is a run of `stp focus`: repeat that command with the same statement and --seed"
             )
-        return played_plan(plan, options.url)
+        return played_plan(plan, options.url, here=options.here)
     except (config.ConfigError, BadRunName) as error:
         return refused(str(error))
 
@@ -131,17 +138,21 @@ def refused(text: str, code: int = UNUSABLE) -> int:
     return code
 
 
-def played_plan(plan: StpPlan, url: str = "", data: RunData | None = None, again: str = "") -> int:
-    """Play a run to its end; returns the exit code. `data`: the initial data; None: as in its settings. `again`: the
-    command that resumes it, for messages; empty: `stp resume`.
+def played_plan(
+    plan: StpPlan, url: str = "", data: RunData | None = None, again: str = "", *, here: bool = False
+) -> int:
+    """Play a run to its end; returns the exit code. `url`, `here`: see `RunOptions`. `data`: the initial data; None: as
+    in its settings. `again`: the command that resumes it, for messages; empty: `stp resume`.
 
     Raises ConfigError.
     """
-    again = again or f"proofmesh stp resume {plan.directory}"
+    if url and here:
+        raise config.ConfigError("--here plays in this process, and --url on a running mesh: choose one")
+    again = again or f"proofmesh stp resume {plan.directory}{' --here' if here else ''}"
     try:
         with owned(plan.directory):
             keep_recipe(plan, again)
-            return asyncio.run(_run(plan, url, data, again))
+            return asyncio.run(_run(plan, url, data, again, here=here))
     except StpError as error:
         return refused(str(error), FAILED)
     except OSError as error:
@@ -225,21 +236,27 @@ def mesh_config(plan: StpPlan) -> dict[str, Any]:
     return content
 
 
-async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int:
+async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, here: bool) -> int:
     """Play the run to its end. Raises StpError, ConfigError, OSError."""
+    import tomli_w
+
     from common.bus import BusError
     from common.life import logging
     from common.life.waiting import unless_stopped
     from node.command.stp.view import StpView
+    from node.lean.toolchain.problems import LeanProblem
     from node.mesh.mesh import Mesh
     from node.mesh.plan import PortInUse
     from node.mesh.supervisor import ChildFailed
     from node.model.checkpoint_folders import CheckpointError
+    from node.play.attempts import ProvingFailed
+    from node.play.publishing import ServingError
+    from node.prover.policies.names import BadPolicy
     from node.stp.conjecturing import ConjecturingError
     from node.stp.embedding import EmbeddingError
-    from node.stp.serving import ServingError
 
     broken = (ChildFailed, PortInUse, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError)
+    broken_here = (LeanProblem, BadPolicy, ProvingFailed)
     logging.configure("error")
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -248,23 +265,48 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str) -> int
         # Before the mesh starts, so that errors in the data are reported at once.
         begun = data if data is not None else await asyncio.to_thread(data_of, plan)
         try:
+            file = plan.directory / "mesh.toml"
+            if not url:
+                write_whole(file, tomli_w.dumps(mesh_config(plan)).encode())
             if url:
                 playing = _connected(BusSettings(url=url), plan, view, begun, wait=ANSWERING, registry=REGISTRY)
                 await unless_stopped(playing, stopped)
+            elif here:
+                await unless_stopped(_here(file, plan, view, begun), stopped)
             else:
-                import tomli_w
-
-                file = plan.directory / "mesh.toml"
-                write_whole(file, tomli_w.dumps(mesh_config(plan)).encode())
                 async with Mesh.from_file(file, view.event) as mesh:
                     view.monitor(mesh.ui_url)
                     await unless_stopped(_beside(mesh, plan, view, begun), stopped)
-        except (StpError, *broken) as error:
+        except (StpError, *broken, *broken_here) as error:
             raise StpError(f"{error}. All records are kept: resume with `{again}`") from error
     if stopped.is_set():
         say(f"stopped; resume with `{again}`", file=sys.stderr)
         return INTERRUPTED
     return DONE
+
+
+async def _here(file: Path, plan: StpPlan, view: Any, data: RunData) -> None:
+    """Play the rounds in this process, with the settings that the nodes of a mesh would have. Raises LeanProblem,
+    BadPolicy, ProvingFailed, ConfigError."""
+    from common.sizing import read_machine, sizes
+    from node.inference.settings import InferenceSettings
+    from node.lean.opened import open_lean
+    from node.lean.toolchain.find import confined_toolchain
+    from node.lean_proxy.settings import LeanProxySettings
+    from node.play.here import LocalAttempts
+    from node.prover.policies.names import INFERENCE
+    from node.prover.settings import ProverSettings
+    from node.stp.playing import played
+
+    processes = config.load(LeanProxySettings, file, "lean_proxy")
+    prover = config.load(ProverSettings, file, "prover")
+    threads = config.load(InferenceSettings, file, "inference").threads or sizes(read_machine()).inference_threads
+    toolchain = await confined_toolchain(processes.lean)
+    async with (
+        open_lean(processes, toolchain) as lean,
+        LocalAttempts(lean, prover, network=INFERENCE, threads=threads, tries=TRIES, note=view.note) as attempts,
+    ):
+        await played(plan, attempts, view, data)
 
 
 async def _beside(mesh: Any, plan: StpPlan, view: Any, data: RunData) -> None:
@@ -288,6 +330,8 @@ async def _connected(
     """Connect to a mesh's broker and play the rounds. `wait`: most seconds until it accepts a connection. `registry`:
     most seconds after that until it has created the run's registry. Raises BusError."""
     from common.bus import Bus, persistently
+    from common.protocol.attempts import SELF_PLAY
+    from node.play.mesh import MeshAttempts
     from node.stp.playing import played
 
     bus = await Bus.connect(broker, run=plan.name, name="stp", wait=wait)
@@ -298,6 +342,7 @@ async def _connected(
             "the broker has no registry yet",
             until=lambda: bus.given_up.is_set() or time.monotonic() > end,
         )
-        await played(plan, bus, view, data)
+        async with MeshAttempts(bus, SELF_PLAY, tries=TRIES) as attempts:
+            await played(plan, attempts, view, data)
     finally:
         await bus.close()

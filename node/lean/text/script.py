@@ -134,6 +134,11 @@ def proof_lines(proof: ProofTree, prefix: str = INDENT) -> list[str]:
     )
 
 
+def indented(lines: Sequence[str]) -> str:
+    """The tactic block of a proof's lines, the first in column 0, to stand after `:= by`."""
+    return "\n".join(f"{INDENT}{line}" if line else "" for line in lines)
+
+
 def proof_script(proof: ProofTree) -> str:
     """The tactic block of a finished proof, indented by two spaces, to stand after `:= by`."""
     return "\n".join(proof_lines(proof))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from common.lean_settings import POCKET, LeanSettings
+from common.life.waiting import together
+from node.lean.process.protections import detect
 from node.lean.text.headers import imports
 from node.lean.text.rules import header_problem
 from node.lean.toolchain import elan, lake
@@ -28,6 +31,13 @@ NO_LAKE = os.sep + os.path.join("nonexistent", "lake")  # noqa: PTH118 - a name 
 each document (Lean's SetupFile.lean). LEAN_PATH has that path already, and a confined process may not start `lake`."""
 
 _VERSION = re.compile(r"version ([^,)\s]+)")
+
+
+async def confined_toolchain(settings: LeanSettings) -> LeanToolchain:
+    """The Lean toolchain of these settings, with all protections that this system supports. Raises LeanProblem."""
+    # Concurrently, because both wait for processes.
+    toolchain, protections = await together(asyncio.to_thread(find, settings), detect())
+    return await toolchain.confined_by(protections)
 
 
 def find(settings: LeanSettings, environ: Mapping[str, str] | None = None) -> LeanToolchain:

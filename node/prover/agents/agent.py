@@ -64,8 +64,6 @@ class Agent(AttemptAgent):
         self._leaves = self._budget.leaves(leaves)
         self._on_expansion = on_expansion
         self._parameters = parameters or SearchParameters()
-        if verify is None:  # merging may give wrong renamed proofs, which only verification detects
-            self._parameters = replace(self._parameters, merging="text")
         self._idle = 0
 
     def _statistics(self) -> SearchStatistics | None:

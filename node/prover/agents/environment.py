@@ -1,4 +1,5 @@
-"""The Lean environment of a search: opens a theorem and runs tactics on a state, by requests to lean-proxies."""
+"""A theorem in Lean: opens it, runs tactics on its states, verifies its proofs. Each is a request that any lean-proxy,
+or Lean in this process, can answer."""
 
 from __future__ import annotations
 
@@ -6,13 +7,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from common.bus import BusError, RemoteFailure
-from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
+from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.protocol import subjects
-from common.protocol.messages import FailureKind, LeanRunReply, LeanRunRequest
-from node.prover.agents.asking import Patience
+from common.protocol.messages import (
+    FailureKind,
+    LeanRunReply,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    OversizedMessage,
+)
+from node.lean.text.script import proof_script
 
 if TYPE_CHECKING:
-    from common.bus import Bus
+    from common.bus import Asking
 
 TRANSPORT_SECONDS = 5.0
 """First part of the timeout before a request is sent again, perhaps to another proxy: time for the queue, a worker's
@@ -24,7 +32,7 @@ again while the proxy still works on it, and the outcomes so far are hits in the
 
 
 class Environment(Protocol):
-    """A theorem in Lean."""
+    """A theorem in Lean, as a search sees it."""
 
     async def open(self) -> str:
         """The text of the theorem's first state. Raises BadStatement, BusError."""
@@ -35,14 +43,14 @@ class Environment(Protocol):
 
 
 class LeanEnvironment:
-    """A theorem in the lean-proxies of the mesh. Requests are self-contained, so any proxy can reply."""
+    """A theorem in Lean, here or on a mesh. Requests are self-contained, so any lean-proxy can answer."""
 
     def __init__(
-        self, bus: Bus, theorem: Theorem, *, tactic_timeout: float, patience: float, messages: bool = True
+        self, asking: Asking, theorem: Theorem, *, tactic_timeout: float, patience: float, messages: bool = True
     ) -> None:
         """`tactic_timeout`: seconds for a single tactic. `patience`: seconds of retries before outcomes count as lost,
         without broker outages. `messages`: whether failed tactics need Lean's messages."""
-        self._bus = bus
+        self._asking = asking
         self._theorem = theorem
         self._tactic_timeout = tactic_timeout
         self._patience = patience
@@ -73,7 +81,9 @@ class LeanEnvironment:
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
         request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
         timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
-        return await Patience(self._bus, self._patience).ask(subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout)
+        return await self._asking.ask(
+            subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience
+        )
 
 
 def checked(outcome: Outcome) -> Outcome:
@@ -81,3 +91,42 @@ def checked(outcome: Outcome) -> Outcome:
     if (outcome.kind is OutcomeKind.GOALS) == bool(outcome.branches):
         return outcome
     return Outcome(OutcomeKind.LOST, message=f"an outcome of kind {outcome.kind} with {len(outcome.branches)} branches")
+
+
+class Verification:
+    """Final verification of proofs of one theorem, in fresh Lean processes. It is `Verify` of an attempt."""
+
+    def __init__(self, asking: Asking, theorem: Theorem, *, timeout: float, patience: float) -> None:
+        """`timeout`: seconds before a request is sent again. `patience`: seconds to wait for each verdict, without
+        broker outages."""
+        self._asking = asking
+        self._theorem = theorem.renamed()
+        self._timeout = timeout
+        self._patience = patience
+
+    async def __call__(self, proof: ProofTree) -> str:
+        """The reason why a proof is refused; empty if it is accepted. Raises BusError if there is no verdict."""
+        reply = await self.verdict(proof)
+        return "" if reply.accepted else reply.reason or "no reason was given"
+
+    async def verdict(self, proof: ProofTree | str) -> LeanVerifyReply:
+        """Lean's verdict on a proof, or on a script (an indented block of tactics). A proof that cannot be written as a
+        script, a script that is too large to send, and a bad statement are refused.
+
+        Raises BusError if there is no verdict.
+        """
+        try:
+            script = proof if isinstance(proof, str) else proof_script(proof)
+        except ValueError as error:
+            return LeanVerifyReply(accepted=False, reason=f"the proof cannot be written down: {error}")
+        request = LeanVerifyRequest(theorem=self._theorem, script=script)
+        try:
+            return await self._asking.ask(
+                subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=self._timeout, patience=self._patience
+            )
+        except OversizedMessage as error:
+            return LeanVerifyReply(accepted=False, reason=f"the proof is too large to be verified: {error}")
+        except RemoteFailure as failure:
+            if failure.kind is not FailureKind.BAD_STATEMENT:
+                raise
+            return LeanVerifyReply(accepted=False, reason=f"{failure.kind}: {failure.reason}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,9 @@ from node.prover.policies.fixed.tactic_list import ListedTactics, read_tactics
 from node.prover.policies.guided import open_guide, with_guide
 from node.prover.policies.interactive import for_people, with_premises
 from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.models.mesh_models import MeshModels
+from node.prover.policies.models.language_model import LanguageModelPolicy, decoding_of
+from node.prover.policies.models.sources import Sources, writes_proofs
 from node.prover.policies.names import (
-    INFERENCE,
     TACTICS,
     BadPolicy,
     PolicyName,
@@ -32,12 +33,19 @@ from node.prover.policies.policy import InferencePolicy, NoTactics, Policy
 from node.prover.policies.proofs.drafts import ProofSource
 from node.prover.policies.proofs.inference_proofs import InferenceProofs
 from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
+from node.prover.policies.proofs.sampled_proofs import SampledProofs
 from node.prover.policies.retrieved import open_source, with_retrieved
 from node.prover.search.parameters import SearchParameters
 from node.prover.settings import ProverSettings
+from node.retrieval.errors import RetrievalError
 
 if TYPE_CHECKING:
-    from common.bus import Bus
+    from common.bus import Asking
+    from common.lean import Theorem
+    from common.sampling import Sampling
+
+MOST_OPEN = 64
+"""Size of the cache of language models' policies, and of their proofs: attempts may name any model and template."""
 
 LIST_SHARE = 1.0
 """Share of the prior mass for a list of tactics in a mixture; a network has 1. So a tactic in one of a few samples has
@@ -47,11 +55,6 @@ about the mass of the list's best guess."""
 def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
     """A list of tactics as a policy. `closing`: first tactics of the fixed list. Raises BadPolicy for a bad file."""
     return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
-
-
-def proofs_of(name: PolicyName) -> ProofSource:
-    """The whole proofs of a file. Raises BadPolicy if the file cannot be used."""
-    return ListedProofs(read_proofs(Path(name.where)))
 
 
 def share_of(name: PolicyName) -> float:
@@ -79,48 +82,92 @@ def combined(parts: Sequence[Part], *, strict: bool) -> Policy | ByTurns:
 
 
 class AttemptPolicies:
-    """Gives each attempt its policy."""
+    """Gives each attempt its policy, its source of whole proofs, and its search parameters."""
 
-    def __init__(self, bus: Bus, settings: ProverSettings) -> None:
-        """Raises BadPolicy if the configured policy cannot be used."""
-        self._bus = bus
+    def __init__(
+        self,
+        asking: Asking,
+        settings: ProverSettings,
+        sources: Sources,
+        *,
+        unknown: Callable[[Theorem, str], bool] = lambda theorem, tactic: False,
+    ) -> None:
+        """`unknown`: True for tactics that Lean does not know with a theorem's imports. Raises BadPolicy if the
+        configured policy cannot be used."""
+        self._asking = asking
         self._settings = settings
-        self._configured = parse(settings.policy, INFERENCE)
-        self._files = {name: tactics_policy(name) for name in self._configured if name.kind == TACTICS and name.where}
-        self._proofs = {name: proofs_of(name) for name in self._configured if name.is_proofs}
-        self._models = MeshModels(bus, settings, self._configured)
+        self._sources = sources
+        self._unknown = unknown
+        self._lists: dict[PolicyName, Policy] = {}
+        self._listed_proofs: dict[PolicyName, ProofSource] = {}
+        self._configured = self.parse(settings.policy) if settings.policy else []
+        self.add(self._configured)
+        self._model_policy = lru_cache(MOST_OPEN)(self._opened_policy)
+        self._model_proofs = lru_cache(MOST_OPEN)(self._opened_proofs)
         self._premises = open_source(settings.premises)
         self._guide = open_guide(settings.progress, settings.guidance)
+
+    def parse(self, policy: str) -> list[PolicyName]:
+        """The parts of a policy. Raises BadPolicy."""
+        return parse(policy, self._sources.network)
+
+    def add(self, names: Iterable[PolicyName], closing: Sequence[str] = CLOSING) -> None:
+        """Let attempts use these lists of tactics and files of proofs. `closing`: first tactics of the fixed list.
+        Raises BadPolicy for a bad file."""
+        for name in names:
+            if name.kind == TACTICS:
+                self._lists[name] = tactics_policy(name, closing)
+            elif name.is_proofs:
+                self._listed_proofs[name] = ListedProofs(read_proofs(Path(name.where)))
+
+    async def open(self) -> None:
+        """Load the index of premises and the progress model, which otherwise happens at their first use. Raises
+        BadPolicy."""
+        if self._premises is not None:
+            try:
+                await self._premises.open()
+            except RetrievalError as error:
+                raise BadPolicy(f"premises: {error}") from error
+            except ModuleNotFoundError as error:
+                raise BadPolicy(f"premises: needs {error.name}: pip install 'proofmesh[trainers]'") from error
+        if self._guide is not None:
+            await self._guide.open()
 
     def policy(self, attempt: Attempt) -> Policy | ByTurns:
         """The policy of an attempt. An interactive attempt that names no policy gets a network together with the list
         of tactics. Other attempts get exactly their policy, and fail if its network fails. Raises BadPolicy."""
-        names = self._names(attempt)
-        check_method(names, attempt.method, attempt.then, writes=self._models.writes)
-        check_corrections(names, attempt.method, attempt.correct, writes=self._models.writes)
+        names, theorem = self._names(attempt), attempt.theorem
+        check_method(names, attempt.method, attempt.then, writes=self._writes)
+        check_corrections(names, attempt.method, attempt.correct, writes=self._writes)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
-        parts = [self._part(name, attempt) for name in names if not self._models.writes(name)]
+        parts = [self._part(name, attempt) for name in names if not self._writes(name)]
         policy = combined(parts, strict=not people)
         if not parts:
             return policy
-        policy = with_retrieved(policy, attempt.theorem, self._premises, has_values=network)
+        policy = with_retrieved(policy, theorem, self._premises, has_values=network)
         policy = with_guide(policy, self._guide)
         if people and not attempt.policy and all(name.is_network for name in names):
-            return wrapped(policy, lambda each: for_people(each, attempt.theorem, network=True))
+            return wrapped(policy, lambda each: for_people(each, theorem, network=True))
         if people:
-            return wrapped(policy, lambda each: with_premises(each, attempt.theorem, has_values=network))
+
+            def unknown(tactic: str) -> bool:
+                return self._unknown(theorem, tactic)
+
+            return wrapped(policy, lambda each: with_premises(each, theorem, has_values=network, unknown=unknown))
         if attempt.explore > 0:
             return wrapped(policy, lambda each: ExploringPolicy(each, attempt.explore))
         return policy
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:
         """The source of whole proofs for the attempt; None if its policy has none. Raises BadPolicy."""
-        writer = next(iter(writers_of(self._names(attempt), self._models.writes)), None)
+        writer = next(iter(writers_of(self._names(attempt), self._writes)), None)
         if writer is None:
             return None
         if writer.is_model:
-            return self._models.proofs(writer, attempt.sampling)
-        return InferenceProofs(self._inference(attempt)) if writer.is_network else self._proofs[writer]
+            return self._model_proofs(writer, attempt.sampling or self._settings.sampling)
+        if writer.is_network:
+            return InferenceProofs(self._inference(writer, attempt))
+        return self._listed_proofs[writer]
 
     def has_values(self, attempt: Attempt) -> bool:
         """Whether the values of the attempt's policy are learned. Raises BadPolicy."""
@@ -128,32 +175,46 @@ class AttemptPolicies:
 
     def parameters(self, attempt: Attempt) -> SearchParameters:
         """The search parameters for the attempt's policy. Raises BadPolicy."""
-        return self._settings.search.beside(network=has_network(self._names(attempt)))
+        return self._settings.search.beside(network=self.has_values(attempt))
 
     def _names(self, attempt: Attempt) -> list[PolicyName]:
-        names = parse(attempt.policy, INFERENCE) if attempt.policy else self._configured
+        names = self.parse(attempt.policy) if attempt.policy else self._configured
         # A message must not choose which files of this machine are read.
-        files = [name for name in names if name.where and not name.is_model]
-        if unknown := [name for name in files if name not in {*self._files, *self._proofs}]:
+        files = [name for name in names if name.where and not (name.is_model or name.is_network)]
+        if unknown := [name for name in files if name not in {*self._lists, *self._listed_proofs}]:
             raise BadPolicy(
                 f"an attempt asks for `{joined(unknown)}`: a prover reads only files of its own configuration; add it "
                 "to [prover] policy, or to `proofmesh up --policy`"
             )
         return names
 
+    def _writes(self, name: PolicyName) -> bool:
+        """Whether a part of a policy writes whole proofs and proposes no tactics. Raises BadPolicy."""
+        return writes_proofs(name, self._sources.template(name) if name.is_model else None)
+
     def _part(self, name: PolicyName, attempt: Attempt) -> Part:
         if name.is_model:
-            return part_of(name, self._models.policy(name, attempt.sampling))
-        if not name.is_network:
-            return part_of(name, self._files.get(name) or tactics_policy(name))
-        return part_of(name, self._inference(attempt))
+            policy = self._model_policy(name, attempt.sampling or self._settings.sampling)
+            return part_of(name, policy, self._sources.model(name).name)
+        if name.is_network:
+            return part_of(name, self._inference(name, attempt))
+        return part_of(name, self._lists.get(name) or tactics_policy(name))
 
-    def _inference(self, attempt: Attempt) -> InferencePolicy:
+    def _inference(self, name: PolicyName, attempt: Attempt) -> InferencePolicy:
         settings = self._settings
         return InferencePolicy(
-            self._bus,
-            weights=attempt.weights,
+            self._asking,
+            weights=self._sources.weights(name, attempt.weights),
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
             sampling=attempt.sampling or settings.sampling,
         )
+
+    def _opened_policy(self, name: PolicyName, sampling: Sampling) -> LanguageModelPolicy:
+        model = self._sources.model(name)
+        return LanguageModelPolicy(model.sampler, model.template, sampling=sampling, dropped=model.dropped)
+
+    def _opened_proofs(self, name: PolicyName, sampling: Sampling) -> SampledProofs:
+        model = self._sources.model(name)
+        decoding = decoding_of(model.template, sampling)
+        return SampledProofs(model.sampler, model.template, decoding=decoding, dropped=model.dropped)

@@ -1,25 +1,18 @@
-"""The policy interface, which gives tactics and a value for a state, and the policy of the inference nodes."""
+"""The policy interface, which gives tactics and a value for a state, and the policy of a network."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from common.bus import RemoteFailure
 from common.protocol import subjects
-from common.protocol.messages import FailureKind, TacticReply, TacticRequest
+from common.protocol.messages import TacticReply, TacticRequest
 from common.sampling import PLAIN, Sampling
-from node.prover.agents.asking import Patience
 from node.prover.search.prior import Proposal, merge_samples
 
 if TYPE_CHECKING:
-    from common.bus import Bus
-
-UNKNOWN_WEIGHTS_PAUSE = 0.5
-"""Seconds before a retry after an inference node did not have the requested weights. A node needs about that long to
-fetch a small model."""
+    from common.bus import Asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +70,12 @@ class NoTactics:
 
 
 class InferencePolicy:
-    """Tactics and values from inference nodes. `node.prover.policies.proofs.inference_proofs` uses its `ask` for whole
-    proofs."""
+    """Tactics and values of a network, from inference nodes or in this process. Its `ask` also gives whole proofs
+    (`node.prover.policies.proofs.inference_proofs`) and conjectures."""
 
     def __init__(
         self,
-        bus: Bus,
+        asking: Asking,
         *,
         weights: int | None,
         timeout: float,
@@ -91,7 +84,7 @@ class InferencePolicy:
     ) -> None:
         """`weights`: requested version, None for the latest. `timeout`: seconds before a request is sent again.
         `patience`: seconds to wait for a reply in total, without broker outages."""
-        self._bus = bus
+        self._asking = asking
         self._weights = weights
         self._timeout = timeout
         self._patience = patience
@@ -115,7 +108,6 @@ class InferencePolicy:
     ) -> TacticReply:
         """Request samples for a state; with `proof`, whole proofs of a statement; with `conjecture`, conjectures.
 
-        If a node does not have the requested weights, retries until another node replies, or the node has fetched them.
         Raises BusError.
         """
         request = TacticRequest(
@@ -127,11 +119,6 @@ class InferencePolicy:
             proof=proof,
             conjecture=conjecture,
         )
-        patience = Patience(self._bus, self._patience)
-        while True:
-            try:
-                return await patience.ask(subjects.TACTIC_REQUEST, request, TacticReply, timeout=self._timeout)
-            except RemoteFailure as failure:
-                if failure.kind is not FailureKind.UNKNOWN_WEIGHTS or patience.left < UNKNOWN_WEIGHTS_PAUSE:
-                    raise
-            await asyncio.sleep(UNKNOWN_WEIGHTS_PAUSE)
+        return await self._asking.ask(
+            subjects.TACTIC_REQUEST, request, TacticReply, timeout=self._timeout, patience=self._patience
+        )

@@ -10,10 +10,12 @@ from common.proofs import transitions_of
 from node.bank import bank
 from node.bank.bank import BankTransition
 from node.bank.proofs import _trees, form_of, load_proofs
+from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.script import indented
 from node.lean.toolchain.find import find
-from node.proving.local_lean import local_lean
 from scripts.bank.score import load_truth
+from tests.node.play.opened import verified
 
 
 def test_proofs_are_those_that_the_bank_was_made_with() -> None:
@@ -56,9 +58,9 @@ def test_every_tree_that_has_the_recorded_numbers_is_found(steps: tuple[int, ...
 async def test_lean_accepts_the_proofs() -> None:
     """Every 400th; all 3,907 of the warm start were accepted when this was written."""
     settings = LeanProcessSettings(workers=1)
-    async with local_lean(settings, find(settings.lean)) as lean:
+    async with open_lean(settings, find(settings.lean)) as lean:
         for proof in load_proofs()[::400]:
-            reply = await lean.verify(proof.theorem, proof.script.split("\n"))
+            reply = await verified(lean, proof.theorem, indented(proof.script.split("\n")))
             assert reply.accepted, f"{proof.theorem.name}: {reply}"
 
 

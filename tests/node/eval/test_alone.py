@@ -13,11 +13,12 @@ from node.eval import cost
 from node.eval.alone import LoneVenue
 from node.eval.folder import EvaluationFolder, read
 from node.eval.plan import Budgets, Plan
+from node.eval.player import open_player
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import Runner, due
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.proving.checkpoints import BadPolicy
+from node.play.checkpoints import BadPolicy
 from tests.node.eval.building import plan, statement
 
 pytestmark = pytest.mark.lean
@@ -40,7 +41,7 @@ async def evaluated(
     with EvaluationFolder(folder) as opened:
         opened.begin(of)
         opened.write(of, statements)
-        async with venue.player(of) as player:
+        async with open_player(venue, of) as player:
             await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
     return {each.name: each for each in read(folder).attempts}
 

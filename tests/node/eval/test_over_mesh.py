@@ -13,21 +13,22 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.protocol.attempts import AttemptOutcome, AttemptResult, Purpose
+from common.protocol.attempts import AttemptResult
 from common.protocol.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
 from common.sampling import Sampling
 from node.eval import over_mesh
 from node.eval.folder import EvaluationFolder, read
-from node.eval.over_mesh import MeshPlayer, MeshVenue, NoNodes, mesh_venue
+from node.eval.over_mesh import MeshVenue, NoNodes, mesh_venue
 from node.eval.plan import Budgets, LeanFacts, Plan
-from node.eval.player import Slot
+from node.eval.player import Player, Slot, open_player
 from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import Runner, due
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.play import mesh as play
+from node.play.checkpoints import BadPolicy
+from node.play.mesh import MeshAttempts
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
-from node.proving.checkpoints import BadPolicy
-from node.proving.outstanding import searches_of
 from tests.node.eval.building import plan, statement
 
 STATEMENTS = [
@@ -79,7 +80,7 @@ async def evaluated(
     with EvaluationFolder(folder) as opened:
         opened.begin(of)
         opened.write(of, statements)
-        async with venue.player(of) as player:
+        async with open_player(venue, of) as player:
             await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
     return {each.name: each for each in read(folder).attempts}
 
@@ -104,17 +105,17 @@ async def test_a_mesh_evaluates_as_one_process_does(
 async def test_a_result_that_the_broker_lost_is_asked_for_again(
     broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(over_mesh, "LOST_AFTER", 1.0)
-    monkeypatch.setattr(over_mesh, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(play, "LOST_AFTER", 1.0)
+    monkeypatch.setattr(play, "LOOK_EVERY", 0.1)
     heard: list[str] = []
-    received = MeshPlayer.received
+    received = MeshAttempts._watched
 
-    def deaf_at_first(self: MeshPlayer, message: AttemptResult) -> None:
+    def deaf_at_first(self: MeshAttempts, message: AttemptResult) -> None:
         heard.append(message.attempt_id)
         if len(heard) > 1:
             received(self, message)
 
-    monkeypatch.setattr(MeshPlayer, "received", deaf_at_first)
+    monkeypatch.setattr(MeshAttempts, "_watched", deaf_at_first)
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
         found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
     assert found["swap"].standing is Standing.SOLVED
@@ -125,16 +126,16 @@ async def test_a_refused_proof_is_not_the_end_of_its_search(
     broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[bool] = []
-    played = MeshPlayer._played
+    played = Player._played
 
     async def refused_at_first(
-        self: MeshPlayer, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
+        self: Player, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
     ) -> AttemptRecord | None:
         asked.append(verify)
         found = await played(self, statement, number, slot, verify=verify)
         return found if verify else None
 
-    monkeypatch.setattr(MeshPlayer, "_played", refused_at_first)
+    monkeypatch.setattr(Player, "_played", refused_at_first)
     async with mesh_venue(broker.url, bus.run, "tactics", 1, print) as venue:
         found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
     assert asked == [False, True]
@@ -218,14 +219,3 @@ async def test_a_network_of_this_machine_is_not_the_meshs() -> None:
     with pytest.raises(BadPolicy, match="proofmesh up --policy own:PATH"):
         async with mesh_venue("nats://127.0.0.1:1", "demo", "own:runs/demo", 0, print):
             pass
-
-
-def test_a_little_more_is_outstanding_than_the_provers_search_at_once() -> None:
-    assert searches_of([]) == 1
-    assert searches_of([info("prover", 8), info("lean-proxy"), info("prover", 8)]) == 20
-
-
-async def test_results_that_it_does_not_wait_for_are_passed_over(bus: Bus) -> None:
-    player = MeshPlayer(OF, bus, "")
-    player.received(AttemptResult("theirs", "t", Purpose.EVAL, "p", AttemptOutcome.FAILED))
-    assert player.slots.taken == 0

@@ -275,7 +275,7 @@ async def test_gaps_are_given_to_a_running_mesh(broker: BusSettings, bus: Bus, l
     proving = asyncio.create_task(work.run(stopping))
     file = tmp_path / "x.lean"
     file.write_text(unique("variable (p q : Prop)\ntheorem swap (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n"))
-    arguments = command(file, "--write", "--url", broker.url, "--run", bus.run)
+    arguments = command(file, "--write", "--url", broker.url, "--run", bus.run, "--closing", "rfl")
     done = await asyncio.to_thread(subprocess.run, arguments, capture_output=True, text=True, check=False)
     stopping.set()
     await asyncio.wait_for(proving, 60)

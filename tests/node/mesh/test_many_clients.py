@@ -24,15 +24,13 @@ from node.learner.run.run import Run
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
-from node.proving.prover import Budget
-from node.proving.remote import mesh_prover
+from node.proving.prover import Budget, mesh_prover
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_target
-from node.stp.proving import MeshProving
 from tests.node.eval.test_over_mesh import OF, STATEMENTS, evaluated, info
 from tests.node.learner.builders import planned
 from tests.node.learner.conftest import run  # noqa: F401 - a fixture
-from tests.node.stp.mesh import SWAP, samples, task, written
+from tests.node.stp.mesh import SWAP, proving_on, samples, task, written
 from tests.waiting import until
 
 ATTEMPTS = 4
@@ -92,7 +90,7 @@ async def test_a_learner_two_evaluations_a_person_and_self_play_share_a_mesh(
 
     async def self_play() -> list[AttemptResult]:
         tasks = [task(SWAP, 10, tag=f"-{turn}") for turn in range(3)]
-        async with MeshProving(bus, weights=None) as proving:
+        async with proving_on(bus) as proving:
             return [result async for result in proving.attempts(tasks)]
 
     async with asyncio.timeout(120):

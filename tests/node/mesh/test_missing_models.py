@@ -8,7 +8,7 @@ import pytest
 
 from node.command import cli, up
 from node.lean.toolchain import find as finding
-from node.proving import starting
+from node.lean.toolchain import find as starting
 
 
 @pytest.fixture(autouse=True)

@@ -114,8 +114,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def prove(calling: Callable[[Command], Run]) -> Run:
-    """The command in this process."""
-    return calling(prove_command.main)
+    """The command in this process. No closing tactic proves what the models are asked for."""
+    run = calling(prove_command.main)
+    return lambda *arguments: run(*arguments, "--closing", "rfl")
 
 
 @pytest.mark.process
@@ -138,7 +139,7 @@ def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named
 def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
     served: Served, prove: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.proving.served.ABSENT_SECONDS", 0.1)
+    monkeypatch.setattr("node.play.served.ABSENT_SECONDS", 0.1)
     wrong = {
         "openai:elsewhere@stp": "no inference node of run 'models' serves `openai:elsewhere`; they serve "
         f"openai:{BFS}, openai:{GOEDEL}",
@@ -228,7 +229,18 @@ async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served:
     begun = len(served.tactics.sent)
     served.tactics.release.clear()
     served.tactics.fault = lambda number: "hang" if number == begun + 1 else ""
-    command = [sys.executable, "-m", "node.command.cli", "prove", SWAP, *served.flags, "--policy", f"openai:{BFS}"]
+    command = [
+        sys.executable,
+        "-m",
+        "node.command.cli",
+        "prove",
+        SWAP,
+        *served.flags,
+        "--policy",
+        f"openai:{BFS}",
+        "--closing",
+        "rfl",
+    ]
     prove = await spawn_child([*command, "--seconds", "120"], stderr=asyncio.subprocess.PIPE)
     try:
         await eventually(lambda: served.tactics.did["hang"] > 0, what="a request that hangs")

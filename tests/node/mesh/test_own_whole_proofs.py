@@ -16,10 +16,11 @@ from node.command.proofs import prove
 from node.eval.folder import read
 from node.lean.text.script import proof_script
 from node.model import checkpoint
+from node.play.policies import check
 from node.prover.policies.names import BadPolicy
-from node.proving.policies import check, open_policy, parse
 from tests.node.mesh.calling import Command, Run
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
 from tests.node.training.writer import EITHER, SWAP, TWICE, trained_writer
 
@@ -151,5 +152,5 @@ async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_fo
     file = writer.parent.parent / "list.jsonl"
     file.write_text('{"name": "t", "proof": "rfl"}\n', encoding="utf-8")
     check(f"own:{run_folder}+proofs:{file}", whole, "mcts")  # the file writes, the network proposes tactics
-    async with open_policy(parse(f"own:{writer}+proofs:{file}")) as opened:
+    async with open_policy(f"own:{writer}+proofs:{file}", whole=True) as opened:
         assert type(opened.proofs).__name__ == "ListedProofs"

@@ -248,7 +248,7 @@ async def test_theorem_is_given_to_a_running_mesh(
     stopping.set()
     await asyncio.wait_for(proving, 60)
     assert run.returncode == PROVED, run.stderr
-    assert run.stdout.startswith(f"{SWAP} := by\n") and "by the mesh" in run.stderr
+    assert run.stdout.startswith(f"{SWAP} := by\n") and "by closing tactics" in run.stderr
 
 
 @pytest.mark.process

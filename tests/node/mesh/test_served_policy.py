@@ -136,6 +136,7 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) ->
         await bus.subscribe(result("prove.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
         for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
             asked = ["prove", "theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
+            asked += ["--closing", "rfl"]
             prove = await spawn_child([*program, *asked, "--seconds", "90"], stdout=pipe, stderr=pipe)
             out, errors = await prove.communicate()
             assert prove.returncode == 0 and out.startswith(b"theorem t"), errors.decode()

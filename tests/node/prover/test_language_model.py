@@ -11,19 +11,22 @@ import msgspec
 import pytest
 
 from common.sampling import Sampling
-from node.eval.weights import digests, label_of, without_servers
+from node.eval import weights
+from node.eval.weights import digests, without_servers
 from node.llm import templates
 from node.llm.faults import ContextExceeded
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
+from node.play import policies
+from node.play.attempts import ProvingFailed
+from node.play.policies import check, check_for_mesh, parse
 from node.prover.policies.models.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
 from node.prover.search.parameters import LIST_PENALTY
-from node.proving.policies import check, check_for_mesh, open_policy, parse
-from node.proving.prover import ProvingFailed
 from tests.node.llm.server import Server, logprob_of, running, tokens_of
+from tests.node.play.opened import open_policy
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 BFS = "ByteDance-Seed/BFS-Prover-V1-7B"
@@ -117,7 +120,7 @@ async def test_a_policy_that_would_say_the_same_again_says_that_it_is_exhausted(
 async def test_a_state_over_the_servers_length_is_shortened_and_so_are_later_ones() -> None:
     long = "\n".join([*(f"h{number} : a = b + {number}" for number in range(50)), "⊢ q ∧ p"])
     async with running(Server(context=300, model=BFS)) as server:
-        name = parse(f"openai:{server.url}#{BFS}")
+        name = f"openai:{server.url}#{BFS}"
         notes: list[str] = []
         async with open_policy(name, note=notes.append) as opened:
             assert (await opened.policy.advise(long, 2, 1)).proposals
@@ -145,18 +148,18 @@ async def test_a_model_on_a_server_has_shares_beside_a_list(tmp_path: Path) -> N
     file = tmp_path / "list"
     file.write_text("trivial\n", encoding="utf-8")
     async with running(Server(model=BFS, texts=lambda payload, chance: "omega")) as server:
-        names = parse(f"openai:{server.url}#{BFS}*3+tactics:{file}*1")
+        names = f"openai:{server.url}#{BFS}*3+tactics:{file}*1"
         async with open_policy(names, strict=True) as opened:
             advice = await opened.policy.advise(STATE, 6, 7)
     assert {each.tactic: each.mass for each in advice.proposals} == {"omega": 0.75, "trivial": 0.25}
-    assert opened.label == "language model and list" and not opened.network and not advice.exhausted
+    assert policies.label_of(parse(names)) == "language model and list" and not opened.network and not advice.exhausted
     assert opened.parameters.unvisited_penalty == LIST_PENALTY
     assert advice.samples == 7 and advice.tokens == 6
 
 
 async def test_log_probabilities_of_a_server_reach_the_search() -> None:
     server = Server(model=BFS, texts=lambda payload, chance: "exact h.1")
-    async with running(server), open_policy(parse(f"openai:{server.url}#{BFS}")) as opened:
+    async with running(server), open_policy(f"openai:{server.url}#{BFS}") as opened:
         (proposal,) = (await opened.policy.advise(STATE, 2, 7)).proposals
     mean = (logprob_of("exact") + logprob_of(" h.1")) / 2
     total = mean * (2 if templates.for_model(BFS).score == "sum" else 1)
@@ -166,22 +169,22 @@ async def test_log_probabilities_of_a_server_reach_the_search() -> None:
 async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() -> None:
     settings = ModelSettings(patience=0.2, wait=0.01, rest=0.02)
     async with running(Server(model=BFS, fault=lambda number: "unavailable")) as server, AsyncExitStack() as stack:
-        opening = open_policy(parse(f"openai:{server.url}#{BFS}"), models=settings, strict=True)
+        opening = open_policy(f"openai:{server.url}#{BFS}", models=settings, strict=True)
         opened = await stack.enter_async_context(opening)
-        assert not opened.trouble()
+        assert not opened.sources.trouble()
         with pytest.raises(BadAdvice, match=r"no answer within 0.2 s: .*503: loading"):
             await opened.policy.advise(STATE, 6, 7)
-        assert "503: loading" in opened.trouble()
+        assert "503: loading" in opened.sources.trouble()
 
 
 async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
     with pytest.raises(ProvingFailed, match="cannot be reached"):
-        async with open_policy(parse(f"openai:http://127.0.0.1:1#{BFS}")):
+        async with open_policy(f"openai:http://127.0.0.1:1#{BFS}"):
             pass
     async with running(Server()) as server:
         with pytest.raises(BadPolicy, match="does not have the model"):
-            async with open_policy(parse(f"openai:{server.url}#{BFS}")):
+            async with open_policy(f"openai:{server.url}#{BFS}"):
                 pass
 
 
@@ -242,4 +245,4 @@ def test_results_name_the_model_and_its_template_and_not_its_server() -> None:
     assert without_servers("own:a+tactics") == "own:a+tactics"
     found = digests(parse(text), lambda note: None)
     assert list(found) == [f"openai:{BFS}"] and found[f"openai:{BFS}"].startswith("bfs-prover-v1 ")
-    assert label_of(parse(text)) == "language model and list of tactics"
+    assert weights.label_of(parse(text)) == "language model and list of tactics"

@@ -9,13 +9,14 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.prover.agents.agent import Agent
 from node.prover.policies.policy import Advice
 from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
-from node.proving.local_lean import LocalLean
+from tests.node.play.opened import environment_of, verified
 
 pytestmark = pytest.mark.lean
 
@@ -72,7 +73,7 @@ class Played:
 
 
 async def play(
-    lean: LocalLean,
+    lean: OpenedLean,
     theorem: Theorem,
     table: Mapping[str, Sequence[str]],
     merging: Merging = "names-and-order",
@@ -83,7 +84,7 @@ async def play(
     verdicts: list[str] = []
 
     async def verify(proof: object) -> str:
-        reply = await lean.verify(theorem, proof_lines(proof, ""))  # type: ignore[arg-type]
+        reply = await verified(lean, theorem, proof)  # type: ignore[arg-type]
         verdicts.append("" if reply.accepted else reply.reason or "refused")
         return verdicts[-1]
 
@@ -93,7 +94,7 @@ async def play(
     agent = Agent(
         attempt,
         ByState(table),
-        lean.environment(theorem),
+        environment_of(lean, theorem),
         prover_id="p",
         leaves=1,
         parameters=SearchParameters(merging=merging, and_nodes=and_nodes),
@@ -104,7 +105,7 @@ async def play(
     return Played(agent, result.outcome, verdicts, script)
 
 
-async def test_one_direction_is_proved_and_the_other_by_symmetry(own_lean: LocalLean) -> None:
+async def test_one_direction_is_proved_and_the_other_by_symmetry(own_lean: OpenedLean) -> None:
     played = await play(own_lean, SWAPPED, SWAP)
     assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
     assert "have hq : q := h.2" in played.script and "have hq : p := h.2" in played.script
@@ -113,14 +114,14 @@ async def test_one_direction_is_proved_and_the_other_by_symmetry(own_lean: Local
     assert alone.outcome is AttemptOutcome.FAILED, "the tactics are those of one direction"
 
 
-async def test_hypotheses_in_another_order_are_one_state(own_lean: LocalLean) -> None:
+async def test_hypotheses_in_another_order_are_one_state(own_lean: OpenedLean) -> None:
     played = await play(own_lean, ORDERED, REORDER)
     assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
     assert "exact (e ▸ hn : P m)" in played.script and "exact (eq ▸ x : P n)" in played.script
 
 
 async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_without_the_merge(
-    own_lean: LocalLean,
+    own_lean: OpenedLean,
 ) -> None:
     failed = await play(own_lean, CHOICE, LATEST)
     assert failed.outcome is AttemptOutcome.FAILED and len(failed.verdicts) == 1 and failed.verdicts[0]
@@ -129,7 +130,7 @@ async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_
     assert "exact ⟨‹Nat›, h⟩" in played.script and "exact ⟨n, h⟩" in played.script
 
 
-async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(own_lean: LocalLean) -> None:
+async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(own_lean: OpenedLean) -> None:
     table: Mapping[str, Sequence[str]] = {
         "⊢ p ∧ q ↔ q ∧ p": ("constructor",),
         "⊢ p ∧ q → q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("intro h",),

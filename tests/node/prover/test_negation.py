@@ -8,7 +8,7 @@ import pytest
 
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
-from node.lean.text.script import proof_lines
+from node.lean.opened import OpenedLean
 from node.prover.agents.agent import Agent
 from node.prover.methods.negation import NegatingSearch, negating_tactic
 from node.prover.policies.policy import Advice
@@ -16,7 +16,7 @@ from node.prover.search.expansion import ExpandRequest
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
-from node.proving.local_lean import LocalLean
+from tests.node.play.opened import environment_of, verified
 
 ON = SearchParameters(negate_below=15.0, negation_share=0.5, negation_simulations=4, unvisited_penalty=0.0)
 FALSE_STATE, NEGATED, HARD = "n : Nat\n⊢ n < n", "⊢ ¬∀ (n : Nat), n < n", "n : Nat\n⊢ n = n"
@@ -157,11 +157,11 @@ class TwoWays:
 
 
 @pytest.mark.lean
-async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(own_lean: LocalLean) -> None:
+async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(own_lean: OpenedLean) -> None:
     theorem = Theorem("t", "(n : Nat)", "n < n ∨ n = n")
 
     async def verify(proof: object) -> str:
-        reply = await own_lean.verify(theorem, proof_lines(proof, ""))  # type: ignore[arg-type]
+        reply = await verified(own_lean, theorem, proof)  # type: ignore[arg-type]
         return "" if reply.accepted else reply.reason or "refused"
 
     async def play(parameters: SearchParameters) -> tuple[Agent, TwoWays, AttemptResult]:
@@ -169,7 +169,7 @@ async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(o
             attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.TRAIN, simulations=40, seed=1, samples=1
         )
         policy = TwoWays()
-        environment = own_lean.environment(theorem)
+        environment = environment_of(own_lean, theorem)
         agent = Agent(attempt, policy, environment, prover_id="p", leaves=1, parameters=parameters, verify=verify)
         return agent, policy, await agent.play()
 

@@ -4,6 +4,7 @@ import pytest
 
 from common.lean import Theorem
 from node.command.evaluate import command as eval
+from node.lean.opened import OpenedLean
 from node.llm import templates
 from node.prover.methods.turns import ByTurns, Player
 from node.prover.policies.mixture import MixturePolicy, Part
@@ -13,8 +14,8 @@ from node.prover.policies.policy import Advice, BadAdvice, NoTactics
 from node.prover.policies.retrieved import moves, with_retrieved
 from node.prover.search.prior import Proposal
 from node.prover.settings import ProverSettings
+from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
-from node.proving.solo import SoloProver
 from node.retrieval.errors import RetrievalError
 from node.retrieval.source import Retrieved
 
@@ -140,9 +141,11 @@ def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():
     ProverSettings(policy="tactics").check()
 
 
-def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine():
+@pytest.mark.lean
+async def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine(own_lean: OpenedLean):
     with pytest.raises(eval.UsageProblem, match=r"\[prover\] premises"):
         eval.check(eval.EvalSettings(bench="pocket:test", url="nats://127.0.0.1:1", premises="premises"))
     proving = ProvingSettings(premises="nowhere", policy="tactics")
     with pytest.raises(BadPolicy, match="premises: nowhere: has no index"):
-        SoloProver(None, proving)
+        async with local_prover(own_lean, proving):
+            pass

@@ -8,12 +8,13 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
+from node.lean.opened import OpenedLean
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
 from node.prover.agents.whole_proof import WholeProofAgent
 from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
 from node.prover.policies.proofs.sampled_proofs import SampledProofs, errors_of
-from node.proving.local_lean import LocalLean
+from tests.node.play.opened import environment_of
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p", header="set_option maxRecDepth 500")
 
@@ -71,7 +72,7 @@ async def test_a_family_without_corrections_and_a_statement_that_is_too_long_giv
 
 
 @pytest.mark.lean
-async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction_proves(own_lean: LocalLean) -> None:
+async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction_proves(own_lean: OpenedLean) -> None:
     wrong = fenced("  intro h\n  -- the halves\n  constructor\n  · exact h.3\n  · exact h.1")
     half = fenced("  intro h\n  constructor\n  · exact h.2", "theorem swap : True")
     right = fenced("  intro h\n  constructor\n  · exact h.2\n  · exact h.1")
@@ -88,7 +89,7 @@ async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction
         correct=2,
     )
     source = SampledProofs(speaker, load("goedel-prover-v2"))
-    result = await WholeProofAgent(attempt, source, own_lean.environment(SWAP), prover_id="p").play()
+    result = await WholeProofAgent(attempt, source, environment_of(own_lean, SWAP), prover_id="p").play()
     assert result.outcome is AttemptOutcome.PROVED, result.message
     assert (result.statistics.simulations, result.statistics.corrections) == (3, 2)
     first, second, third = (prompt.messages for prompt, _, _ in speaker.asked)

@@ -177,9 +177,9 @@ def test_something_is_put_around_each_policy() -> None:
 
 async def test_who_looks_on_sees_each_search_with_its_own_states() -> None:
     recorder = SearchRecorder()
-    theorem = Theorem("t", "", "True")
     policy = ByTurns((Player(Says("step", "close"), has_values=True), Player(Says("other", "step"))))
-    agent = Agent(attempt(100), policy, Chain(40), prover_id="p", leaves=2, on_expansion=recorder.watch(theorem))
+    asked = attempt(100)
+    agent = Agent(asked, policy, Chain(40), prover_id="p", leaves=2, on_expansion=recorder.watch(asked))
     await agent.play()
     assert isinstance(agent.search, TurnSearch)
     explained = recorder.explanation(

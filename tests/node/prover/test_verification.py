@@ -12,7 +12,7 @@ from common.lean import ProofTree, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from node.lean.text.script import proof_script
-from node.prover.agents.verification import MeshVerification
+from node.prover.agents.environment import Verification
 from node.proving.statements import read_target
 from tests.forging import forging
 from tests.node.prover.nodes import played
@@ -55,7 +55,7 @@ async def search_goes_on(bus: Bus, theorem: Theorem, tmp_path: Path) -> None:
     statistics = verified.statistics
     assert statistics.proofs_rejected >= 1 and statistics.seconds_verify > 0
     assert statistics.solved_at_simulations > believed.statistics.solved_at_simulations
-    verify = MeshVerification(bus, theorem, timeout=30, patience=60)
+    verify = Verification(bus, theorem, timeout=30, patience=60)
     assert await verify(verified.proof) == ""
 
     tactics.write_text("exact cheat _\n", encoding="utf-8")  # nothing else is there to be found
@@ -83,13 +83,13 @@ async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(
 
 
 async def test_without_a_verdict_there_is_neither_proof_nor_failure(bus: Bus, theorem: Theorem) -> None:
-    verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
+    verify = Verification(bus, theorem, timeout=0.2, patience=0.4)
     with pytest.raises(Unanswered):
         await verify(ProofTree("exact cheat _"))
 
 
 async def test_a_proof_that_no_message_holds_is_refused(bus: Bus, theorem: Theorem) -> None:
-    verify = MeshVerification(bus, theorem, timeout=0.2, patience=0.4)
+    verify = Verification(bus, theorem, timeout=0.2, patience=0.4)
     rfl = ProofTree("rfl")
     tree = ProofTree("constructor", layout=((0,), (1,)), children=(rfl,))
     assert "does not fit its 1 branches" in await verify(tree)

@@ -9,11 +9,11 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.messages import LeanVerifyReply
+from node.play.attempts import ProvingFailed
 from node.proving.answers import answer
-from node.proving.prover import Budget, Found, ProvingFailed
-from node.proving.solo import SoloProver
+from node.proving.prover import Budget, Found, TheoremProver
 from node.proving.statements import read_target
-from tests.node.proving.local import local_prover
+from tests.node.proving.local import pocket_prover
 
 pytestmark = pytest.mark.lean
 
@@ -39,8 +39,8 @@ end Foo
 
 
 @pytest.fixture
-async def prover() -> AsyncIterator[SoloProver]:
-    async with local_prover() as prover:
+async def prover() -> AsyncIterator[TheoremProver]:
+    async with pocket_prover() as prover:
         yield prover
 
 
@@ -51,7 +51,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: SoloProver, file: Path):
+async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: TheoremProver, file: Path):
     tactic = await answer(prover, read_target([f"{file}:7"]), BUDGET)
     assert tactic.outcome == "proved" and tactic.replacement == tactic.proof.strip(), tactic
     assert tactic.lean.startswith("theorem swap (h : p ∧ q) : q ∧ p := by\n  constructor\n  · ")
@@ -61,7 +61,7 @@ async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: S
     assert theorem.outcome == "proved" and "have" not in theorem.lean and not theorem.replacement, theorem
 
 
-async def test_a_statement_in_a_files_context_may_have_a_name_that_is_taken(prover: SoloProver, file: Path):
+async def test_a_statement_in_a_files_context_may_have_a_name_that_is_taken(prover: TheoremProver, file: Path):
     for name in ("Foo.double", "double"):  # behind the file's last `end`, and before it
         target = read_target([f"theorem double_two (n : Nat) : {name} n = n + n"], file)
         found = await answer(prover, target, BUDGET)
@@ -69,14 +69,14 @@ async def test_a_statement_in_a_files_context_may_have_a_name_that_is_taken(prov
         assert found.lean.startswith(f"theorem double_two (n : Nat) : {name} n = n + n := by\n  ")
 
 
-async def test_what_rests_on_a_sorry_of_the_file_says_so(prover: SoloProver, file: Path):
+async def test_what_rests_on_a_sorry_of_the_file_says_so(prover: TheoremProver, file: Path):
     """The search may use the theorem above; Lean's verification sees what that rests on."""
     target = read_target([str(file), "other"])
     verdict = await prover.verify(target.readings[0], ("exact wrong n",))
     assert verdict.accepted and "sorryAx" in verdict.axioms and "not proved yet" in verdict.reason
 
 
-async def test_false_statements_are_disproved_with_the_negations_proof(prover: SoloProver, file: Path):
+async def test_false_statements_are_disproved_with_the_negations_proof(prover: TheoremProver, file: Path):
     by_itself = await answer(prover, read_target(["theorem t (n : Nat) : n = n + 1"]), BUDGET, disprove=True)
     assert by_itself.outcome == "disproved", by_itself
     assert by_itself.lean.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
@@ -87,7 +87,7 @@ async def test_false_statements_are_disproved_with_the_negations_proof(prover: S
     assert true.outcome == "proved", true
 
 
-async def test_statements_and_contexts_that_lean_refuses_are_told_in_its_words(prover: SoloProver, tmp_path: Path):
+async def test_statements_and_contexts_that_lean_refuses_are_told_in_its_words(prover: TheoremProver, tmp_path: Path):
     bad = await answer(prover, read_target(["theorem t : nonsense"]), BUDGET, disprove=True)
     assert bad.outcome == "bad-statement" and "nonsense" in bad.reason
     path = tmp_path / "broken.lean"

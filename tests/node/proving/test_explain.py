@@ -26,7 +26,7 @@ from node.proving.explain import (
 from node.proving.explain_page import page
 from node.proving.prover import Budget
 from node.proving.statements import statement_target
-from tests.node.proving.local import local_prover
+from tests.node.proving.local import pocket_prover
 
 NASTY = "<script>alert('&')</script> \x1b[31m"
 
@@ -122,7 +122,7 @@ def test_inspect_tells_what_is_not_there(
 async def test_a_real_search_is_kept_with_leans_messages(tmp_path: Path):
     recorder = SearchRecorder()
     target = statement_target("theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n")
-    async with local_prover(recorder.watch) as prover:
+    async with pocket_prover(recorder.watch) as prover:
         found = await answer(prover, target, Budget(seconds=60, simulations=6))
     json_file, html_file = recorder.write(tmp_path / "kept.json", found)
     assert (json_file.name, html_file.name) == ("kept.json", "kept.html")

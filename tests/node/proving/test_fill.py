@@ -10,10 +10,11 @@ from common.protocol.messages import LeanVerifyReply
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.holes.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.play.attempts import ProvingFailed
 from node.proving.fill import Filler, FillOptions, GapState
 from node.proving.fill_check import FillVerifier
 from node.proving.fill_memory import FillMemory
-from node.proving.prover import Budget, Found, ProvingFailed
+from node.proving.prover import Budget, Found
 
 pytestmark = pytest.mark.lean
 

@@ -11,9 +11,10 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
+from node.play.attempts import ProvingFailed
 from node.proving.many import BadRows, Row, answer_row, prove_rows, read_row, rows_of
-from node.proving.prover import Budget, Found, ProvingFailed
-from tests.node.proving.local import local_prover
+from node.proving.prover import Budget, Found
+from tests.node.proving.local import pocket_prover
 
 BUDGET = Budget(seconds=60, simulations=20)
 
@@ -132,7 +133,7 @@ async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter():
         for number, statement in enumerate(statements):
             yield Row(f"row {number}", statement)
 
-    async with local_prover() as prover:
+    async with pocket_prover() as prover:
         found = {each.name: each async for each in prove_rows(prover, given(), BUDGET, at_once=2)}
     outcomes = [found[f"row {number}"].outcome for number in range(len(statements))]
     assert outcomes == ["proved", "proved", "proved", "proved", "bad-statement"], found

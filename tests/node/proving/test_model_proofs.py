@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from node.lean.opened import OpenedLean
+from node.play.checkpoints import BadPolicy
+from node.play.policies import check
 from node.proving.answers import answer
-from node.proving.checkpoints import BadPolicy
-from node.proving.local_lean import LocalLean
-from node.proving.policies import check
-from node.proving.prover import Budget
+from node.proving.prover import Budget, local_prover
 from node.proving.settings import ProvingSettings
-from node.proving.solo import SoloProver
 from node.proving.statements import read_target
 from tests.node.llm.server import Payload, Server, running
 
@@ -32,17 +31,17 @@ def corrected(payload: Payload, chance: random.Random) -> str:
 
 
 @pytest.mark.lean
-async def test_a_model_proves_once_it_has_heard_leans_errors(own_lean: LocalLean) -> None:
+async def test_a_model_proves_once_it_has_heard_leans_errors(own_lean: OpenedLean) -> None:
     notes: list[str] = []
     async with running(Server(model=GOEDEL, texts=corrected)) as server:
         settings = ProvingSettings(
             policy=f"openai:{server.url}#{GOEDEL}", method="whole-proof", closing=[], searching=[], samples=2
         )
         few = Budget(seconds=60, simulations=4)
-        async with SoloProver(own_lean, settings, note=notes.append) as prover:
+        async with local_prover(own_lean, settings, note=notes.append) as prover:
             found = await answer(prover, read_target([SWAP]), few)
             assert (found.outcome, found.reason) == ("failed", "4 simulations; duplicates: 3")
-        async with SoloProver(own_lean, replace(settings, correct=1), note=notes.append) as prover:
+        async with local_prover(own_lean, replace(settings, correct=1), note=notes.append) as prover:
             found = await answer(prover, read_target([SWAP]), few)
             assert found.outcome == "proved", found.reason
             assert (found.by, found.simulations) == ("language model", 3)
@@ -52,12 +51,12 @@ async def test_a_model_proves_once_it_has_heard_leans_errors(own_lean: LocalLean
 
 
 @pytest.mark.lean
-async def test_a_search_with_tactics_goes_on_behind_a_model(own_lean: LocalLean) -> None:
+async def test_a_search_with_tactics_goes_on_behind_a_model(own_lean: OpenedLean) -> None:
     half = Server(model=GOEDEL, texts=lambda payload, chance: fenced("intro h\n  exact h.3"))
     async with running(half) as server:
         policy = f"openai:{server.url}#{GOEDEL}+tactics"
         settings = ProvingSettings(policy=policy, method="whole-proof", then="mcts", closing=[], searching=[])
-        async with SoloProver(own_lean, settings) as prover:
+        async with local_prover(own_lean, settings) as prover:
             found = await answer(prover, read_target([SWAP]), Budget(seconds=60, simulations=40))
     assert found.outcome == "proved", found.reason
     assert found.by == "language model and list" and found.simulations > 20

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from common.bus import RemoteFailure
 from common.sampling import Sampling
+from node.play import checkpoints
+from node.play.checkpoints import BadPolicy, of_the_demo, weights_at
+from node.play.policies import check, check_for_mesh, label_of, parse
 from node.prover.methods.turns import ByTurns
 from node.prover.policies.fixed.tactic_list import MOST_LINES, read_tactics
 from node.prover.policies.names import PolicyName
-from node.prover.policies.policy import BadAdvice
-from node.proving import checkpoints
-from node.proving.checkpoints import BadPolicy, of_the_demo, weights_at
-from node.proving.policies import check, check_for_mesh, open_policy, parse
+from tests.node.play.opened import open_policy
 
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
 
@@ -120,11 +121,11 @@ def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monke
 
 
 async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Path) -> None:
-    async with open_policy(parse(f"own:{run_folder}")) as opened:
-        assert opened.network and opened.label == "network"
+    async with open_policy(f"own:{run_folder}") as opened:
+        assert opened.network and label_of(parse(f"own:{run_folder}")) == "network"
         alone = await opened.policy.advise(STATE, 6, 1)
         assert alone == await opened.policy.advise(STATE, 6, 1) and not alone.exhausted
-    async with open_policy(parse(f"own:{run_folder}+tactics")) as opened:
+    async with open_policy(f"own:{run_folder}+tactics") as opened:
         both = await opened.policy.advise(STATE, 6, 1)
     assert both.value == pytest.approx(alone.value)
     proposed = {proposal.tactic for proposal in both.proposals}
@@ -132,10 +133,10 @@ async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Pat
 
 
 async def test_policies_that_take_turns_propose_each_by_itself(run_folder: Path) -> None:
-    async with open_policy(parse(f"own:{run_folder}")) as opened:
+    async with open_policy(f"own:{run_folder}") as opened:
         assert not isinstance(opened.policy, ByTurns)
         alone = await opened.policy.advise(STATE, 6, 1)
-    async with open_policy(parse(f"own:{run_folder},tactics")) as opened:
+    async with open_policy(f"own:{run_folder},tactics") as opened:
         assert isinstance(opened.policy, ByTurns) and opened.network
         network, listed = [await each.policy.advise(STATE, 6, 1) for each in opened.policy.players]
         assert [each.has_values for each in opened.policy.players] == [True, False]
@@ -145,24 +146,24 @@ async def test_policies_that_take_turns_propose_each_by_itself(run_folder: Path)
 
 
 async def test_what_a_network_drew_is_counted_and_the_caller_chooses_how_it_draws(run_folder: Path) -> None:
-    async with open_policy(parse(f"own:{run_folder}")) as opened:
+    async with open_policy(f"own:{run_folder}") as opened:
         plain, other = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
     assert plain.samples == 6 and plain.tokens is not None and plain.tokens >= 6
     assert plain != other
-    async with open_policy(parse(f"own:{run_folder}"), sampling=Sampling(temperature=0.0)) as opened:
+    async with open_policy(f"own:{run_folder}", sampling=Sampling(temperature=0.0)) as opened:
         likeliest, same = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
     assert likeliest == same != plain
-    async with open_policy(parse(f"own:{run_folder}"), sampling=Sampling(stop=("no single token",))) as opened:
-        with pytest.raises(BadAdvice, match="no single token"):
+    async with open_policy(f"own:{run_folder}", sampling=Sampling(stop=("no single token",))) as opened:
+        with pytest.raises(RemoteFailure, match="no single token"):
             await opened.policy.advise(STATE, 6, 1)
 
 
 async def test_a_network_that_fails_is_left_out_unless_the_caller_is_strict(run_folder: Path) -> None:
     cannot = Sampling(stop=("no single token",))
-    async with open_policy(parse(f"own:{run_folder}+tactics"), sampling=cannot) as opened:
+    async with open_policy(f"own:{run_folder}+tactics", sampling=cannot) as opened:
         assert "simp_all" in {proposal.tactic for proposal in (await opened.policy.advise(STATE, 6, 1)).proposals}
-    async with open_policy(parse(f"own:{run_folder}+tactics"), sampling=cannot, strict=True) as opened:
-        with pytest.raises(BadAdvice, match="no single token"):
+    async with open_policy(f"own:{run_folder}+tactics", sampling=cannot, strict=True) as opened:
+        with pytest.raises(RemoteFailure, match="no single token"):
             await opened.policy.advise(STATE, 6, 1)
 
 
@@ -188,14 +189,14 @@ async def test_damaged_weights_are_told_in_a_line(tmp_path: Path) -> None:
     file = tmp_path / "weights.safetensors"
     file.write_bytes(b"no weights")
     with pytest.raises(BadPolicy, match=r"cannot use the network .*weights.safetensors"):
-        async with open_policy(parse(f"own:{file}")):
+        async with open_policy(f"own:{file}"):
             pass
 
 
 async def test_a_list_of_ones_own_is_all_that_is_tried(tmp_path: Path) -> None:
     file = tmp_path / "list"
     file.write_text("constructor\nassumption\n", encoding="utf-8")
-    async with open_policy(parse(f"tactics:{file}")) as opened:
+    async with open_policy(f"tactics:{file}") as opened:
         advice = await opened.policy.advise(STATE, 6, 1)
     assert [proposal.tactic for proposal in advice.proposals] == ["constructor", "assumption"]
     assert advice.exhausted and not opened.network

@@ -6,7 +6,7 @@ import pytest
 
 from common.lean import Outcome, OutcomeKind, Theorem
 from common.places import Context, Place
-from node.proving.local_lean import suggested
+from node.lean.opened import suggested
 from node.proving.portfolio import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
 
 PROVED = Outcome(OutcomeKind.PROVED)

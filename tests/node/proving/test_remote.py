@@ -12,11 +12,11 @@ import pytest
 from common.bus import Bus, BusSettings
 from common.protocol.attempts import Method
 from common.protocol.messages import LeanVerifyReply
+from node.play.attempts import ProvingFailed
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
-from node.proving.prover import Budget, ProvingFailed
-from node.proving.remote import MeshProver, mesh_prover
+from node.proving.prover import Budget, TheoremProver, mesh_prover
 from node.proving.settings import ProvingSettings, SearchMethod
 from node.proving.statements import read_target
 from tests.forging import forging
@@ -28,7 +28,7 @@ FILE = f"{LONG}def double (n : Nat) : Nat := n + n\ntheorem t (h : True ∧ doub
 
 
 @pytest.fixture
-async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterator[MeshProver]:
+async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterator[TheoremProver]:
     """A prover node with the fixed list of tactics, and the client that uses it."""
     work = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
@@ -40,7 +40,7 @@ async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterat
 
 
 async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rejects_them(
-    mesh: MeshProver, broker: BusSettings, bus: Bus, tmp_path: Path
+    mesh: TheoremProver, broker: BusSettings, bus: Bus, tmp_path: Path
 ) -> None:
     path = tmp_path / "file.lean"
     path.write_text(FILE, encoding="utf-8")
@@ -50,7 +50,7 @@ async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rej
         found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
     assert forged.is_set()
     assert [each.outcome for each in found] == ["proved"] * 3, found
-    assert {each.by for each in found} == {"the mesh"}
+    assert {each.by for each in found} == {"closing tactics"}
     assert found[1].replacement and found[2].lean.startswith("theorem t (h : True ∧ double 1 = 2)")
     refused = await answer(mesh, read_target(["theorem t : nonsense"]), BUDGET)
     assert refused.outcome == "bad-statement" and "nonsense" in refused.reason
@@ -65,14 +65,14 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
     work = asyncio.create_task(Prover(bus, ProverSettings(**fields), "prover-1").run(stopping))  # type: ignore[arg-type]
     swap = read_target(["theorem t (p q : Prop) : p ∧ q → q ∧ p"])
     for method in ("mcts", "best-first", "random"):
-        settings = ProvingSettings(policy="tactics", method=method)
+        settings = ProvingSettings(policy="tactics", method=method, closing=[])
         async with mesh_prover(broker.url, bus.run, settings) as prover:
             found = await answer(prover, swap, BUDGET)
             assert found.outcome == "proved", found.reason
             few = Budget(seconds=60, simulations=40, lean_attempts=5)
             found = await answer(prover, read_target(["theorem t (p q : Prop) : p → q"]), few)
             assert (found.outcome, found.reason) == ("failed", "5 Lean attempts")
-    async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference")) as prover:
+    async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference", closing=[])) as prover:
         found = await answer(prover, swap, BUDGET)
         assert found.outcome == "error" and "tactic.request" in found.reason
     stopping.set()
@@ -86,7 +86,7 @@ def test_settings_name_every_method() -> None:
 async def test_a_mesh_without_provers_proves_nothing_in_its_time(
     broker: BusSettings, bus: Bus, lean_proxy: object
 ) -> None:
-    async with mesh_prover(broker.url, bus.run) as prover:
+    async with mesh_prover(broker.url, bus.run, ProvingSettings(closing=[])) as prover:
         found = await answer(prover, read_target(["theorem t : True"]), Budget(seconds=0.5))
     assert (found.outcome, found.reason) == ("failed", "no proof within 0.5 s")
 

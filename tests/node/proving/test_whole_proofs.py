@@ -7,25 +7,26 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from common.lean import ProofTree, Theorem
+from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
+from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import MAX_TACTIC_BYTES
-from node.lean.text.script import proof_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.prover.agents.by_method import agent_of
+from node.play.checkpoints import BadPolicy
+from node.play.here import LocalAttempts
+from node.play.policies import check
 from node.prover.policies.proofs.drafts import Failed, ProofRequest
 from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
+from node.prover.settings import ProverSettings
 from node.proving.answers import answer
-from node.proving.checkpoints import BadPolicy
-from node.proving.local_lean import LocalLean, local_lean
-from node.proving.policies import check, open_policy, parse
-from node.proving.prover import Budget
+from node.proving.prover import Budget, local_prover
 from node.proving.settings import ProvingSettings
-from node.proving.solo import SoloProver
 from node.proving.statements import read_target
+from tests.node.play.opened import verified
 
 pytestmark = pytest.mark.lean
 
@@ -52,14 +53,14 @@ OTHER_STATEMENT = "theorem choice (p q r : Prop) : p → p := by\n  intro h\n  e
 
 
 @pytest.fixture
-async def lean() -> AsyncIterator[LocalLean]:
+async def lean() -> AsyncIterator[OpenedLean]:
     settings = LeanProcessSettings(workers=1, tactic_seconds=3.0, sandbox=False)
-    async with local_lean(settings, LeanToolchain.pocket()) as started:
+    async with open_lean(settings, LeanToolchain.pocket()) as started:
         yield started
 
 
 async def played(
-    lean: LocalLean, folder: Path, proofs: list[str], theorem: Theorem = CHOICE, *, beside: str = "", **changes: object
+    lean: OpenedLean, folder: Path, proofs: list[str], theorem: Theorem = CHOICE, *, beside: str = "", **changes: object
 ) -> AttemptResult:
     """An attempt with the proofs of a file, verified as in an evaluation. `beside`: more of the policy."""
     file = folder / "proofs.jsonl"
@@ -68,17 +69,14 @@ async def played(
     fields = {"simulations": len(proofs), "samples": 4, "method": Method.WHOLE_PROOF, "seed": 1, **changes}
     attempt = Attempt(attempt_id="a", theorem_id=theorem.name, theorem=theorem, purpose=Purpose.EVAL, **fields)  # type: ignore[arg-type]
 
-    async def verify(proof: ProofTree) -> str:
-        reply = await lean.verify(theorem, proof_lines(proof, ""))
-        return "" if reply.accepted else reply.reason
-
-    async with open_policy(parse(f"proofs:{file}{beside}")) as opened:
-        environment = lean.environment(theorem)
-        agent = agent_of(attempt, opened.policy, opened.proofs, environment, prover_id="p", leaves=1, verify=verify)
-        return await agent.play()
+    policy = f"proofs:{file}{beside}"
+    prover = ProverSettings(policy="", leaves=1, tactic_seconds=lean.settings.tactic_seconds)
+    async with LocalAttempts(lean, prover) as attempts:
+        await attempts.open(policy)
+        return await attempts.play(msgspec.structs.replace(attempt, policy=policy, verify=True))
 
 
-async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: LocalLean, tmp_path: Path) -> None:
+async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: OpenedLean, tmp_path: Path) -> None:
     wrong = WHOLE.replace("exact hr", "exact hp")
     calculated = "intro h\nhave : 2 + 2 = 4 := calc\n  2 + 2 = 4 := rfl\n  _ = 4 := rfl\nexact h"
     proofs = [wrong, wrong, "", "intro h\nsorry", OTHER_STATEMENT, calculated, "omega", WHOLE, "tauto"]
@@ -89,11 +87,11 @@ async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: Local
     assert (statistics.without_proof, statistics.duplicates) == (2, 1)
     assert (statistics.solved_at_lean_attempts, statistics.lean_attempts) == (5, 5)
     assert result.proof is not None and "-- both" not in result.proof.tactic
-    verdict = await lean.verify(CHOICE, proof_lines(result.proof, ""))
+    verdict = await verified(lean, CHOICE, result.proof)
     assert verdict.accepted, verdict.reason
 
 
-async def test_wrong_proofs_alone_are_a_failure(lean: LocalLean, tmp_path: Path) -> None:
+async def test_wrong_proofs_alone_are_a_failure(lean: OpenedLean, tmp_path: Path) -> None:
     result = await played(lean, tmp_path, [OTHER_STATEMENT, "sorry", "simp", "intro h", "exact choice _ _ _"])
     assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
     assert result.statistics.ended is Ended.SIMULATIONS
@@ -102,7 +100,7 @@ async def test_wrong_proofs_alone_are_a_failure(lean: LocalLean, tmp_path: Path)
 
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
     settings = LeanProcessSettings(workers=1, tactic_seconds=1.0, verify_seconds=2.0, sandbox=False)
-    async with local_lean(settings, LeanToolchain.pocket()) as hasty:
+    async with open_lean(settings, LeanToolchain.pocket()) as hasty:
         result = await played(hasty, tmp_path, [HANGS])
         assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS)
         assert result.statistics.lean_attempts == 1
@@ -112,7 +110,7 @@ async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -
 
 
 async def test_a_proof_beside_one_that_hangs_is_found_and_a_long_one_is_verified(
-    lean: LocalLean, tmp_path: Path
+    lean: OpenedLean, tmp_path: Path
 ) -> None:
     beside = await played(lean, tmp_path, [HANGS, WHOLE])
     assert beside.outcome is AttemptOutcome.PROVED
@@ -125,7 +123,7 @@ async def test_a_proof_beside_one_that_hangs_is_found_and_a_long_one_is_verified
     assert result.outcome is AttemptOutcome.PROVED, result.message
 
 
-async def test_a_proof_that_verification_refuses_is_not_the_end(lean: LocalLean, tmp_path: Path) -> None:
+async def test_a_proof_that_verification_refuses_is_not_the_end(lean: OpenedLean, tmp_path: Path) -> None:
     theorem = Theorem("cheated", "(p q : Prop)", "p ∧ q → q ∧ p", header="axiom cheat (p : Prop) : p")
     cheating, honest = "exact cheat _", "intro h\nexact ⟨h.2, h.1⟩"
     result = await played(lean, tmp_path, [cheating, honest], theorem)
@@ -137,7 +135,7 @@ async def test_a_proof_that_verification_refuses_is_not_the_end(lean: LocalLean,
     assert "uses other axioms than Lean's own: cheat" in refused.message
 
 
-async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalLean, tmp_path: Path) -> None:
+async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: OpenedLean, tmp_path: Path) -> None:
     theorem = Theorem("twelve", "(p : Prop)", "p → ∃ n : Nat, n * n = 144 ∧ p")
     tactics = tmp_path / "tactics.txt"
     tactics.write_text("constructor\ndecide\nassumption\n", encoding="utf-8")
@@ -148,7 +146,7 @@ async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalL
     result = await played(lean, tmp_path, proofs, theorem, beside=f"+tactics:{tactics}", **budget)
     assert result.outcome is AttemptOutcome.PROVED, result.message
     assert result.proof is not None and result.proof.tactic == "intro h\nrefine ⟨12, ?_⟩"
-    verdict = await lean.verify(theorem, proof_lines(result.proof, ""))
+    verdict = await verified(lean, theorem, result.proof)
     assert verdict.accepted, verdict.reason
     statistics = result.statistics
     assert 3 < statistics.solved_at_simulations <= statistics.simulations <= 16
@@ -158,12 +156,12 @@ async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: LocalL
     assert "whole proofs: no more proofs were to be had after 1" in unaided.message
 
 
-async def test_a_person_gets_the_proof_as_it_was_written(own_lean: LocalLean, tmp_path: Path) -> None:
+async def test_a_person_gets_the_proof_as_it_was_written(own_lean: OpenedLean, tmp_path: Path) -> None:
     file = tmp_path / "proofs.jsonl"
     rows = [{"name": "choice", "proof": proof} for proof in ("simp at *", WHOLE)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     settings = ProvingSettings(policy=f"proofs:{file}", method="whole-proof", closing=[], searching=[])
-    async with SoloProver(own_lean, settings) as prover:
+    async with local_prover(own_lean, settings) as prover:
         target = read_target([CHOICE.signature])
         found = await answer(prover, target, Budget(seconds=60))
         assert found.outcome == "proved", found.reason

@@ -6,6 +6,7 @@ from common.lean import Theorem
 from common.places import Context, Place
 from common.protocol.attempts import Attempt, Purpose
 from node.prover.policies.attempt_policy import AttemptPolicies
+from node.prover.policies.models.sources import MeshSources
 from node.prover.settings import ProverSettings
 from node.retrieval.corpus import read_corpus
 from node.retrieval.source import PremiseSource, accessible, imported_modules
@@ -46,7 +47,8 @@ async def test_searches_get_the_best_first(premise_index):
 
 @pytest.mark.compute
 async def test_attempts_of_a_prover_with_an_index_get_tactics_that_name_premises(premise_index):
-    policies = AttemptPolicies(None, ProverSettings(policy="tactics", premises=str(premise_index)))
+    settings = ProverSettings(policy="tactics", premises=str(premise_index))
+    policies = AttemptPolicies(None, settings, MeshSources(None, (), (), patience=1.0))
     attempt = Attempt(
         attempt_id="a",
         theorem_id="t",

@@ -16,13 +16,15 @@ from pathlib import Path
 from common.bus import Bus, BusSettings
 from common.lean import OutcomeKind, Theorem
 from common.life.process import kill_group, spawn_child
-from common.protocol.attempts import AttemptResult, SampledProof
+from common.protocol.attempts import SELF_PLAY, AttemptResult, SampledProof
 from common.protocol.messages import NodeInfo
+from node.command.stp.run import TRIES
+from node.play.mesh import MeshAttempts
 from node.prover.agents.environment import LeanEnvironment
 from node.prover.policies.proofs.drafts import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
-from node.stp.proving import Task
+from node.stp.proving import Proving, Task
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 TWO = Theorem("two", "(n : Nat) (h : n = 2)", "n + n = 4")
@@ -72,6 +74,13 @@ async def one_by_one(bus: Bus, theorem: Theorem, texts: list[str]) -> tuple[Samp
 def told(results: list[AttemptResult]) -> dict[str, tuple[str, int, tuple[SampledProof, ...]]]:
     """What results say that does not depend on times and machines."""
     return {each.attempt_id: (each.outcome, each.statistics.correct, each.proofs) for each in results}
+
+
+@asynccontextmanager
+async def proving_on(bus: Bus, **changes: object) -> AsyncIterator[Proving]:
+    """Self-play's work on the mesh of this bus."""
+    async with MeshAttempts(bus, SELF_PLAY, tries=TRIES) as place:
+        yield Proving(place, **{"weights": None, **changes})  # type: ignore[arg-type]
 
 
 def info(role: str, **capacity: int) -> NodeInfo:

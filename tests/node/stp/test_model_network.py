@@ -14,19 +14,22 @@ from aiohttp import web
 from common.bus import Bus, BusSettings
 from common.life.context import NodeContext
 from common.life.pulse import stay_registered
+from common.protocol.attempts import SELF_PLAY
 from common.protocol.model_messages import ModelState
 from node.inference.models.follower import KEY
 from node.llm.address import parse_address, parse_hub_address
 from node.llm.served import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
-from node.stp import model_announcing
+from node.play import announcing
+from node.play.announcing import announce
+from node.play.attempts import TrainedAttempts
+from node.play.mesh import MeshAttempts
+from node.play.publishing import ServingError
 from node.stp.conjecturing import ConjecturingError, Output
-from node.stp.model_announcing import announce
 from node.stp.model_network import ModelNetwork
 from node.stp.model_text import conjecturer_prompt
 from node.stp.records import Seed
-from node.stp.serving import ServingError
 from tests.node.llm.server import Server, running
 from tests.node.llm.test_updating import Administration
 from tests.node.prover.nodes import model_node
@@ -94,7 +97,7 @@ async def test_whole_weights_are_on_all_servers_before_the_run_goes_on(
         with pytest.raises(ServingError, match="cannot be version"):
             await announce(bus, address, parse_hub_address(str(tmp_path / "round-1")), 1)
         two[0].refuses = "/collective_rpc"
-        with pytest.raises(ServingError, match=r"version 3 could not be loaded into the servers: .*CUDA out of memory"):
+        with pytest.raises(ServingError, match=r"-3 could not be loaded into the servers: .*CUDA out of memory"):
             await announce(bus, address, parse_hub_address(str(weights(tmp_path, "round-3"))), 3)
         assert await bus.get_state(KEY, ModelState) == ModelState(version=2, model="openai:prover")
 
@@ -121,7 +124,7 @@ async def test_each_adapter_has_a_name_of_its_own_and_the_old_one_goes(
 async def test_an_inference_node_that_does_not_follow_is_named(
     bus: Bus, broker: BusSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_announcing, "PATIENCE", 0.3)
+    monkeypatch.setattr(announcing, "PATIENCE", 0.3)
     folder = parse_hub_address(str(weights(tmp_path, "round-1")))
     with pytest.raises(ServingError, match="no inference node serves a language model"):
         await announce(bus, parse_hub_address("base"), folder, 1)
@@ -139,25 +142,30 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
     short = _short_template()
     network = ModelNetwork(address, address, short, "stp", {})
     models = ModelSettings(hf=HubSettings(device="cpu"))
-    async with following(bus, broker, str(address), follow=str(tmp_path), models=models) as node:
+    async with (
+        following(bus, broker, str(address), follow=str(tmp_path), models=models) as node,
+        MeshAttempts(bus, SELF_PLAY) as place,
+    ):
         texts = []
         for version, folder in ((1, first), (2, second)):
-            await network.serve(bus, folder, version)
+            await network.serve(place, folder, version)
             assert network.policy == f"hf:{folder}@stp" and node.facts.model == f"hf:{folder}"
-            texts.append(await _conjectures(network, bus, version))
+            texts.append(await _conjectures(network, place, version))
         assert texts[0] == texts[1], "the weights are the same, and so are the seeds"
         assert len(texts[0]) == 3 and all(each.tokens <= 8 for each in texts[0])
         stale = ModelNetwork(address, address, short, "stp", {})
         with pytest.raises(ConjecturingError):
-            await _conjectures(stale, bus, 2, patience=0.1)
+            await _conjectures(stale, place, 2, patience=0.1)
     vectors = await asyncio.to_thread(network.embed, first, [EASY.signature, SEED.lemma.statement, EASY.signature])
     assert vectors.shape == (3, 32) and (vectors[0] == vectors[2]).all() and (vectors[0] != vectors[1]).any()
     assert (abs((vectors**2).sum(1) - 1) < 1e-5).all()
 
 
-async def _conjectures(network: ModelNetwork, bus: Bus, version: int, patience: float = 60.0) -> list[Output]:
+async def _conjectures(
+    network: ModelNetwork, place: TrainedAttempts, version: int, patience: float = 60.0
+) -> list[Output]:
     return await network.conjecture(
-        bus, SEED, samples=3, rng_seed=5, weights=version, temperature=1.0, patience=patience
+        place, SEED, samples=3, rng_seed=5, weights=version, temperature=1.0, patience=patience
     )
 
 

@@ -14,9 +14,12 @@ from common.bus import Bus, BusError, BusSettings, Lease
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, Purpose
+from node.command.stp.run import TRIES
+from node.play import mesh as play
+from node.play.attempts import Capacity
+from node.play.mesh import capacity_of
 from node.proving.statements import read_target
-from node.stp import outstanding
-from node.stp.proving import MeshProving, Task, capacity_of
+from node.stp.proving import Task
 from tests.node.stp.mesh import (
     FALSE,
     SWAP,
@@ -25,6 +28,7 @@ from tests.node.stp.mesh import (
     one_by_one,
     prover,
     prover_process,
+    proving_on,
     samples,
     task,
     told,
@@ -37,7 +41,7 @@ SAMPLED = {theorem.name: samples(theorem.name, 40, 3) for theorem in THEOREMS}
 
 
 async def played(bus: Bus, tasks: Sequence[Task], **changes: object) -> list[AttemptResult]:
-    async with MeshProving(bus, weights=None, **changes) as proving, asyncio.timeout(90):  # type: ignore[arg-type]
+    async with proving_on(bus, **changes) as proving, asyncio.timeout(90):
         return [result async for result in proving.attempts(tasks)]
 
 
@@ -84,7 +88,7 @@ async def test_a_run_that_goes_on_takes_what_has_come_meanwhile_and_nothing_twic
     tasks = [task(theorem, 10, tag=f"-{turn}") for turn in range(2) for theorem in THEOREMS]
     async with prover(bus, policy=f"proofs:{written(tmp_path, SAMPLED)}") as work:
         kept = []
-        async with MeshProving(bus, weights=None) as proving, asyncio.timeout(60):
+        async with proving_on(bus) as proving, asyncio.timeout(60):
             results = proving.attempts(tasks)
             async for result in results:
                 kept.append(result.attempt_id)
@@ -103,9 +107,9 @@ async def test_a_run_that_goes_on_takes_what_has_come_meanwhile_and_nothing_twic
 async def test_what_the_broker_lost_is_sent_again(
     bus: Bus, lean_proxy: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outstanding, "LOST_AFTER", 0.5)
-    monkeypatch.setattr(outstanding, "LOOK_EVERY", 0.1)
-    async with MeshProving(bus, weights=None) as proving, asyncio.timeout(60):
+    monkeypatch.setattr(play, "LOST_AFTER", 0.5)
+    monkeypatch.setattr(play, "LOOK_EVERY", 0.1)
+    async with proving_on(bus) as proving, asyncio.timeout(60):
         waiting = asyncio.ensure_future(anext(proving.attempts([task(SWAP, 10)])))
         lost: list[Lease[Attempt]] = []
         while not lost:
@@ -119,10 +123,10 @@ async def test_what_the_broker_lost_is_sent_again(
 async def test_errors_are_played_again_a_few_times_and_then_handed_on(
     bus: Bus, lean_proxy: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outstanding, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(play, "LOOK_EVERY", 0.05)
     async with prover(bus, policy="tactics") as work:  # which writes no proofs
         result = (await played(bus, [task(SWAP, 4)]))[0]
-    assert (result.outcome, work.counts["attempts"]) == (AttemptOutcome.ERROR, outstanding.TRIES)
+    assert (result.outcome, work.counts["attempts"]) == (AttemptOutcome.ERROR, TRIES)
     assert "proposes tactics only" in result.message
 
 
@@ -131,14 +135,11 @@ def result(**changes: object) -> AttemptResult:
     return AttemptResult(**{**fields, "outcome": AttemptOutcome.PROVED, **changes})  # type: ignore[arg-type]
 
 
-async def test_results_of_earlier_runs_and_of_older_provers_are_told_apart(bus: Bus) -> None:
+async def test_results_of_earlier_runs_are_passed_over(bus: Bus) -> None:
     await bus.publish_durable(subjects.result(SELF_PLAY), result(attempt_id="other"), message_id="1")
-    old = result(attempt_id="a-swap", prover_id="old")
-    for number in range(outstanding.TRIES):
-        await bus.publish_durable(subjects.result(SELF_PLAY), old, message_id=f"old {number}")
+    await bus.publish_durable(subjects.result(SELF_PLAY), result(attempt_id="a-swap"), message_id="2")
     found = await played(bus, [task(SWAP, 4)])
-    assert [each.outcome for each in found] == [AttemptOutcome.ERROR]
-    assert "prover old has an older version" in found[0].message
+    assert [each.attempt_id for each in found] == ["a-swap"]
     assert not (await bus.backlog())["results-stp"] and not (await bus.leased())["results-stp"]
 
 
@@ -156,7 +157,7 @@ async def test_conjectures_that_do_not_elaborate_are_told_with_leans_error(bus: 
         Theorem("broken", "(p : Prop", "p"),
         *(Theorem(f"sum_{number}", "(n : Nat)", f"n + {number} = {number} + n") for number in range(20)),
     ]
-    async with MeshProving(bus, weights=None) as proving, asyncio.timeout(60):
+    async with proving_on(bus) as proving, asyncio.timeout(60):
         found = {theorem.name: error async for theorem, error in proving.elaborate(theorems)}
     assert len(found) == len(theorems)
     assert {name for name, error in found.items() if error} == {"unknown", "typed", "forbidden", "broken"}
@@ -182,7 +183,7 @@ async def test_what_lean_refuses_of_the_proofs_that_workers_accept_is_told_with_
     proofs = [(theorems[each.attempt_id], proof.script) for each in results for proof in each.proofs]
     assert len(proofs) == 5, "the workers have accepted the proof by an axiom"
     wrong = [(SWAP, "intro h\nexact h"), (FALSE, "intro h\nassumption"), (SWAP, "sorry"), (SWAP, "")]
-    async with MeshProving(bus, weights=None) as proving, asyncio.timeout(90):
+    async with proving_on(bus) as proving, asyncio.timeout(90):
         verdicts = dict([each async for each in proving.verify([*proofs, *wrong])])
     assert sorted(verdicts) == list(range(9))
     refused = {number for number, verdict in verdicts.items() if not verdict.accepted}
@@ -194,8 +195,9 @@ async def test_what_lean_refuses_of_the_proofs_that_workers_accept_is_told_with_
 
 def test_requests_are_as_many_as_the_lean_proxies_take() -> None:
     proxies = [info("lean-proxy", workers=2, verifications=1), info("lean-proxy", workers=3)]
-    assert capacity_of([*proxies, info("prover", searches=8)], "workers") == 5
-    assert capacity_of([info("prover", searches=8)], "workers") == 1
+    assert capacity_of([*proxies, info("prover", searches=8)]) == Capacity(searches=10, workers=5, verifications=1)
+    assert capacity_of([]) == Capacity(searches=1, workers=1, verifications=1)
+    assert capacity_of([info("prover", searches=8)], searches=3).searches == 3
 
 
 async def test_work_side_by_side_ends_with_its_first_error_and_leaves_nothing_behind() -> None:

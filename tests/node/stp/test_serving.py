@@ -14,12 +14,12 @@ from common.sampling import Sampling
 from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
 from node.model.tokenizer import Tokenizer
-from node.stp import outstanding
-from node.stp.proving import MeshProving
-from node.stp.serving import ServingError, serve
+from node.play import mesh as play
+from node.play.publishing import ServingError
+from node.play.publishing import publish as serve
 from tests.node.inference.test_serving import inference
 from tests.node.model.tiny import TEXTS, tiny_model
-from tests.node.stp.mesh import FALSE, SWAP, prover, task, told
+from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told
 
 pytestmark = [pytest.mark.process, pytest.mark.compute]
 
@@ -74,13 +74,13 @@ async def test_inference_nodes_change_versions_while_provers_ask_them(
     bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The broker drops what it has seen, and the samples depend on the ids: so these are asked for as lost ones.
-    monkeypatch.setattr(outstanding, "LOST_AFTER", 0.5)
-    monkeypatch.setattr(outstanding, "LOOK_EVERY", 0.1)
+    monkeypatch.setattr(play, "LOST_AFTER", 0.5)
+    monkeypatch.setattr(play, "LOOK_EVERY", 0.1)
     await serve(bus, writer(tmp_path, 1), 1)
     hot, cold = Sampling(temperature=1.0), Sampling(temperature=0.0)
     async with inference(broker, bus.run), prover(bus, policy="inference"), asyncio.timeout(120):
         tasks = [task(theorem, 16, seed, f"-{seed}") for seed in range(4) for theorem in (SWAP, FALSE)]
-        async with MeshProving(bus, weights=None, sampling=hot, at_once=8) as proving:
+        async with proving_on(bus, sampling=hot, at_once=8) as proving:
             results = []
             async for result in proving.attempts(tasks):
                 results.append(result)
@@ -89,14 +89,14 @@ async def test_inference_nodes_change_versions_while_provers_ask_them(
         assert Counter(result.attempt_id for result in results) == Counter(each.attempt_id for each in tasks)
         assert {result.statistics.simulations for result in results} == {16}
         assert all(result.outcome.decided for result in results), [each.message for each in results]
-        async with MeshProving(bus, weights=2, sampling=hot, at_once=8) as proving:
+        async with proving_on(bus, weights=2, sampling=hot, at_once=8) as proving:
             pinned = [result async for result in proving.attempts(tasks[:4])]
             again = [result async for result in proving.attempts(tasks[:4])]
         assert told(pinned) == told(again)
         assert [each.statistics.tokens for each in sorted(pinned, key=lambda each: each.attempt_id)] == [
             each.statistics.tokens for each in sorted(again, key=lambda each: each.attempt_id)
         ], "the same seeds, the same samples"
-        async with MeshProving(bus, weights=2, sampling=cold, at_once=8) as proving:
+        async with proving_on(bus, weights=2, sampling=cold, at_once=8) as proving:
             likeliest = [result async for result in proving.attempts(tasks[:4])]
         for result in likeliest:
             wasted = result.statistics.duplicates + result.statistics.without_proof

@@ -1,16 +1,17 @@
-"""A run of self-play whose parts are called one by one: its recipe, its records and its data are real; there is no
-mesh."""
+"""A run of self-play whose parts are called one by one: its recipe, its records and its data are real; nobody
+answers its requests."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
-from common.bus import Bus
+from node.play.attempts import TrainedAttempts
 from node.stp.data import data_of
 from node.stp.network import network_of
 from node.stp.plan import StpPlan, read_plan
-from node.stp.proving import MeshProving
+from node.stp.proving import Proving
 from node.stp.store import FILE, StpStore
 from node.stp.work import Work
 from tests.node.stp.tiny_run import tiny_recipe
@@ -43,4 +44,11 @@ def work_of(plan: StpPlan) -> Work:
     plan.directory.mkdir(parents=True, exist_ok=True)
     store, data = StpStore(plan.directory / FILE), data_of(plan)
     store.add_statements(data.statements)
-    return Work(plan, store, data, cast(Bus, None), network_of(plan), cast(MeshProving, None), Watching())
+    return Work(
+        plan,
+        store,
+        data,
+        network_of(plan),
+        Proving(cast(TrainedAttempts, SimpleNamespace(asking=None)), weights=None),
+        Watching(),
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 
+import msgspec
+
 from common.lean import Theorem
 from common.places import BadContext, Context, Place
-from common.protocol.messages import FailureKind, LeanVerifyReply
+from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, LeanVerifyRequest
 from node.lean.check.files.other_gaps import AXIOM, mentions_axiom, others_assumed, theorems_assumed, with_axiom
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.verifier import FileVerifier
@@ -66,6 +68,14 @@ class ProofVerifier:
         if self._files is not None:
             self._files.close()
         await self.statements.stop()
+
+    async def answer(self, request: LeanVerifyRequest) -> LeanVerifyReply | Failure:
+        """The verdict on a `lean.verify` request; Failure if there is none."""
+        try:
+            verdict = await self.verify(request.theorem, request.script)
+        except VerificationFailed as error:
+            return Failure(reason=str(error), kind=error.kind)
+        return msgspec.structs.replace(verdict, header=self._toolchain.default_header)
 
     async def verify(self, theorem: Theorem, script: str) -> LeanVerifyReply:
         """Check that `script`, a tactic block, proves the theorem. Raises VerificationFailed.

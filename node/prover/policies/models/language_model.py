@@ -42,11 +42,19 @@ class LanguageModelPolicy:
     """`node.prover.policies.policy.Policy` with a language model behind any sampler."""
 
     def __init__(
-        self, sampler: Sampler, template: Template, *, sampling: Sampling = PLAIN, value: float = VALUE
+        self,
+        sampler: Sampler,
+        template: Template,
+        *,
+        sampling: Sampling = PLAIN,
+        value: float = VALUE,
+        dropped: Counter[str] | None = None,
     ) -> None:
         """`sampling`: with `PLAIN`, the settings of the model family's authors are used. Its stop texts are added to
-        the family's. Raises BadPolicy for a template of whole proofs, and for `distinct` samples, which servers do not
-        support."""
+        the family's. `dropped`: counts samples without a tactic, by reason.
+
+        Raises BadPolicy for a template of whole proofs, and for `distinct` samples, which servers do not support.
+        """
         if template.mode != "tactic":
             raise BadPolicy(
                 f"the template `{template.name}` asks for whole proofs, and this search for tactics: name a template "
@@ -59,8 +67,7 @@ class LanguageModelPolicy:
         self._decoding = decoding_of(template, sampling)
         self._value = value
         self._premises: FindPremises | None = None
-        self.dropped: Counter[str] = Counter()
-        """Number of samples without a tactic, by reason."""
+        self.dropped: Counter[str] = Counter() if dropped is None else dropped
         self.shortened = 0
         """Number of prompts that left out hypotheses of their state."""
 

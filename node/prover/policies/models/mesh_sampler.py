@@ -23,7 +23,6 @@ from common.seeds import derive_seed
 from node.llm.faults import ContextExceeded
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.served import request_of, samples_a_request, samples_of
-from node.prover.agents.asking import Patience
 from node.prover.policies.names import INFERENCE
 
 if TYPE_CHECKING:
@@ -132,19 +131,19 @@ class MeshSampler:
 
     async def _begun(self, request: SampleRequest) -> SampleReply:
         """The first reply of a node. Raises SamplerError if no node serves the model; BusError, OversizedMessage."""
-        patience = Patience(self._bus, self._patience)
         if not self._expected:
             try:
-                return await self._ask(Patience(self._bus, min(ABSENT_SECONDS, self._patience)), request)
+                return await self._ask(min(ABSENT_SECONDS, self._patience), request)
             except BusyError:
                 pass  # a busy node serves the model
             except Unanswered as error:
                 await self._check_served(error)
-        return await self._ask(patience, request)
+        return await self._ask(self._patience, request)
 
-    async def _ask(self, patience: Patience, request: SampleRequest) -> SampleReply:
+    async def _ask(self, patience: float, request: SampleRequest) -> SampleReply:
         """Raises BusError, OversizedMessage."""
-        reply = await patience.ask(subjects.samples(self._model), request, SampleReply, timeout=self._answer)
+        subject = subjects.samples(self._model)
+        reply = await self._bus.ask(subject, request, SampleReply, timeout=self._answer, patience=patience)
         self._expected = True  # a node that crashes now may come back
         return reply
 

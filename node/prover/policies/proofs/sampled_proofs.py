@@ -27,17 +27,20 @@ class SampledProofs:
         *,
         decoding: Decoding | None = None,
         count_tokens: CountTokens | None = None,
+        dropped: Counter[str] | None = None,
     ) -> None:
         """`decoding`: None for the settings of the model family's authors. `count_tokens`: the count of the model's
-        tokenizer, if available. Raises TemplateError for a template of tactics."""
+        tokenizer, if available. `dropped`: counts samples without a proof, by reason.
+
+        Raises TemplateError for a template of tactics.
+        """
         if template.mode != "whole-proof":
             raise TemplateError(f"the template `{template.name}` is for tactics, and the method asks for whole proofs")
         self._sampler = sampler
         self._template = template
         self._decoding = decoding or template.decoding
         self._count_tokens = count_tokens
-        self.dropped: Counter[str] = Counter()
-        """Number of samples without a proof, by reason."""
+        self.dropped: Counter[str] = Counter() if dropped is None else dropped
 
     @property
     def corrects(self) -> bool:

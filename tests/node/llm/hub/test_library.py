@@ -14,8 +14,8 @@ from node.llm.address import HubAddress
 from node.llm.hub import folders
 from node.llm.hub.folders import digest_of
 from node.llm.hub.library import weights_of
+from node.play.models import identity
 from node.prover.policies.names import PolicyName
-from node.proving.models import identity
 
 
 @pytest.fixture

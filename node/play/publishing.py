@@ -1,7 +1,7 @@
 """Publishes a checkpoint's weights as the version that all inference nodes of a run serve: writes a weights file, puts
 it into the object store, and announces it in the run's state.
 
-    python -m node.stp.serving CHECKPOINT FILE VERSION
+    python -m node.play.publishing CHECKPOINT FILE VERSION
 
 writes the file in a child process, so that the caller needs no torch and its event loop is not blocked.
 """
@@ -33,14 +33,14 @@ KEY = "weights"
 STORED = 2
 """Versions that the object store must have room for: the new one is stored before the old one is deleted."""
 
-log = structlog.get_logger("stp")
+log = structlog.get_logger("weights")
 
 
 class ServingError(RuntimeError):
     """A checkpoint cannot be served; the text says why, and what to do."""
 
 
-async def serve(bus: Bus, checkpoint: Path, version: int) -> None:
+async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
     """Announce a checkpoint or weights file as this version, which becomes the run's latest.
 
     The earlier version is deleted from the object store; nodes serve it from memory until they have the new one.
@@ -102,7 +102,7 @@ async def _put(bus: Bus, name: str, file: Path) -> None:
 
 async def _write(path: Path, file: Path, version: int) -> None:
     """Write the weights file in a child process. Raises ServingError."""
-    command: list[str | Path] = [sys.executable, "-m", "node.stp.serving", path, file, str(version)]
+    command: list[str | Path] = [sys.executable, "-m", "node.play.publishing", path, file, str(version)]
     child = await spawn_child(command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
     try:
         _, errors = await child.communicate()

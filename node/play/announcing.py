@@ -23,7 +23,7 @@ from node.inference.models.follower import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
 from node.llm.served import served_name
-from node.stp.serving import ServingError
+from node.play.publishing import ServingError
 
 if TYPE_CHECKING:
     from common.bus import Bus
@@ -37,7 +37,7 @@ PATIENCE = 1200.0
 STEP_SECONDS = 1200.0
 """Timeout of one step on one server: reloading the weights of a large model from a shared disk takes minutes."""
 
-log = structlog.get_logger("stp")
+log = structlog.get_logger("models")
 
 
 async def announce(bus: Bus, address: ModelAddress, checkpoint: HubAddress, version: int) -> str:
@@ -52,10 +52,7 @@ async def announce(bus: Bus, address: ModelAddress, checkpoint: HubAddress, vers
             f"run {bus.run!r} already serves version {before.version} of its model, so {checkpoint} cannot be version "
             f"{version}; if this is another run's state, begin a run of another name"
         )
-    if isinstance(address, ServerAddress):
-        name = await _on_servers(bus, address, checkpoint, version)
-    else:
-        name = served_name(checkpoint)
+    name = served_name(await loaded(address, checkpoint, f"{bus.run}-{version}"))
     state = ModelState(version=version, model=name)
     await persistently(lambda: bus.put_state(KEY, state), "model not announced yet", until=bus.given_up.is_set)
     await _followed(bus, name)
@@ -67,22 +64,24 @@ async def announce(bus: Bus, address: ModelAddress, checkpoint: HubAddress, vers
     return name
 
 
-async def _on_servers(bus: Bus, address: ServerAddress, checkpoint: HubAddress, version: int) -> str:
-    """Load the weights into all servers; returns the model's name there. Raises ServingError."""
+async def loaded(address: ModelAddress, checkpoint: HubAddress, label: str) -> ModelAddress:
+    """The address of a checkpoint after it is loaded: into all servers of `address`, if it has servers. `label`: names
+    this version there. Raises ServingError."""
+    if not isinstance(address, ServerAddress):
+        return checkpoint
     servers = updating.Servers(address, STEP_SECONDS, lambda text: log.info("servers", note=text))
-    label = f"{bus.run}-{version}"
     try:
         if not checkpoint.adapter:
             await updating.update_weights(servers, Path(checkpoint.model), label)
-            return served_name(address)
+            return address
         updating.is_adapter(Path(checkpoint.adapter))
         name = updating.adapter_name(address.model, label)
         with suppress(updating.UpdateFailed):  # after a crash of the run, the adapter may be loaded already
             await updating.remove_adapter(servers, name)
         await updating.add_adapter(servers, Path(checkpoint.adapter), name)
     except (updating.UpdateFailed, BadModel) as error:
-        raise ServingError(f"version {version} could not be loaded into the servers: {error}") from error
-    return served_name(replace(address, model=name))
+        raise ServingError(f"the weights {label} could not be loaded into the servers: {error}") from error
+    return replace(address, model=name)
 
 
 async def _followed(bus: Bus, name: str) -> None:

@@ -1,0 +1,189 @@
+"""What everybody may expect of `Attempts`: one suite for this process (`test_here.py`) and for a mesh (`test_mesh.py`).
+Lean is real, and on the mesh so are the broker, a lean-proxy and a prover."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from common.bus import Bus, BusError
+from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
+from node.lean.opened import open_lean
+from node.lean.settings import LeanProcessSettings
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.play.attempts import Attempts
+from node.play.here import LocalAttempts
+from node.play.mesh import MeshAttempts
+from node.prover.agents.environment import LeanEnvironment
+from node.prover.policies.names import INFERENCE
+from node.prover.settings import ProverSettings
+from tests.node.stp.mesh import FALSE, SWAP, TWO, prover, samples, written
+
+Place = Callable[..., AbstractAsyncContextManager[Attempts]]
+"""Opens attempts with a policy and settings of the prover."""
+
+SAMPLED = {theorem.name: samples(theorem.name, 24, 3) for theorem in (SWAP, TWO, FALSE)}
+LOOPS = "repeat (have : True := trivial)"
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> str:
+    """Lists that both places read: of tactics, and of whole proofs."""
+    tactics = tmp_path / "tactics.txt"
+    tactics.write_text("intro h\nexact ⟨h.2, h.1⟩\nassumption\n", encoding="utf-8")
+    return f"tactics:{tactics}+proofs:{written(tmp_path, SAMPLED)}"
+
+
+@asynccontextmanager
+async def here(policy: str, **settings: Any) -> AsyncIterator[Attempts]:
+    processes = LeanProcessSettings(workers=1, sandbox=False)
+    provers = ProverSettings(policy=policy, searches=2, **settings)
+    async with (
+        open_lean(processes, LeanToolchain.pocket()) as lean,
+        LocalAttempts(lean, provers, network=INFERENCE) as attempts,
+    ):
+        yield attempts
+
+
+@asynccontextmanager
+async def on_a_mesh(bus: Bus, policy: str, **settings: Any) -> AsyncIterator[Attempts]:
+    async with (
+        prover(bus, policy=policy, **settings),
+        MeshAttempts(bus, subjects.new_client("eval"), verify_patience=5.0) as attempts,
+    ):
+        yield attempts
+
+
+@pytest.fixture
+async def attempts(place: Place, policy: str) -> AsyncIterator[Attempts]:
+    async with place(policy) as opened:
+        yield opened
+
+
+def attempt(theorem: Theorem, **changes: Any) -> Attempt:
+    fields = {"attempt_id": theorem.name, "purpose": Purpose.EVAL, "simulations": 16, "seed": 1, "policy": "tactics"}
+    return Attempt(theorem_id=theorem.name, theorem=theorem, **{**fields, **changes})
+
+
+def told(result: AttemptResult) -> tuple[object, ...]:
+    """What a result says that depends on neither time nor place."""
+    spent = result.statistics
+    return result.outcome, result.proof, result.proofs, spent.simulations, spent.lean_attempts, spent.nodes
+
+
+@pytest.mark.parametrize("method", [Method.MCTS, Method.BEST_FIRST, Method.RANDOM])
+async def test_a_theorem_is_proved_and_lean_accepts_the_proof(attempts: Attempts, method: Method) -> None:
+    result = await attempts.play(attempt(SWAP, method=method))
+    assert result.outcome is AttemptOutcome.PROVED and result.proof is not None, result.message
+    verdict = await attempts.verify(SWAP, result.proof)
+    assert verdict.accepted and verdict.lean_version.startswith("4.")
+
+
+async def test_what_has_no_proof_fails_within_its_budget(attempts: Attempts) -> None:
+    result = await attempts.play(attempt(FALSE))
+    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
+    few = await attempts.play(attempt(FALSE, attempt_id="few", simulations=0, lean_attempts=5))
+    assert (few.outcome, few.statistics.ended) == (AttemptOutcome.FAILED, Ended.LEAN_ATTEMPTS)
+    assert few.statistics.lean_attempts == 5
+
+
+async def test_time_that_is_over_decides_nothing(attempts: Attempts) -> None:
+    result = await attempts.play(attempt(FALSE, simulations=0, seconds=0.001))
+    assert not result.outcome.decided and result.statistics.ended is Ended.SECONDS
+
+
+async def test_a_tactic_gets_no_more_time_than_the_attempt_allows(attempts: Attempts, tmp_path: Path) -> None:
+    environment = LeanEnvironment(attempts.asking, SWAP, tactic_timeout=0.2, patience=30.0)
+    outcome = (await environment.run((), [LOOPS]))[LOOPS]
+    assert outcome.kind is OutcomeKind.TIMEOUT
+
+
+async def test_statements_that_lean_refuses_are_told_in_its_words(attempts: Attempts) -> None:
+    missing = Theorem("missing", "", "Missing.thing")
+    result = await attempts.play(attempt(missing))
+    assert result.outcome is AttemptOutcome.BAD_STATEMENT and "Missing.thing" in result.message
+    with pytest.raises(BadStatement, match=r"Missing\.thing"):
+        await LeanEnvironment(attempts.asking, missing, tactic_timeout=5.0, patience=30.0).open()
+
+
+async def test_verdicts_do_not_depend_on_the_search(attempts: Attempts) -> None:
+    assert (await attempts.verify(SWAP, "  intro h\n  exact ⟨h.2, h.1⟩")).accepted
+    wrong = await attempts.verify(SWAP, ProofTree("exact id"))
+    assert not wrong.accepted and wrong.reason
+    unwritable = ProofTree("constructor", layout=((0,), (1,)), children=(ProofTree("rfl"),))
+    assert "cannot be written down" in (await attempts.verify(SWAP, unwritable)).reason
+    sorry = await attempts.verify(SWAP, "  sorry")
+    assert not sorry.accepted
+    assert not (await attempts.verify(Theorem("missing", "", "Missing.thing"), "  rfl")).accepted
+
+
+async def test_every_proof_is_counted(place: Place, policy: str) -> None:
+    names = {"method": Method.WHOLE_PROOF, "every_proof": True, "simulations": 24, "samples": 7, "policy": ""}
+    async with place(policy.partition("+")[2]) as attempts:
+        async with asyncio.timeout(120):
+            found = [each async for each in attempts.results([attempt(each, **names) for each in (SWAP, TWO, FALSE)])]
+    proofs = {each.theorem_id: each.proofs for each in found}
+    assert len(found) == len(proofs) == 3 and proofs["swap"] and not proofs["false"]
+
+
+async def test_whole_proofs_are_verified_where_the_attempt_asks_for_it(place: Place, tmp_path: Path) -> None:
+    cheated = Theorem("cheated", "(p q : Prop)", "p ∧ q → q ∧ p", header="axiom cheat (p : Prop) : p")
+    proofs = written(tmp_path, {"cheated": ["exact cheat _", "intro h\nexact ⟨h.2, h.1⟩"]})
+    async with place(f"proofs:{proofs}") as attempts:
+        names = {"method": Method.WHOLE_PROOF, "simulations": 2, "samples": 2, "policy": ""}
+        believed = await attempts.play(attempt(cheated, **names))
+        verified = await attempts.play(attempt(cheated, attempt_id="verified", verify=True, **names))
+    assert believed.proof is not None and "cheat" in believed.proof.tactic
+    assert verified.proof is not None and "cheat" not in verified.proof.tactic
+    assert verified.statistics.proofs_rejected == 1
+
+
+async def test_a_policy_that_is_not_there_is_the_attempts_error(attempts: Attempts) -> None:
+    unknown = await attempts.play(attempt(SWAP, policy="gpt"))
+    assert unknown.outcome is AttemptOutcome.ERROR and "there is no policy `gpt`" in unknown.message
+    secret = await attempts.play(attempt(SWAP, attempt_id="file", policy="tactics:/etc/passwd"))
+    assert secret.outcome is AttemptOutcome.ERROR and "reads only files of its own configuration" in secret.message
+
+
+async def test_results_are_given_once_each_and_ids_are_unique(attempts: Attempts) -> None:
+    many = [attempt(msgspec.structs.replace(SWAP, name=f"swap{number}")) for number in range(9)]
+    async with asyncio.timeout(120):
+        found = [each.attempt_id async for each in attempts.results(many)]
+    assert sorted(found) == sorted(each.attempt_id for each in many)
+    with pytest.raises(ValueError, match="two attempts have the same id"):
+        async for _ in attempts.results([many[0], many[0]]):
+            pass
+    assert [each async for each in attempts.results([])] == []
+
+
+async def test_who_stops_waiting_disturbs_nobody(attempts: Attempts) -> None:
+    long = asyncio.create_task(attempts.play(attempt(FALSE, attempt_id="long", simulations=10_000)))
+    await asyncio.sleep(0)
+    long.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await long
+    async with asyncio.timeout(60):
+        assert (await attempts.play(attempt(SWAP))).outcome is AttemptOutcome.PROVED
+
+
+async def test_there_is_room_for_work_and_no_trouble(attempts: Attempts) -> None:
+    capacity = await attempts.capacity()
+    assert min(capacity.searches, capacity.workers, capacity.verifications) >= 1
+    assert await attempts.trouble("tactics") == ""
+    await attempts.open("tactics")
+
+
+async def test_a_network_that_is_not_there_is_no_answer(attempts: Attempts) -> None:
+    from node.prover.policies.policy import InferencePolicy
+
+    nobody = InferencePolicy(attempts.asking, weights=None, timeout=0.2, patience=0.4)
+    with pytest.raises(BusError, match=r"tactic\.request"):
+        await nobody.advise("⊢ True", 2, 1)
