@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
-
-from common.protocol.messages import Busy, Failure, LeanCheckGone, LeanCheckReply, LeanCheckRequest, Message
+from common.protocol.messages import Busy, Failure, LeanCheckGone, LeanCheckRequest, Message
+from node.lean.snippets.asked import reply_of, snippet_of
 from node.lean.snippets.checker import SnippetChecker
-from node.lean.snippets.snippet import Snippet, SnippetResult
+from node.lean.snippets.snippet import SnippetResult
 
 RETRY_SECONDS = 0.2
 """Seconds before a retry, at this or another lean-proxy, in the Busy reply while all workers have snippets."""
@@ -25,18 +24,10 @@ class Checks:
         """Returns LeanCheckReply, Busy if one snippet waits for each worker, or Failure after LeanCheckGone."""
         if self._checker.waiting >= len(self._checker.workers):
             return Busy(retry_after=RETRY_SECONDS, reason="all workers have snippets")
-        snippet = Snippet(
-            request.code,
-            request.seconds,
-            request.infotree,
-            request.fresh,
-            request.against,
-            request.allow_own_syntax,
-        )
-        task = asyncio.create_task(self._checker.check(snippet), name="snippet")
+        task = asyncio.create_task(self._checker.check(snippet_of(request)), name="snippet")
         self._open[request.check_id] = task
         try:
-            return reply(await task)
+            return reply_of(await task)
         except asyncio.CancelledError:
             if not task.cancelled() or self._leaving():
                 raise
@@ -58,20 +49,3 @@ class Checks:
     def _leaving() -> bool:
         current = asyncio.current_task()
         return current is not None and current.cancelling() > 0
-
-
-def reply(result: SnippetResult) -> LeanCheckReply:
-    """Convert a result to a reply for the bus."""
-    return LeanCheckReply(
-        seconds=result.seconds,
-        accepted=result.verdict.accepted,
-        axioms=result.verdict.axioms,
-        reason=result.verdict.reason,
-        depends=result.verdict.depends,
-        runs_code=result.verdict.runs_code,
-        error=result.error,
-        response=b"" if result.response is None else msgspec.json.encode(result.response),
-        worker=result.diagnostics.repl_uuid,
-        cpu_max=result.diagnostics.cpu_max,
-        memory_max=result.diagnostics.memory_max,
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import secrets
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,9 +18,9 @@ from cachetools import LRUCache
 
 from common.lean_settings import LeanSettings
 from common.output.visible import without_credentials
-from common.protocol import subjects
 from common.sizing import read_machine, sizes
-from node.lean.snippets.snippet import Snippet, SnippetResult, Verdict
+from node.lean.snippets.asked import AskedSnippets
+from node.lean.snippets.snippet import NoAnswer, Snippet, SnippetResult, Verdict
 
 HERE = "here"
 
@@ -82,10 +81,7 @@ class Checker(Protocol):
     """Checks Lean texts. Must be used from one event loop."""
 
     async def check(self, snippet: Snippet) -> SnippetResult:
-        """Raises Unavailable."""
-
-    async def reach(self) -> None:
-        """Tests whether the checker answers, without retries. Raises Unavailable."""
+        """Raises NoAnswer, Unavailable."""
 
     async def stop(self) -> None:
         """Ends processes and connections."""
@@ -94,8 +90,9 @@ class Checker(Protocol):
 class Desk:
     """A checker with a cache. Equal texts that are checked at the same time share one request."""
 
-    def __init__(self, checker: Checker) -> None:
+    def __init__(self, checker: Checker, where: Where) -> None:
         self._checker = checker
+        self._where = where
         self._known: LRUCache[bytes, SnippetResult] = LRUCache(CACHED)
         self._open: dict[bytes, asyncio.Task[SnippetResult]] = {}
 
@@ -105,19 +102,26 @@ class Desk:
         if (cached := self._known.get(key)) is not None:
             return cached
         if (task := self._open.get(key)) is None:
-            task = self._open[key] = asyncio.create_task(self._checker.check(snippet))
+            task = self._open[key] = asyncio.create_task(self._asked(snippet))
             task.add_done_callback(lambda done: self._finished(key, done))
         return await asyncio.shield(task)
 
     async def reach(self) -> None:
-        """Tests whether the checker answers. Raises Unavailable."""
-        await self._checker.reach()
+        """Tests whether the checker answers, without retries. Raises Unavailable."""
+        if isinstance(self._checker, _Service):  # the others are open
+            await self._checker.reach()
 
     async def stop(self) -> None:
         """Ends processes and connections."""
         for task in list(self._open.values()):
             task.cancel()
         await self._checker.stop()
+
+    async def _asked(self, snippet: Snippet) -> SnippetResult:
+        try:
+            return await self._checker.check(snippet)
+        except NoAnswer as error:
+            raise Unavailable(f"{self._where.shown}, run {self._where.run}: {error}") from error
 
     def _finished(self, key: bytes, task: asyncio.Task[SnippetResult]) -> None:
         del self._open[key]
@@ -128,10 +132,20 @@ class Desk:
 async def open_desk(where: Where) -> Desk:
     """Opens the desk of a place. Raises Unavailable if nothing answers there."""
     if where.place == HERE:
-        return Desk(await _workers(where))
+        return Desk(await _workers(where), where)
     if where.place.startswith("http"):
-        return Desk(_Service(where))
-    return Desk(await _Mesh.connected(where))
+        return Desk(_Service(where), where)
+    from common.bus import Bus, BusError, BusSettings
+
+    reach = min(REACH_SECONDS, where.patience)
+    try:
+        bus = await Bus.connect(
+            BusSettings(url=where.place), run=where.run, name="reward", wait=reach, outage=where.patience
+        )
+    except (BusError, ValueError) as error:
+        raise Unavailable(str(error)) from error
+    at_once = where.at_once or 64
+    return Desk(AskedSnippets(bus, at_once=at_once, verify_seconds=VERIFY_SECONDS, patience=where.patience), where)
 
 
 async def _workers(where: Where) -> Checker:
@@ -144,7 +158,7 @@ async def _workers(where: Where) -> Checker:
         toolchain = await (await asyncio.to_thread(find, where.lean)).confined()
     except LeanProblem as error:
         raise Unavailable(str(error)) from error
-    checker = make_checker(
+    return make_checker(
         toolchain,
         workers=where.at_once or sizes(read_machine()).lean_workers,
         queue=1,  # the limit of the queue is for services; these workers accept all texts
@@ -153,26 +167,6 @@ async def _workers(where: Where) -> Checker:
         header_seconds=where.lean.header_seconds,
         verify_seconds=VERIFY_SECONDS,
     )
-    return _Here(checker)
-
-
-class _Here:
-    """Workers of this process."""
-
-    def __init__(self, checker: Any) -> None:
-        self._checker = checker
-
-    async def check(self, snippet: Snippet) -> SnippetResult:
-        """Never raises Unavailable."""
-        result: SnippetResult = await self._checker.check(snippet)
-        return result
-
-    async def reach(self) -> None:
-        """Does nothing: the workers belong to this process."""
-
-    async def stop(self) -> None:
-        """End them."""
-        await self._checker.stop()
 
 
 class _CheckResult(msgspec.Struct):
@@ -264,57 +258,3 @@ class _Service:
                 "a text without errors is not yet a verified proof"
             )
         return SnippetResult(result.time, result.verdict, result.error or "", result.response)
-
-
-class _Mesh:
-    """Sends texts to the lean-proxies of a mesh."""
-
-    def __init__(self, bus: Any, where: Where) -> None:
-        self._bus = bus
-        self._where = where
-        self._gate = asyncio.Semaphore(where.at_once or 64)
-
-    @classmethod
-    async def connected(cls, where: Where) -> _Mesh:
-        """Raises Unavailable."""
-        from common.bus import Bus, BusError, BusSettings
-
-        try:
-            bus = await Bus.connect(
-                BusSettings(url=where.place), run=where.run, name="reward", wait=min(REACH_SECONDS, where.patience)
-            )
-        except (BusError, ValueError) as error:
-            raise Unavailable(str(error)) from error
-        return cls(bus, where)
-
-    async def check(self, snippet: Snippet) -> SnippetResult:
-        """Raises Unavailable."""
-        from common.bus import BusError
-        from common.protocol.messages import LeanCheckReply, LeanCheckRequest, MessageError
-
-        request = LeanCheckRequest(
-            check_id=secrets.token_hex(8),
-            code=snippet.code,
-            seconds=snippet.seconds,
-            fresh=snippet.fresh,
-            against=snippet.against,
-            allow_own_syntax=snippet.allow_own_syntax,
-        )
-        most = 2 * (snippet.seconds + VERIFY_SECONDS) + GRACE_SECONDS
-        async with self._gate:
-            try:
-                reply = await self._bus.request_patiently(
-                    subjects.LEAN_CHECK, request, LeanCheckReply, timeout=most, deadline=self._where.patience
-                )
-            except (BusError, MessageError) as error:
-                raise Unavailable(f"{self._where.shown}, run {self._where.run}: {error}") from error
-        response = msgspec.json.decode(reply.response) if reply.response else None
-        verdict = Verdict(reply.accepted, reply.axioms, reply.reason, reply.depends, reply.runs_code)
-        return SnippetResult(reply.seconds, verdict, reply.error, response)
-
-    async def reach(self) -> None:
-        """Does nothing: the connection is open."""
-
-    async def stop(self) -> None:
-        """Closes the connection to the broker."""
-        await self._bus.close()

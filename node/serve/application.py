@@ -24,7 +24,7 @@ from aiohttp import web
 from common.life.hosts import Hosts, unread_type
 from common.life.metrics import Metrics
 from node.lean.snippets.reading import SORRY_WARNING
-from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, SnippetService
+from node.lean.snippets.snippet import NoAnswer, QueueFull, Snippet, SnippetResult, SnippetService, failed
 from node.serve import protocol
 
 log = structlog.get_logger("serve")
@@ -174,7 +174,10 @@ class Application:
             self._of_client += Counter()  # drops clients without snippets
 
     async def _one(self, snippet: Snippet) -> SnippetResult:
-        result = await self._service.check(snippet)
+        try:
+            result = await self._service.check(snippet)
+        except NoAnswer as error:
+            result = failed(0.0, str(error))
         self._snippets.labels(status(result)).inc()
         self._verdicts.labels("yes" if result.verdict.accepted else "no").inc()
         self._seconds.observe(result.seconds)

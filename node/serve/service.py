@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 STOPPED, FAILED, WRONG = 0, 1, 2
 
+PATIENCE_SECONDS = 600.0
+"""Seconds, besides those of its check, for which a request is repeated while all lean-proxies are busy or absent."""
+
 CONNECT_SECONDS = 10.0
 """Seconds to wait for a connection to the broker."""
 
@@ -68,17 +71,23 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
     """Serve over the lean-proxies of a mesh until `stop` is set. Returns the exit code."""
     from common.bus import Bus, BusSettings, BusUnavailable
     from common.protocol.subjects import BadRunName
-    from node.serve.remote import BusChecker
+    from node.lean.snippets.asked import AskedSnippets
 
     broker = BusSettings(url=settings.url)
     try:
-        bus = await Bus.connect(broker, run=settings.run, name="serve", wait=CONNECT_SECONDS)
+        bus = await Bus.connect(broker, run=settings.run, name="serve", wait=CONNECT_SECONDS, outage=PATIENCE_SECONDS)
     except BadRunName as error:
         return _failed(str(error), WRONG)
     except BusUnavailable as error:
         return _failed(str(error), FAILED)
     at_once = settings.resolved_requests()
-    checker = BusChecker(bus, at_once=at_once, queue=settings.queue, verify_seconds=settings.verify_seconds)
+    checker = AskedSnippets(
+        bus,
+        at_once=at_once,
+        queue=settings.queue,
+        verify_seconds=settings.verify_seconds,
+        patience=PATIENCE_SECONDS + 2 * (settings.longest + settings.verify_seconds),
+    )
     return await serve_on(settings, checker, stop, f"over the lean-proxies of run {settings.run} at {broker.url}")
 
 

@@ -64,6 +64,10 @@ class SnippetResult(msgspec.Struct, frozen=True):
     diagnostics: Diagnostics = Diagnostics()
 
 
+class NoAnswer(Exception):
+    """Lean did not check a snippet. The text says why; it implies nothing about the snippet."""
+
+
 class QueueFull(Exception):
     """Too many snippets wait; the client may retry after `retry_after` seconds."""
 
@@ -85,7 +89,7 @@ class SnippetService(Protocol):
         ...
 
     async def check(self, snippet: Snippet) -> SnippetResult:
-        """Check a snippet. Cancellation frees its worker."""
+        """Check a snippet. Cancellation frees its worker. Raises NoAnswer."""
         ...
 
     async def stop(self) -> None:

@@ -15,14 +15,12 @@ from tests.node.play.contract import FALSE, SWAP, TWO, Place, attempt, here, on_
 pytestmark = pytest.mark.lean
 
 
-@pytest.fixture
-def place(bus: Bus, lean_proxy: object) -> Place:
+@pytest.fixture(name="place")
+def mesh(bus: Bus, lean_proxy: object) -> Place:
     return partial(on_a_mesh, bus)
 
 
-async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(
-    bus: Bus, lean_proxy: object, policy: str
-) -> None:
+async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(place: Place, policy: str) -> None:
     searches = [
         attempt(theorem, attempt_id=f"{theorem.name}-{method}-{explore}", method=method, explore=explore)
         for theorem in (SWAP, TWO, FALSE)

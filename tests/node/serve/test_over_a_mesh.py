@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from common.bus import Bus
-from node.serve.remote import BusChecker
+from node.lean.snippets.asked import AskedSnippets
 from node.serve.service import make_application
 from node.serve.settings import ServeSettings
 from tests.node.serve.conftest import ACCEPTED, Wire
@@ -28,7 +28,7 @@ FOR_EVER = "set_option maxHeartbeats 0\ntheorem t : 1 = 2 := by repeat (have := 
 @pytest.fixture
 async def wire(broker, run_name, lean_proxy):
     bus = await Bus.connect(broker, run=run_name, name="serve", wait=10)
-    checker = BusChecker(bus, at_once=8, queue=100, verify_seconds=60)
+    checker = AskedSnippets(bus, at_once=8, queue=100, verify_seconds=60, patience=600)
     app = make_application(ServeSettings(), checker).application()
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=5, handler_cancellation=True)
     await runner.setup()
