@@ -5,6 +5,7 @@ trace every repository -> curriculum -> the first network -> for each repository
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,15 +18,19 @@ import filelock
 from node.agent import curriculum
 from node.agent.data import DataFiles, held_out, write_repository, write_start
 from node.agent.errors import AgentError
-from node.agent.opening import Opened, open_all
-from node.agent.records import Evaluation, Phase, Repository
+from node.agent.records import Evaluation, Patch, Phase, Repository
 from node.agent.settings import AgentSettings
+from node.agent.sources import Source, digest_of, open_source
 from node.agent.store import AGENT, AgentStore
 from node.agent.summary import best_patches, counted, summary
-from node.agent.writing import write_patches
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.toolchain.problems import LeanProblem
+from node.lean.trace.sources import toolchain_of
+from node.proving.fill_files import NotWritten, write_file
 
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile
+
 
 DONE, SOME_SKIPPED = 0, 1
 
@@ -324,3 +329,73 @@ class Agent:
 
 def _finite(number: float) -> float | None:
     return None if number == float("inf") else number
+
+
+# --- opens the repositories that the command line names, each with its files and its Lean -----------------------------
+
+
+@dataclass
+class Opened:
+    """A repository of this run."""
+
+    repository: Repository
+    source: Source
+    toolchain: LeanToolchain
+
+
+def open_all(
+    settings: AgentSettings, store: AgentStore, say: Callable[[str], None], skip: Callable[[str], None]
+) -> list[Opened]:
+    """The named repositories without duplicates. `skip` gets a message for each one that cannot be used. Raises
+    AgentError."""
+    opened: list[Opened] = []
+    written = {
+        digest_of(patch.new): patch.old
+        for known in store.repositories()
+        for phase in Phase
+        for patch in store.patches(known.number, phase)
+    }
+    for text in settings.projects:
+        try:
+            source = open_source(text, written)
+            toolchain = _toolchain(settings, source, say)
+        except (AgentError, LeanProblem, OSError) as error:
+            skip(f"{text}: {str(error).removeprefix(f'{text}: ')}")
+            continue
+        root = source.group.root
+        known = store.repository(source.source, source.commit, root, own=source.own, name=source.name)
+        if all(known.number != each.repository.number for each in opened):
+            opened.append(Opened(known, source, toolchain))
+    return opened
+
+
+def _toolchain(settings: AgentSettings, source: Source, say: Callable[[str], None]) -> LeanToolchain:
+    """Raises LeanProblem."""
+    toolchain = toolchain_of(source.group, settings.lean)
+    for note in toolchain.notes:
+        say(f"{source.name}: {note}")
+    return asyncio.run(toolchain.confined()) if settings.sandbox else toolchain
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Writes verified proofs into the user's repositories. Repeated calls have the same result.
+
+
+def write_patches(repository: Repository, patches: list[Patch]) -> list[str]:
+    """Writes the files that have not changed since their gaps were searched. Returns one line for each file that was
+    not written, with the reason; files that have the proofs already are not listed."""
+    problems = []
+    for patch in patches:
+        path = repository.root / patch.path
+        try:
+            content = path.read_bytes()
+            if content == patch.new:
+                continue
+            if digest_of(content) != patch.old:
+                raise NotWritten("the file has changed since its gaps were searched; apply the report's diff by hand")
+            write_file(path, content, patch.new)
+        except NotWritten as error:
+            problems.append(f"{repository.name}: {patch.path}: not written: {error}")
+        except OSError as error:
+            problems.append(f"{repository.name}: {patch.path}: not written: {error.strerror or error}")
+    return problems

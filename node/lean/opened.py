@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import textwrap
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,8 +18,7 @@ from common.bus import Here, Unanswered
 from common.lean import OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import Busy, LeanRunRequest, Message
-from node.lean.backend import BackendDown, BackendFull, TacticBatch
-from node.lean.backends import make_backend
+from node.lean.backend import Backend, BackendDown, BackendFull, TacticBatch
 from node.lean.cache import OutcomeCache
 from node.lean.check.files.proofs import ProofVerifier
 from node.lean.gaps.contexts.making import context_modules
@@ -28,7 +28,7 @@ from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import tactic_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.frames import COPY
-from node.lean.worker.options import worker_options
+from node.lean.worker.options import WorkerOptions, worker_options
 
 SEARCHING_HEARTBEATS = 400_000
 """Lean's `maxHeartbeats` for a library search: twice the default, because a search of all of Mathlib needs that."""
@@ -125,3 +125,23 @@ def suggested(message: str) -> str:
     if copied := re.fullmatch(rf"exact {COPY} (\(.*\)|\S+) \1", tactic, re.DOTALL):
         tactic = f"exact {copied[1].removeprefix('(').removesuffix(')')}"
     return "" if tactic_problem(tactic) or COPY in tactic else tactic
+
+
+# --- makes the Lean backend that the configuration names --------------------------------------------------------------
+
+
+def make_backend(settings: LeanProcessSettings, toolchain: LeanToolchain, options: WorkerOptions) -> Backend:
+    """The backend for these settings; the caller starts it."""
+    workers = settings.resolved_workers()
+    queue = workers * settings.queue
+    if settings.lean.backend == "repl":
+        from node.lean.adapters.repl.backend import ReplBackend
+
+        return ReplBackend(toolchain, tuple(shlex.split(settings.lean.repl_command)), options, workers, queue)
+    if settings.lean.backend == "leantree":
+        from node.lean.adapters.leantree.backend import LeanTreeBackend
+
+        return LeanTreeBackend(settings.lean.leantree_url, workers, queue, toolchain.default_header)
+    from node.lean.worker.pool import Pool
+
+    return Pool(toolchain, options, workers=workers, queue=queue)

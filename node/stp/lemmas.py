@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -27,8 +28,6 @@ from node.lean.text.identifiers import NAME
 from node.lean.text.lexing import blanked
 from node.lean.text.statement import StatementError, parse_statement
 from node.stp.keys import bound_names
-from node.stp.local_names import names_bound_in
-from node.stp.namespaces import Opened, opened_in
 from node.stp.records import EMPTY_LEMMA, Lemma
 
 POCKET = Path(__file__).resolve().parent.parent / "lean" / "toolchain" / "pocket" / "lean"
@@ -246,3 +245,123 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise LemmasError(f"{path}: lemmas cannot be read ({error})") from error
+
+
+# --- finds the names that a proof's text introduces: hypotheses, variables, cases. Pure -------------------------------
+# This is an approximation by regular expressions, for the whole proof at once: a name that is introduced anywhere
+# counts as local everywhere. So a lemma is missed if the proof also uses its name for a hypothesis, but a local name
+# is never mistaken for a lemma.
+
+_NAMES = re.compile(rf"(?<![\w.'!?])({NAME})(?![.\w'!?])")
+_TYPES = re.compile(r":[^()|⟩,\n]*")
+"""Types after a colon in a pattern: their names are used there, not introduced."""
+
+_UNTIL_END = r"((?:(?!<;>|=>|:=)[^\n;])*)"
+_INTRODUCING = (
+    re.compile(rf"\b(?:intros?|rintro|rename_i|ext|funext|next|choose){_UNTIL_END}"),
+    re.compile(rf"\b(?:rcases|obtain|cases'|induction'|injection|injections|split_ifs)\b[^\n;]*?\bwith\b{_UNTIL_END}"),
+    re.compile(r"\bobtain\b([^\n;:]*)"),
+    re.compile(r"\|\s*([^|=>\n]*)=>"),
+    re.compile(r"(?:\bfun\b|λ)([^=↦\n]*?)(?:=>|↦)"),
+    re.compile(r"[∀∃]!?([^,\n]*),"),
+    re.compile(rf"\b(?:have|haveI|let|letI|set|suffices)\s+({NAME})(?![.\w'!?])"),
+    re.compile(r"\b(?:have|haveI|let|letI)\s+(⟨[^⟩\n]*⟩)"),
+    re.compile(rf"\b(?:by_cases|generalize|rcases|cases|induction|match|if)\s+({NAME})\s*:"),
+    re.compile(rf"\bgeneralize\b[^\n;]*=\s*({NAME})"),
+    re.compile(r"\bcase'?\s+([^=\n]*)=>"),
+)
+
+
+def names_bound_in(code: str) -> frozenset[str]:
+    """The names that a block of tactics (comments and strings blanked) introduces."""
+    names: set[str] = set()
+    for pattern in _INTRODUCING:
+        for match in pattern.finditer(code):
+            names.update(_NAMES.findall(_TYPES.sub(" ", match[1])))
+    return frozenset(names)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Finds the namespaces that are open after a text, and the full names that a short name may refer to there. Pure.
+#
+# This is an approximation, not a parser of Lean: see `node.lean.text.declarations`.
+
+_COMMAND = re.compile(
+    r"^(?:noncomputable[ \t]+)?(?P<word>namespace|section|end|open)\b[ \t]*(?P<rest>[^\n]*(?:\n[ \t]+[^\n]*)*)",
+    re.MULTILINE,
+)
+_RENAMING = re.compile(r"(\S+?)\s*(?:→|->)\s*([^\s,]+)")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The open namespaces at a position in a text."""
+
+    inside: tuple[str, ...] = ()
+    """The enclosing namespaces, innermost first: `A.B`, `A`."""
+    opened: tuple[str, ...] = ()
+    """Namespaces opened with `open`, the latest first."""
+    named: tuple[tuple[str, str], ...] = ()
+    """Short and full names of `open A (x)` and `open A renaming x → y`."""
+    hidden: frozenset[tuple[str, str]] = frozenset()
+    """Namespace and name of `open A hiding x`."""
+
+    def meanings(self, name: str) -> list[str]:
+        """The full names that a name may refer to, in the order in which Lean looks them up."""
+        full_names = [f"{each}.{name}" for each in self.inside]
+        full_names += [full for short, full in self.named if short == name]
+        full_names.append(name)
+        full_names += [f"{each}.{name}" for each in self.opened if (each, name) not in self.hidden]
+        return full_names
+
+
+@dataclass
+class _Scope:
+    namespace: tuple[str, ...]
+    opened: list[str]
+    named: list[tuple[str, str]]
+    hidden: set[tuple[str, str]]
+
+
+def opened_in(text: str) -> Opened:
+    """The open namespaces at the end of a text."""
+    scopes = [_Scope((), [], [], set())]
+    for match in _COMMAND.finditer(blanked(text)):
+        word, arguments = match["word"], match["rest"].strip()
+        if word == "open":
+            _open(scopes[-1], arguments)
+        elif word == "end":
+            for _ in range(max(1, len(arguments.split(".")) if arguments else 1)):
+                if len(scopes) > 1:
+                    scopes.pop()
+        else:
+            for part in arguments.split()[0].split(".") if arguments else [""]:
+                inside = (*scopes[-1].namespace, part) if word == "namespace" else scopes[-1].namespace
+                scopes.append(_Scope(inside, [], [], set()))
+    inner = scopes[-1].namespace
+    return Opened(
+        tuple(".".join(inner[:length]) for length in range(len(inner), 0, -1)),
+        tuple(dict.fromkeys(name for scope in reversed(scopes) for name in reversed(scope.opened))),
+        tuple(pair for scope in reversed(scopes) for pair in scope.named),
+        frozenset(pair for scope in scopes for pair in scope.hidden),
+    )
+
+
+def _open(scope: _Scope, arguments: str) -> None:
+    """`open A B`, `open A (x y)`, `open A hiding x`, `open A renaming x → y`; `open scoped A` opens no names."""
+    arguments = re.sub(r"\s+in\b.*", "", arguments, flags=re.DOTALL)
+    if arguments.startswith("scoped"):
+        return
+    if "(" in arguments:
+        name, _, names = arguments.partition("(")
+        scope.named += [(each, f"{name.strip()}.{each}") for each in names.partition(")")[0].split()]
+    elif match := re.match(r"(\S+)\s+hiding\s+(.*)", arguments, re.DOTALL):
+        scope.opened.append(match[1])
+        scope.hidden |= {(match[1], each) for each in match[2].split()}
+    elif match := re.match(r"(\S+)\s+renaming\s+(.*)", arguments, re.DOTALL):
+        scope.opened.append(match[1])
+        for old, new in _RENAMING.findall(match[2]):
+            scope.named.append((new, f"{match[1]}.{old}"))
+            scope.hidden.add((match[1], old))
+    else:
+        scope.opened += arguments.split()

@@ -12,18 +12,26 @@ killed at any point resumes with the same counts as without the kill.
 from __future__ import annotations
 
 import asyncio
+import random
+import statistics
 import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from common.lean import Theorem
+from common.passes import sizes, unbiased
+from common.protocol.attempts import AttemptOutcome, AttemptResult
 from common.seeds import derive_seed
-from node.stp.attempting import attempt, tasks_of, verify
-from node.stp.choosing import choose, choose_final, initial_examples
 from node.stp.ending import rounds_are_over
 from node.stp.errors import StpError
-from node.stp.evaluating import evaluate, in_words
 from node.stp.making import draw_seeds, elaborate, made_in_words, make_conjectures
+from node.stp.proving import Task
+from node.stp.records import Attempted, Conjecture, ConjecturerExample, Fate, Proof, ProverExample
 from node.stp.report import write_report
-from node.stp.store import Part, RoundKind, RoundRow, Stage, StpStore
+from node.stp.selection import conjecturer_examples, final_examples, prover_examples
+from node.stp.store import AttemptRow, Found, Part, RoundKind, RoundRow, Stage, StpStore
 from node.stp.work import Work
 
 TRAININGS = "trainings"
@@ -171,3 +179,234 @@ def _proved_in_words(work: Work, round: int) -> str:
         f"{proved} of {len(statements)} statements proved, {of_conjectures} of {len(conjectures)} conjectures, "
         f"{barely} barely; {len(work.store.solved())} of {len(data)} statements solved so far"
     )
+
+
+# --- chooses the examples of each training of a run -------------------------------------------------------------------
+
+
+def choose(work: Work, round: int, checkpoint: Path) -> None:
+    """Record the examples of a round's training: from its own results, from replayed earlier rounds, and a random part
+    of the initial data. `checkpoint`: the network whose embeddings re-weight the conjectures."""
+    with work.timed(round, Part.SELECTION):
+        provers, conjectures = own_examples(work, round, checkpoint)
+        work.store.add_examples(round, provers, conjectures)
+        for earlier in replayed(work, round):
+            work.store.add_examples(
+                round,
+                work.store.prover_examples(earlier, source=earlier),
+                work.store.conjecturer_examples(earlier, source=earlier),
+                source=earlier,
+            )
+        work.store.add_examples(round, *initial_draw(work, round), source=0)
+    work.reach(round, Stage.SELECTED)
+
+
+def own_examples(work: Work, round: int, checkpoint: Path) -> tuple[list[ProverExample], list[ConjecturerExample]]:
+    """The examples from a round's own results."""
+    attempted = work.store.attempted(round)
+    data = {each.theorem.name: each.theorem for each in work.store.statements("train")}
+    proved: list[tuple[Conjecture, Attempted]] = [
+        (each, attempted[each.name]) for each in work.store.conjectures(round, Fate.PROVED)
+    ]
+    of_statements = [(data[name], each, False) for name, each in attempted.items() if name in data]
+    of_conjectures = [(each.theorem, attempt, True) for each, attempt in proved if each.theorem is not None]
+    unproved = [each.theorem for each in work.store.unproved()]
+    embed: Callable[[Sequence[str]], np.ndarray] | None = None
+    if work.settings.conjecturer.reweight and unproved:
+
+        def embed(statements: Sequence[str]) -> np.ndarray:
+            return work.network.embed(checkpoint, statements)
+
+    return (
+        prover_examples([*of_statements, *of_conjectures], work.settings.prover),
+        conjecturer_examples(proved, unproved, embed, work.settings.conjecturer),
+    )
+
+
+def replayed(work: Work, round: int) -> list[int]:
+    """The earlier rounds of this cycle whose examples are used again."""
+    cycle = next(each.cycle for each in work.store.rounds() if each.number == round)
+    earlier = [
+        each.number
+        for each in work.store.rounds()
+        if each.kind is RoundKind.SELF_PLAY and each.cycle == cycle and each.number < round
+    ]
+    return earlier[len(earlier) - min(len(earlier), work.settings.prover.replay - 1) :]
+
+
+def initial_draw(work: Work, round: int) -> tuple[list[ProverExample], list[ConjecturerExample]]:
+    """A random part of the initial data."""
+    share = work.settings.training.initial
+    rng = random.Random(derive_seed(work.settings.seed, "initial", round))
+    proofs, pairs = initial_examples(work)
+    return [each for each in proofs if rng.random() < share], [each for each in pairs if rng.random() < share]
+
+
+def initial_examples(work: Work) -> tuple[list[ProverExample], list[ConjecturerExample]]:
+    """All of the initial data, with weight 1."""
+    proofs = [ProverExample(theorem, proof.script, 1.0) for theorem, proof in work.data.given]
+    return proofs, list(work.data.conjectures)
+
+
+def choose_final(work: Work, round: int) -> None:
+    """Record the examples of a training from the base: all results verified so far, and the initial data."""
+    with work.timed(round, Part.SELECTION):
+        pairs: list[ConjecturerExample] = []
+        total: dict[str, Attempted] = {}
+        conjectured = {each.name: each.theorem for each in work.store.conjectures() if each.theorem is not None}
+        data = {each.theorem.name: each.theorem for each in work.store.statements("train")}
+        for each in work.store.rounds():
+            if each.kind is not RoundKind.SELF_PLAY:
+                continue
+            for name, attempted in work.store.attempted(each.number).items():
+                total[name] = joined(total[name], attempted) if name in total else attempted
+            pairs += work.store.conjecturer_examples(each.number, source=each.number)
+        rows = [
+            (theorem, attempted, name in conjectured)
+            for name, attempted in total.items()
+            if (theorem := data.get(name) or conjectured.get(name)) is not None
+        ]
+        verified = final_examples(rows, work.settings.final)
+        initial, initial_pairs = initial_examples(work)
+        work.store.add_examples(round, [*initial, *verified], [*initial_pairs, *pairs])
+    work.reach(round, Stage.SELECTED)
+
+
+def joined(first: Attempted, second: Attempted) -> Attempted:
+    """Add up the samples of two rounds; equal proofs count once."""
+    proofs = {proof.script: proof for proof in (*first.proofs, *second.proofs)}
+    return Attempted(first.name, first.samples + second.samples, first.correct + second.correct, tuple(proofs.values()))
+
+
+# --- evaluates a round's network on test statements, which training never uses ----------------------------------------
+
+TEST = "test"
+
+
+async def evaluate(work: Work, round: int) -> dict[str, float]:
+    """pass@k of the served network for powers of two k up to the number of samples (Chen et al., arXiv 2107.03374,
+    equation 1), and the number of solved statements. Raises BusError."""
+    settings, store = work.settings.evaluation, work.store
+    theorems = [each.theorem for each in store.statements(TEST)]
+    theorems = theorems[: settings.statements or len(theorems)]
+    if not theorems or not settings.samples:
+        return {}
+    recorded = store.evaluations().get(round, {}).get(TEST)
+    if recorded:
+        return recorded
+    names = {each.name for each in theorems}
+    await attempt(work, round, tasks(work, theorems, f"{round}-test", settings.samples), Part.EVALUATION)
+    await verify(work, round)
+    results = [each for name, each in store.attempted(round).items() if name in names and each.samples]
+    numbers = {
+        f"pass@{k}": statistics.fmean(unbiased(each.samples, each.correct, k) for each in results if each.samples >= k)
+        for k in sizes(settings.samples)
+        if results
+    }
+    numbers |= {"solved": float(sum(each.correct > 0 for each in results)), "statements": float(len(results))}
+    store.add_evaluation(round, TEST, numbers)
+    return numbers
+
+
+def in_words(numbers: dict[str, float]) -> str:
+    """An evaluation in one line."""
+    passes = [f"{name} {value:.1%}" for name, value in numbers.items() if name.startswith("pass@")]
+    return f"test: {numbers['solved']:.0f} of {numbers['statements']:.0f} solved, {', '.join(passes)}"
+
+
+# --- runs a round's attempts at statements and conjectures, and verifies every proof ----------------------------------
+
+VERIFIED_AT_ONCE = 64
+"""Verdicts recorded in one transaction."""
+
+
+def tasks_of(work: Work, round: int, *, first: bool) -> list[Task]:
+    """All attempts of a round: unproved statements, some of the solved ones again, and conjectures. Repeated calls
+    return the same tasks until the round's first result is verified."""
+    settings, store = work.settings, work.store
+    rng = random.Random(derive_seed(settings.seed, "again", round))
+    unproved = {each.theorem.name for each in store.unproved()}
+    statements = [
+        each.theorem
+        for each in store.statements("train")
+        if (rng.random() < settings.prover.again) or each.theorem.name in unproved
+    ]
+    conjectures = store.conjectures(round, Fate.ELABORATED, Fate.PROVED)
+    theorems = [*statements, *(each.theorem for each in conjectures if each.theorem is not None)]
+    samples = settings.prover.first_samples if first else settings.prover.samples
+    return tasks(work, theorems, f"{round}", samples)
+
+
+def tasks(work: Work, theorems: Iterable[Theorem], label: str, samples: int) -> list[Task]:
+    """One attempt at each theorem; ids and seeds depend only on run, label and name."""
+    return [
+        Task(
+            attempt_id=f"{work.plan.name}-{label}-{theorem.name}",
+            theorem=theorem,
+            samples=samples,
+            seed=derive_seed(work.settings.seed, "prove", label, theorem.name),
+        )
+        for theorem in theorems
+    ]
+
+
+async def attempt(work: Work, round: int, tasks: Sequence[Task], part: Part) -> None:
+    """Run the attempts that have no result yet. Raises BusError."""
+    store = work.store
+    recorded = store.attempts_of(round)
+    missing = [task for task in tasks if task.attempt_id not in recorded]
+    samples = {task.attempt_id: task.samples for task in tasks}
+    finished = len(tasks) - len(missing)
+    with work.timed(round, part, len(tasks)) as meter:
+        meter.at(finished)
+        async for result in work.proving.attempts(missing):
+            store.add_attempts([row_of(result, round, samples[result.attempt_id])])
+            finished += 1
+            meter.at(finished)
+
+
+def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
+    """The record of a result. An attempt that ended in an infrastructure error counts no samples."""
+    failed = result.outcome is AttemptOutcome.ERROR
+    return AttemptRow(
+        attempt_id=result.attempt_id,
+        round=round,
+        name=result.theorem_id,
+        samples=0 if failed else samples,
+        correct=sum(each.count for each in result.proofs),
+        outcome=str(result.outcome),
+        message=result.message,
+        seconds=result.statistics.seconds,
+        found=tuple(Found(each.script, each.count, each.first - 1, each.seconds) for each in result.proofs),
+    )
+
+
+async def verify(work: Work, round: int) -> None:
+    """Verify all unverified proofs of a round. Raises BusError."""
+    store, library = work.store, work.data.library
+    waiting = store.unverified(round)
+    theorems = {name: _theorem(work, name) for name in {proof.name for proof in waiting}}
+    pairs = [(theorems[proof.name], proof.script) for proof in waiting]
+    with work.timed(round, Part.VERIFICATION, len(pairs)) as meter:
+        verdicts: list[tuple[Proof, str]] = []
+        finished = 0
+        async for number, reply in work.proving.verify(pairs):
+            proof, theorem = waiting[number], pairs[number][0]
+            lemmas = library.invoked_in(theorem, proof.script)
+            reason = "" if reply.accepted else reply.reason or "refused"
+            verdicts.append((Proof(proof.name, proof.script, reply.elapsed, lemmas), reason))
+            finished += 1
+            if len(verdicts) == VERIFIED_AT_ONCE or finished == len(pairs):
+                store.add_proofs(round, verdicts)
+                verdicts = []
+            meter.at(finished)
+    proved = {name for name, each in store.attempted(round).items() if each.correct}
+    store.set_fates(
+        (each.name, Fate.PROVED, "") for each in store.conjectures(round, Fate.ELABORATED) if each.name in proved
+    )
+
+
+def _theorem(work: Work, name: str) -> Theorem:
+    theorem = work.store.theorem(name)
+    assert theorem is not None  # attempted theorems are always in the store
+    return theorem

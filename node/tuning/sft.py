@@ -6,6 +6,7 @@ outcome["use"]  # 'hf:models/small-llama+runs/first/model'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +17,6 @@ from node.llm.hub.loading import Loaded
 from node.training.errors import InputError
 from node.training.journal import StageJournal
 from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, usable_address
-from node.tuning.card import card
 from node.tuning.carrying_out import carried_out, explained, journal_of, part_of, steps_of
 from node.tuning.order import lengths_of, order
 from node.tuning.run_folder import RunFolder
@@ -128,3 +128,24 @@ def _measure(model: Loaded, prepared: Prepared, journal: StageJournal, settings:
     if prepared.held_out.rows:
         batch = settings.micro_batch or settings.batch
         journal.write(step, {HELD_OUT: held_out_loss(model, prepared.held_out.rows, batch)})
+
+
+# --- README.md of a fine-tuned model ----------------------------------------------------------------------------------
+
+
+def card(base: Base, settings: SftSettings, summary: Mapping[str, Any]) -> str:
+    """The model card: base model, training data, losses, and how to use the model."""
+    kind = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
+    lines = [
+        f"A {kind} made from `{base.address}` by supervised fine-tuning (`proofmesh train hf-sft`).",
+        "",
+        f"- Prompts and answers: the template `{base.template.name}`"
+        + (f" and `{settings.other_template}`" if settings.other_template else ""),
+        f"- Data: {', '.join(settings.data)}: {summary['examples']:,} examples",
+        f"- {summary['steps']:,} steps of {settings.batch}, {summary['tokens']:,} tokens, seed {settings.seed}",
+        f"- Held-out loss, nats a token: {summary['held_out_loss_before']} before, {summary['held_out_loss']} after",
+        "",
+        f"Use: `proofmesh eval --bench pocket:test --policy {summary['use']}`",
+        "",
+    ]
+    return "\n".join(lines)

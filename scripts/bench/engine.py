@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from node.inference.engine.engine import Engine
-from scripts.bench._hardware import product_speed
 from scripts.bench._pace import Pace
 from scripts.bench._report import asked, machine, report
+
+if TYPE_CHECKING:
+    from node.inference.engine.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -258,3 +258,26 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Measures the speed of single matrix products: an upper bound for what this machine can reach in a benchmark.
+
+SECONDS = 0.25
+"""Seconds of one measurement, after a first product that does not count."""
+
+
+def product_speed(rows: int, inner: int, columns: int) -> float:
+    """Median FLOP/s of (rows, inner) x (inner, columns) in float32 with torch's threads, into a reused output."""
+    import torch
+
+    x, matrix = torch.randn(rows, inner), torch.randn(inner, columns)
+    out = torch.empty(rows, columns)
+    times: list[float] = []
+    torch.mm(x, matrix, out=out)
+    start = time.perf_counter()
+    while len(times) < 3 or time.perf_counter() - start < SECONDS:
+        before = time.perf_counter()
+        torch.mm(x, matrix, out=out)
+        times.append(time.perf_counter() - before)
+    return 2.0 * rows * inner * columns / statistics.median(times)

@@ -6,9 +6,9 @@ import socket
 
 import pytest
 
-from common.life import endpoints
-from common.life.endpoints import Endpoints, address_for_others, own_address
+from common.life import node as endpoints
 from common.life.metrics import Metrics
+from common.life.node import Endpoints, address_for_others, own_address
 
 
 async def no_way(host: str, family: socket.AddressFamily) -> str:

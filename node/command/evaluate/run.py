@@ -8,6 +8,7 @@ import hashlib
 import importlib.metadata
 import re
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -16,17 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.life.waiting import ended_by
-from common.output.terminal import Console, lines
+from common.output.terminal import Console, line, lines
+from common.output.visible import escaped_json
 from node.bank.benchmarks import POCKET, Benchmark, check_lean, load_benchmark
 from node.command.evaluate.command import DONE, EVALUATIONS, INTERRUPTED, EvalSettings
-from node.command.evaluate.printing import printed
 from node.eval import cost
 from node.eval.folder import Evaluation, EvaluationFolder, read
 from node.eval.live import LiveView
-from node.eval.outputs import write_outputs
+from node.eval.outputs import PICTURE, PROOFS, REPORT, RESULTS, summary_lines, write_outputs
 from node.eval.plan import Budgets, LeanFacts, Plan, identity
 from node.eval.player import open_player
 from node.eval.records import StatementRecord
+from node.eval.results import Results
 from node.eval.running import Runner, due
 from node.eval.statements import chosen, facts_of, with_refusals
 from node.eval.venue import Venue
@@ -230,3 +232,22 @@ async def _session(venue: Venue, folder: EvaluationFolder) -> AsyncIterator[None
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
         note()
+
+
+# --- the final output of `proofmesh eval`: the results and their files, or one JSON object ----------------------------
+
+MANY = 4
+"""From this number of additional proof files on, only their number is printed."""
+
+
+def printed(results: Results, folder: Path, *, json: bool) -> None:
+    """Print the results. They must already be in the folder."""
+    if json:
+        sys.stdout.write(escaped_json((folder / RESULTS).read_text(encoding="utf-8")))
+        return
+    console = Console()
+    console.print(summary_lines(results))
+    more_files = sorted(file.name for file in folder.glob(f"{Path(PROOFS).stem}-*.lean"))
+    many = f"{PROOFS} and {len(more_files)} more files of proofs"
+    shown = [PROOFS, *more_files] if len(more_files) < MANY else [many]
+    console.print(line(f"in {folder}: {', '.join([REPORT, PICTURE, RESULTS, *shown])}"))

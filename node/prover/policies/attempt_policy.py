@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -10,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from common.protocol.attempts import Attempt, Purpose
 from node.prover.methods.turns import ByTurns, Player, wrapped
-from node.prover.policies.exploration import ExploringPolicy
-from node.prover.policies.fixed.policy import CLOSING, FixedPolicy
+from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.fixed.policy import CLOSING, FixedPolicy, candidates
 from node.prover.policies.fixed.tactic_list import ListedTactics, read_tactics
 from node.prover.policies.guided import open_guide, with_guide
 from node.prover.policies.interactive import for_people, with_premises
@@ -29,13 +31,14 @@ from node.prover.policies.names import (
     parse,
     writers_of,
 )
-from node.prover.policies.policy import InferencePolicy, NoTactics, Policy
+from node.prover.policies.policy import Advice, InferencePolicy, NoTactics, Policy
 from node.prover.policies.proofs.drafts import ProofSource
 from node.prover.policies.proofs.inference_proofs import InferenceProofs
 from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
 from node.prover.policies.proofs.sampled_proofs import SampledProofs
 from node.prover.policies.retrieved import open_source, with_retrieved
 from node.prover.search.parameters import SearchParameters
+from node.prover.search.prior import Proposal
 from node.prover.settings import ProverSettings
 from node.retrieval.errors import RetrievalError
 
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from common.bus import Asking
     from common.lean import Theorem
     from common.sampling import Sampling
+
 
 MOST_OPEN = 64
 """Size of the cache of language models' policies, and of their proofs: attempts may name any model and template."""
@@ -218,3 +222,39 @@ class AttemptPolicies:
         model = self._sources.model(name)
         decoding = decoding_of(model.template, sampling)
         return SampledProofs(model.sampler, model.template, decoding=decoding, dropped=model.dropped)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Exploration in training attempts: adds a few tactics of the fixed list to the policy's samples.
+#
+# A policy learns from the theorems that it proves. It cannot learn from tactics that it never samples. AlphaZero
+# adds Dirichlet noise to the root's priors for the same reason; here actions are text, so the noise has to be extra
+# tactics. Evaluations do not explore.
+
+SHARE = 0.25
+"""Share of the prior mass that all explored tactics get together (AlphaZero's share of noise)."""
+
+
+class ExploringPolicy:
+    """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
+
+    def __init__(self, policy: Policy, count: int) -> None:
+        self._policy = policy
+        self._count = count
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The policy's advice with more proposals. Raises what the policy raises."""
+        advice = await self._policy.advise(state, samples, seed)
+        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
+
+
+def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:
+    """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of SHARE."""
+    proposed = {proposal.tactic for proposal in proposals}
+    unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
+    chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
+    if not chosen:
+        return proposals
+    mass = sum(proposal.mass for proposal in proposals)
+    each = SHARE / (1.0 - SHARE) * (mass or 1.0) / len(chosen)
+    return [*proposals, *(Proposal(tactic, each) for tactic in chosen)]

@@ -10,7 +10,6 @@ from pathlib import Path
 from common.lean import Theorem
 from common.records import database
 from node.stp.errors import StpError
-from node.stp.store.schema import MIGRATIONS
 
 ADVICE = database.Advice(
     StpError,
@@ -71,3 +70,130 @@ class Database(database.Database):
 def explained(path: Path) -> AbstractContextManager[None]:
     """Turn errors of the file system and of SQLite about `path` into a StpError that says what to do."""
     return database.explained(path, ADVICE)
+
+
+# --- the tables of stp.sqlite as migrations, each from one schema version to the next ---------------------------------
+# Only append migrations, because run directories may be years old. `PRAGMA user_version` is the version of a file.
+
+_INITIAL = """
+CREATE TABLE theorems (             -- every statement and conjecture that is spoken of, each once
+    name TEXT PRIMARY KEY,
+    binders TEXT NOT NULL,
+    conclusion TEXT NOT NULL,
+    header TEXT NOT NULL
+) STRICT;
+CREATE TABLE statements (           -- of the data set, in its order
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE REFERENCES theorems,
+    split TEXT NOT NULL             -- train, test
+) STRICT;
+CREATE TABLE rounds (
+    number INTEGER PRIMARY KEY,
+    cycle INTEGER NOT NULL,
+    kind TEXT NOT NULL,             -- initialisation, round, final
+    stage TEXT NOT NULL,            -- the last one that is reached
+    weights INTEGER,                -- version that the round's training has published
+    checkpoint TEXT,                -- that it has written
+    begun REAL NOT NULL,
+    changed REAL NOT NULL           -- when the stage was reached
+) STRICT;
+CREATE TABLE seconds (              -- that a round has spent on a part
+    round INTEGER NOT NULL REFERENCES rounds,
+    part TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (round, part)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE seeds (                -- each once, whichever rounds ask with it
+    seed_id INTEGER PRIMARY KEY,
+    statement TEXT NOT NULL REFERENCES theorems,
+    lemma TEXT NOT NULL,
+    lemma_statement TEXT NOT NULL,
+    proof TEXT NOT NULL,
+    UNIQUE (statement, lemma, lemma_statement, proof)
+) STRICT;
+CREATE TABLE round_seeds (          -- what a round asks with, in its order
+    round INTEGER NOT NULL REFERENCES rounds,
+    number INTEGER NOT NULL,
+    seed_id INTEGER NOT NULL REFERENCES seeds,
+    PRIMARY KEY (round, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE conjectures (          -- every output of the conjecturer
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    round INTEGER NOT NULL REFERENCES rounds,
+    seed_id INTEGER NOT NULL REFERENCES seeds,
+    output TEXT NOT NULL,
+    fate TEXT NOT NULL,             -- `node.stp.records.Fate`
+    reason TEXT NOT NULL,
+    theorem TEXT REFERENCES theorems    -- its name; NULL: the output is no statement
+) STRICT;
+CREATE INDEX conjectures_by_round ON conjectures (round, fate);
+CREATE TABLE attempts (             -- with a result, at statements and conjectures
+    number INTEGER PRIMARY KEY,     -- in the order of the results
+    attempt_id TEXT NOT NULL UNIQUE,
+    round INTEGER NOT NULL REFERENCES rounds,
+    name TEXT NOT NULL REFERENCES theorems,
+    samples INTEGER NOT NULL,
+    correct INTEGER NOT NULL,       -- as the prover has reported; see `found` and `proofs` for what was verified
+    outcome TEXT NOT NULL,
+    message TEXT NOT NULL,
+    seconds REAL NOT NULL
+) STRICT;
+CREATE INDEX attempts_by_round ON attempts (round, name);
+CREATE INDEX attempts_by_name ON attempts (name);
+CREATE TABLE proofs (               -- different ones, sampled or given by the initial data
+    proof_id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL REFERENCES theorems,
+    script TEXT NOT NULL,
+    round INTEGER NOT NULL REFERENCES rounds,   -- that first has it
+    verified INTEGER,               -- NULL: not yet verified
+    reason TEXT NOT NULL,           -- why verification refused it
+    seconds REAL NOT NULL,
+    lemmas TEXT NOT NULL,           -- names (JSON)
+    UNIQUE (name, script)
+) STRICT;
+CREATE INDEX proofs_to_verify ON proofs (round) WHERE verified IS NULL;
+CREATE TABLE found (                -- which samples of which attempt were which proof
+    attempt INTEGER NOT NULL REFERENCES attempts (number),
+    proof_id INTEGER NOT NULL REFERENCES proofs,
+    first INTEGER NOT NULL,         -- the first of these samples, from 0
+    count INTEGER NOT NULL,
+    PRIMARY KEY (attempt, proof_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX found_by_proof ON found (proof_id);
+CREATE TABLE prover_examples (      -- what the training of a round was on
+    number INTEGER PRIMARY KEY,
+    round INTEGER NOT NULL REFERENCES rounds,
+    source INTEGER NOT NULL,        -- round whose results the example is from
+    name TEXT NOT NULL REFERENCES theorems,
+    proof TEXT NOT NULL,
+    weight REAL NOT NULL,
+    conjectured INTEGER NOT NULL,
+    UNIQUE (round, name, proof)
+) STRICT;
+CREATE TABLE conjecturer_examples (
+    number INTEGER PRIMARY KEY,
+    round INTEGER NOT NULL REFERENCES rounds,
+    source INTEGER NOT NULL,
+    name TEXT NOT NULL,             -- of the conjecture; empty: it is of the initial data
+    seed_id INTEGER NOT NULL REFERENCES seeds,
+    conjecture TEXT NOT NULL,
+    weight REAL NOT NULL,
+    UNIQUE (round, seed_id, conjecture)
+) STRICT;
+CREATE INDEX conjecturer_examples_by_name ON conjecturer_examples (name);
+CREATE TABLE evaluations (
+    round INTEGER NOT NULL REFERENCES rounds,
+    name TEXT NOT NULL,             -- what was evaluated, e.g. test
+    number TEXT NOT NULL,           -- e.g. pass@1
+    value REAL NOT NULL,
+    PRIMARY KEY (round, name, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE notes (                -- small facts of the run (JSON)
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_INITIAL,)
+"""MIGRATIONS[n] takes schema version n to n + 1."""

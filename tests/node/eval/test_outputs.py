@@ -12,8 +12,7 @@ from common.lean import Theorem
 from node.eval.folder import FolderError
 from node.eval.outputs import summary_lines, write_outputs
 from node.eval.records import AttemptRecord, Standing
-from node.eval.report import report
-from node.eval.report_statements import MOST_CHARACTERS, MOST_SHOWN
+from node.eval.report import MOST_CHARACTERS, MOST_SHOWN, report
 from node.eval.results import results_of
 from node.eval.results_file import ResultsFile, results_file
 from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved

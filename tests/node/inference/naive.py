@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from node.inference.engine.job import Job
-from node.inference.engine.noise import uniforms
+from node.inference.engine.running import uniforms
 from node.inference.engine.sampling import COLDEST
 from node.inference.engine_settings import EngineSettings
 from node.model.conjectures import conjecture_prompt_tokens

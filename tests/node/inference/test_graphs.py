@@ -2,7 +2,7 @@
 
 import torch
 
-from node.inference.engine.graphs import Program, rounded
+from node.inference.engine.lane import Program, rounded
 
 
 def test_sizes_are_rounded_to_powers_of_two_within_the_limit() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from common.protocol.messages import Busy, Message
 from common.protocol.model_messages import SampleReply, SampleRequest, SampleWait, TextSample
-from node.inference.models.sample_desk import SampleDesk
+from node.inference.models.serving import SampleDesk
 from tests.waiting import eventually
 
 

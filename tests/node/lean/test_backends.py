@@ -5,7 +5,7 @@ import pytest
 from common.lean_settings import LeanSettings
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.repl.backend import ReplBackend
-from node.lean.backends import make_backend
+from node.lean.opened import make_backend
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import worker_options

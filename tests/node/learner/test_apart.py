@@ -12,7 +12,7 @@ import pytest
 from common.lean import Theorem
 from node.bank import bank
 from node.learner.choosing import data
-from node.learner.choosing.apart import root_states
+from node.learner.choosing.banks import root_states
 from node.learner.settings import LearnerSettings
 
 

@@ -16,8 +16,7 @@ from common.seeds import derive_seed
 from node.learner.learning import phases
 from node.learner.learning.compute_hold import KEY as PAUSE
 from node.learner.learning.compute_hold import ComputeHolder
-from node.learner.learning.gatekeeper import Gatekeeper
-from node.learner.learning.loop import Learning
+from node.learner.learning.loop import Gatekeeper, Learning
 from node.learner.learning.phases import Progress, RunPlan
 from node.learner.learning.publisher import KEY as WEIGHTS
 from node.learner.learning.publisher import Publisher

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from node.learner.choosing.sum_tree import SumTree
+from node.learner.choosing.matchmaker import SumTree
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 100])

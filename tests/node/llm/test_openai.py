@@ -331,7 +331,7 @@ async def test_models_that_a_server_does_not_have_are_told_at_once() -> None:
 
 
 async def test_a_web_page_and_a_server_that_is_not_there_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
+    monkeypatch.setattr("node.llm.openai.PATIENCE", 0.0)
     server = Server()
 
     async def page(request: web.Request) -> web.StreamResponse:

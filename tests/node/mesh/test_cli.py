@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from node.command import cli, up
-from node.command.cli import READER_GONE, USAGE_ERROR
-from node.command.commands import COMMANDS
+from node.command.cli import COMMANDS, READER_GONE, USAGE_ERROR
 from node.mesh.roles import ROLES, exists
 
 pytestmark = pytest.mark.process

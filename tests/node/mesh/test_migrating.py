@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.command.commands import COMMANDS
+from node.command.cli import COMMANDS
 from node.command.train import TRAINERS
 from node.mesh.roles import exists
 from tests.parsing import refusal_of

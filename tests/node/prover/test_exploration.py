@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.prover.policies.exploration import SHARE, ExploringPolicy, explored
+from node.prover.policies.attempt_policy import SHARE, ExploringPolicy, explored
 from node.prover.policies.fixed.goal_text import read_goal
 from node.prover.policies.fixed.policy import candidates
 from node.prover.policies.policy import Advice

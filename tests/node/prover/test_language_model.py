@@ -178,7 +178,7 @@ async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() 
 
 
 async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.llm.opening.PATIENCE", 0.0)
+    monkeypatch.setattr("node.llm.openai.PATIENCE", 0.0)
     with pytest.raises(ProvingFailed, match="cannot be reached"):
         async with open_policy(f"openai:http://127.0.0.1:1#{BFS}"):
             pass

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from node.retrieval import vectors
+from node.retrieval import index as vectors
 from node.retrieval.corpus import read_corpus
+from node.retrieval.evaluation import difference, ranking
+from node.retrieval.index import NearestVectors, inverted_file
 from node.retrieval.lexical import Bm25, best_of, rank_of
-from node.retrieval.measures import difference, ranking
-from node.retrieval.vectors import NearestVectors, inverted_file
 
 SCORES = np.array([1.0, 3.0, 2.0, 3.0, 0.0, 3.0], dtype=np.float32)
 MASK = np.array([True, True, True, True, True, False])

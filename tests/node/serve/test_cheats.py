@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from node.lean.snippets.file_judge import FileJudge
 from node.lean.snippets.judging import NoJudgement
+from node.lean.snippets.making import FileJudge
 from node.lean.snippets.snippet import Snippet, Verdict
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.rewards.cheats import CHEATS, FALSE, HONEST, Cheat

@@ -1,7 +1,7 @@
 """Answers as their readers take them, and the lines that import: without Lean."""
 
 from node.lean.snippets import reading
-from node.lean.snippets.plain import single_proof
+from node.lean.snippets.making import single_proof
 from node.lean.snippets.reading import Fault
 from node.lean.text.headers import leading_imports
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from common.life.endpoints import Endpoints
 from common.life.hosts import Hosts
 from common.life.metrics import METRICS
+from common.life.node import Endpoints
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
 from node.serve import protocol
 from node.serve.service import make_application

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from node.stp.matching import MOST, match
+from node.stp.selection import MOST, match
 
 Array = npt.NDArray[np.float32]
 

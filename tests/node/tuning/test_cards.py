@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from node.tuning import card, grpo
+from node.tuning import grpo
+from node.tuning import sft as card
 from node.tuning.grpo_settings import GrpoSettings
 from node.tuning.sft_settings import SftSettings
 from tests.parsing import refusal_of

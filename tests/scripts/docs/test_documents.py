@@ -10,8 +10,7 @@ import re
 
 import pytest
 
-from node.command.cli import main
-from node.command.commands import COMMANDS
+from node.command.cli import COMMANDS, main
 from scripts.docs.reading import ROOT, Document, documents, slug
 
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]

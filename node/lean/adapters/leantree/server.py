@@ -18,6 +18,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
+import psutil
 import stamina
 import structlog
 from aiohttp import web
@@ -27,7 +28,6 @@ from common.life.hosts import Hosts, unread_type
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree import protocol
 from node.lean.adapters.leantree.commands import TextPlan
-from node.lean.adapters.leantree.machine import machine_status
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, TheoremAnswer
 from node.lean.adapters.leantree.sessions import Session, Sessions, State, UnknownProcess, UnknownState
 from node.lean.adapters.leantree.texts import BadTheorem, imports, joined, read_theorem
@@ -367,3 +367,21 @@ def _json(answer: Any, status: int = 200, headers: dict[str, str] | None = None)
 
 def _error(status: int, message: str, kind: str | None = None, headers: dict[str, str] | None = None) -> web.Response:
     return _json(protocol.ErrorAnswer(message, kind), status, headers)
+
+
+# --- the machine's part of the status of a LeanTree server ------------------------------------------------------------
+
+
+def machine_status() -> dict[str, Any]:
+    """Use of each core since the last call, in percent, and of memory, in bytes."""
+    memory = psutil.virtual_memory()
+    return {
+        "cpu_percent_per_core": psutil.cpu_percent(percpu=True),
+        "ram": {
+            "total_bytes": memory.total,
+            "available_bytes": memory.available,
+            "used_bytes": memory.used,
+            "percent": memory.percent,
+        },
+        "leanserver_rss_bytes": psutil.Process().memory_info().rss,
+    }

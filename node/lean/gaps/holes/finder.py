@@ -11,6 +11,7 @@ import asyncio
 import shutil
 import tempfile
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from node.lean.gaps.contexts.scopes import ScopedText
 from node.lean.gaps.holes.elaborator import Elaborator, Goals
 from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
 from node.lean.gaps.holes.positions import position
-from node.lean.gaps.holes.probes import probed
 from node.lean.process.child import Ending
 from node.lean.process.fresh import Limits
 from node.lean.process.scratch import scratch_folder
@@ -29,6 +29,7 @@ from node.lean.text.goals import without_tag
 from node.lean.text.headers import imports
 from node.lean.text.mentions import Mention, mentions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.worker.framing import Diagnostic, Position
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.process import WorkerEnded
 
@@ -189,3 +190,45 @@ def _name(compiled: Compiled, command: CommandSpan, line: int) -> str:
         if begins <= line
     ]
     return inside[-1] if inside else command.keyword
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Tells whether a `sorry` stands for a proof or for data, by replacing each one with a probe. Pure.
+#
+# A probe has Lean elaborate the goal's type as a proposition and report whether that succeeded. Only a reported
+# success counts as a missing proof. So a `sorry` that Lean never elaborates does not count as one.
+
+_PROOF, _DATA = "proofmesh: a proof", "proofmesh: data"
+
+
+@dataclass(frozen=True)
+class ProbedText:
+    """A text with probes."""
+
+    text: str
+    places: tuple[tuple[Position, Position], ...]
+    """For each mention, the positions of its two possible messages: for a proof, and for data."""
+
+    def proofs(self, diagnostics: Sequence[Diagnostic]) -> list[bool]:
+        """For each mention, True if Lean's messages on the text show that a proof is missing there.
+
+        If a tactic runs on several goals, all of them must be propositions: Lean joins the messages of one position.
+        """
+        reported = {(item.range.start, line) for item in diagnostics for line in item.message.strip().split("\n")}
+        return [(proof, _PROOF) in reported and (data, _DATA) not in reported for proof, data in self.places]
+
+
+def probed(text: str, mentioned: Sequence[Mention], tactics: Sequence[bool]) -> ProbedText:
+    """The text with a probe in place of each `sorry`. `tactics`: for each mention, True if it is a tactic."""
+    pieces, at, offset, marks = [], 0, 0, []
+    for mention, tactic in zip(mentioned, tactics, strict=True):
+        probe = f'((first | (show (_ : Prop); trace "{_PROOF}") | trace "{_DATA}"); sorry)'
+        if not tactic:
+            probe = f"(by {probe})"
+        before = text[at : mention.start]
+        begin = offset + len(before)
+        marks.append((begin + probe.index("trace"), begin + probe.rindex("trace")))
+        pieces += [before, probe]
+        offset, at = begin + len(probe), mention.end
+    result = "".join([*pieces, text[at:]])
+    return ProbedText(result, tuple((position(result, proof), position(result, data)) for proof, data in marks))

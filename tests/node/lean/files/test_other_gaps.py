@@ -8,8 +8,7 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.lean.check.files.other_gaps import others_assumed
-from node.lean.check.files.proofs import ProofVerifier
+from node.lean.check.files.proofs import ProofVerifier, others_assumed
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

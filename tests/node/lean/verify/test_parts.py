@@ -4,8 +4,7 @@ import random
 
 import msgspec
 
-from node.lean.check.verify.batch import batchable, split_batch
-from node.lean.check.verify.parts import parted_file, read_report
+from node.lean.check.verify.batch import batchable, parted_file, read_report, split_batch
 from node.lean.check.verify.verdicts import LeanMessage
 
 HEADER = "import A\nopen B"

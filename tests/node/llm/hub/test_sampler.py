@@ -23,7 +23,7 @@ from transformers import (
 
 from node.llm.address import HubAddress
 from node.llm.faults import ContextExceeded, Outcome
-from node.llm.hub import engine
+from node.llm.hub import sampler as engine
 from node.llm.hub.group import Group
 from node.llm.hub.sampler import HubSampler, open_hub
 from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, SamplerError

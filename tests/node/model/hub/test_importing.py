@@ -11,8 +11,7 @@ from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, Trainer, 
 
 from node.model import checkpoint
 from node.model.files import digest
-from node.model.hub.card import without_paths
-from node.model.hub.exporting import NotExportable, Origin, export
+from node.model.hub.exporting import NotExportable, Origin, export, without_paths
 from node.model.hub.importing import BadFolder, read_folder
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from node.lean.toolchain.pocket import build, launcher
-from scripts import native_symbols, pocket_syntax
+from scripts import pocket_syntax
+from scripts import pocket_syntax as native_symbols
 
 
 @pytest.mark.lean
