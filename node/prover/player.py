@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from common.lean import Outcome
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult
 from node.prover.agents.account import Account
-from node.prover.agents.agent import Expansion
+from node.prover.agents.attempt_agent import Expansion, Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.environment import LeanEnvironment, Verification
 from node.prover.methods.by_name import ProofSearch, needs_messages
@@ -58,14 +58,16 @@ class Player:
             policy,
             proofs,
             self._environment(attempt),
-            prover_id=self.player_id,
-            leaves=self.settings.leaves,
-            on_simulation=self.on_simulation,
-            on_outcomes=self.on_outcomes,
-            has_values=self.policies.has_values(attempt),
-            parameters=parameters,
-            verify=self._verification(attempt) if attempt.verify else None,
-            on_expansion=self.watch(attempt) if self.watch else None,
+            Playing(
+                self.player_id,
+                leaves=self.settings.leaves,
+                parameters=parameters,
+                has_values=self.policies.has_values(attempt),
+                verify=self._verification(attempt) if attempt.verify else None,
+                on_simulation=self.on_simulation,
+                on_outcomes=self.on_outcomes,
+                on_expansion=self.watch(attempt) if self.watch else None,
+            ),
         )
         result = await agent.play()
         self.on_account(agent.account)

@@ -16,6 +16,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment
 from node.prover.policies.fixed.policy import FixedPolicy
 from node.prover.settings import ProverSettings
@@ -47,6 +48,6 @@ async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]
         for theorem in theorems:
             attempt = Attempt(theorem.name, theorem.name, theorem, Purpose.EVAL, simulations, seed=0)
             environment = LeanEnvironment(here, theorem, tactic_timeout=TACTIC_SECONDS, patience=PATIENCE)
-            agent = Agent(attempt, FixedPolicy(), environment, prover_id="floors", leaves=1, parameters=parameters)
+            agent = Agent(attempt, FixedPolicy(), environment, Playing("floors", leaves=1, parameters=parameters))
             solved.append((await agent.play()).outcome is AttemptOutcome.PROVED)
     return solved

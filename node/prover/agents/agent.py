@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 
-from common.lean import Outcome, ProofTree
+from common.lean import ProofTree
 from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.seeds import derive_seed
-from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Expansion, Playing, unsolved
 from node.prover.agents.budget import TimeIsUp, Turn
 from node.prover.agents.environment import Environment
 from node.prover.methods.by_name import ProofSearch, begin, check_method
@@ -23,7 +23,6 @@ from node.prover.methods.negation import NegatingSearch
 from node.prover.methods.turns import ByTurns, Player, TurnSearch
 from node.prover.policies.policy import Advice, Policy, StateTooLong
 from node.prover.search.expansion import ExpandRequest
-from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
 from node.prover.search.tree_search import SearchStatistics
 
@@ -38,32 +37,13 @@ class Agent(AttemptAgent):
         attempt: Attempt,
         policy: Policy | ByTurns,
         environment: Environment,
-        *,
-        prover_id: str,
-        leaves: int,
-        on_simulation: Callable[[], None] = lambda: None,
-        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
-        parameters: SearchParameters | None = None,
-        verify: Verify | None = None,
-        on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None,
+        playing: Playing,
     ) -> None:
-        """`leaves`: most expansions in flight. `on_simulation` is called after each simulation, `on_outcomes` with
-        Lean's outcomes of each expansion, and `on_expansion` with each expansion fed to the search, the search and the
-        state's index. `verify` checks every proof that is found; after a refusal the search goes on within its budget.
-        None: the first proof is the result."""
-        super().__init__(
-            attempt,
-            environment,
-            prover_id=prover_id,
-            on_simulation=on_simulation,
-            on_outcomes=on_outcomes,
-            verify=verify,
-        )
+        super().__init__(attempt, environment, playing)
         self.search: ProofSearch | None = None
         self._players = policy.players if isinstance(policy, ByTurns) else (Player(policy),)
-        self._leaves = self._budget.leaves(leaves)
-        self._on_expansion = on_expansion
-        self._parameters = parameters or SearchParameters()
+        self._leaves = self._budget.leaves(playing.leaves)
+        self._parameters = playing.parameters
         self._idle = 0
 
     def _statistics(self) -> SearchStatistics | None:
@@ -158,10 +138,10 @@ class Agent(AttemptAgent):
         counted = search.feed(request.node_id, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
-        if self._on_expansion is not None:
+        if self._playing.on_expansion is not None:
             played = self._played_at(search, request.node_id)
             if played is not None:
-                self._on_expansion(*played, expansion)
+                self._playing.on_expansion(*played, expansion)
         if search.solved:
             self.account.solved_at_seconds = self._budget.seconds
         if not counted:
@@ -169,7 +149,7 @@ class Agent(AttemptAgent):
             return
         self._budget.give_back(sum(not outcome.is_tactic_outcome for outcome in outcomes.values()))
         self._idle = 0 if search.statistics.tactics_tried > tried else self._idle + 1
-        self._on_simulation()
+        self._playing.on_simulation()
 
     @staticmethod
     def _played_at(search: ProofSearch, node_id: int) -> tuple[ProofSearch, int] | None:
@@ -205,18 +185,10 @@ class Agent(AttemptAgent):
             advice, new = cut_off(advice, set(new[granted:])), new[:granted]
         asked = time.perf_counter()
         outcomes = await self._environment.run(request.path, new)
-        self._on_outcomes(outcomes.values())
+        self._playing.on_outcomes(outcomes.values())
         self.account.seconds_lean += time.perf_counter() - asked
         self.account.expansions += 1
         return Expansion(advice, outcomes)
-
-
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """The replies of policy and Lean for an expansion."""
-
-    advice: Advice
-    outcomes: dict[str, Outcome]
 
 
 def cut_off(advice: Advice, left_out: Collection[str]) -> Advice:

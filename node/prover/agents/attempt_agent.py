@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from common.bus import BusError
@@ -13,9 +14,10 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, End
 from node.prover.agents.account import Account
 from node.prover.agents.budget import Budget
 from node.prover.agents.environment import Environment
-from node.prover.methods.by_name import UnknownMethod
-from node.prover.policies.policy import BadAdvice
+from node.prover.methods.by_name import ProofSearch, UnknownMethod
+from node.prover.policies.policy import Advice, BadAdvice
 from node.prover.policies.proofs.drafts import ProofsUnavailable
+from node.prover.search.parameters import SearchParameters
 from node.prover.search.tree_search import SearchStatistics
 
 T = TypeVar("T")
@@ -28,27 +30,44 @@ Verify = Callable[[ProofTree], Awaitable[str]]
 """Final verification of a proof. Returns the reason why it is refused; empty if it is accepted. Raises BusError."""
 
 
+@dataclass(frozen=True)
+class Playing:
+    """How attempts are played, and who hears of it."""
+
+    prover_id: str
+    leaves: int = 1
+    """Most expansions in flight."""
+    parameters: SearchParameters = field(default_factory=SearchParameters)
+    has_values: bool = False
+    """Whether the policy's values are learned."""
+    verify: Verify | None = None
+    """Checks every proof that is found; after a refusal the attempt goes on within its budget. None: the first proof is
+    the result, and whole proofs that workers did not finish count as failed."""
+    on_simulation: Callable[[], None] = lambda: None
+    """Called after each simulation."""
+    on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None
+    """Called with Lean's outcomes of each expansion."""
+    on_expansion: Callable[[ProofSearch, int, Expansion], None] | None = None
+    """Called with each expansion that is fed to a search, the search, and the state's index there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """The replies of policy and Lean for an expansion."""
+
+    advice: Advice
+    outcomes: dict[str, Outcome]
+
+
 class AttemptAgent(ABC):
     """One attempt at one theorem."""
 
-    def __init__(
-        self,
-        attempt: Attempt,
-        environment: Environment,
-        *,
-        prover_id: str,
-        on_simulation: Callable[[], None],
-        on_outcomes: Callable[[Collection[Outcome]], None],
-        verify: Verify | None,
-    ) -> None:
+    def __init__(self, attempt: Attempt, environment: Environment, playing: Playing) -> None:
         self.attempt = attempt
         self.account = Account()
         self._budget = Budget(attempt)
         self._environment = environment
-        self._prover_id = prover_id
-        self._on_simulation = on_simulation
-        self._on_outcomes = on_outcomes
-        self._verify = verify
+        self._playing = playing
         self._refusal = ""
         """The reason why verification refused the last proof; empty if it accepted it."""
 
@@ -100,7 +119,7 @@ class AttemptAgent(ABC):
             attempt_id=self.attempt.attempt_id,
             theorem_id=self.attempt.theorem_id,
             purpose=self.attempt.purpose,
-            prover_id=self._prover_id,
+            prover_id=self._playing.prover_id,
             outcome=outcome,
             message=message,
             proof=self._proof() if proved else None,
@@ -120,11 +139,11 @@ class AttemptAgent(ABC):
 
         Raises BusError.
         """
-        if self._verify is None:
+        if self._playing.verify is None:
             return True
         began = time.perf_counter()
         try:
-            self._refusal = await self._verify(proof)
+            self._refusal = await self._playing.verify(proof)
         finally:
             seconds = time.perf_counter() - began
             self.account.seconds_verify += seconds

@@ -7,7 +7,7 @@ the search continues from the state after it. The search gets the remaining budg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 
 import msgspec
@@ -15,12 +15,15 @@ import msgspec
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics
 from node.prover.agents.account import Account
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
+from node.prover.agents.environment import Environment
 from node.prover.agents.whole_proof import WholeProofAgent
 from node.prover.methods.by_name import ProofSearch
 from node.prover.methods.turns import ByTurns, wrapped
 from node.prover.policies.fixed.policy import value
 from node.prover.policies.mixture import MixturePolicy, Part
 from node.prover.policies.policy import Advice, Policy
+from node.prover.policies.proofs.drafts import ProofSource
 from node.prover.search.prior import Proposal
 
 MOST_BEGINNINGS = 16
@@ -50,21 +53,19 @@ class HybridAgent:
     def __init__(
         self,
         attempt: Attempt,
-        proofs: WholeProofAgent,
-        search: Callable[[Attempt, Policy | ByTurns], Agent],
         policy: Policy | ByTurns,
-        *,
-        has_values: bool,
+        source: ProofSource,
+        environment: Environment,
+        playing: Playing,
     ) -> None:
-        """`proofs`: plays the first phase (with a `halved` attempt). `search`: makes the agent of the second phase from
-        an attempt and a policy. `has_values`: whether the values of `policy` are learned."""
+        """`source`: writes the whole proofs of the first phase. `policy`: proposes the tactics of the second."""
         self.attempt = attempt
         self.account = Account()
         self.search: ProofSearch | None = None
-        self._proofs = proofs
-        self._search = search
+        self._proofs = WholeProofAgent(halved(attempt), source, environment, playing)
         self._policy = policy
-        self._has_values = has_values
+        self._environment = environment
+        self._playing = playing
         self._tree: Agent | None = None
 
     @property
@@ -88,9 +89,9 @@ class HybridAgent:
         beginnings = Part(Beginnings(longest), name=BEGINNINGS)
 
         def beside(policy: Policy) -> Policy:
-            return MixturePolicy([Part(policy, has_values=self._has_values), beginnings], strict=True)
+            return MixturePolicy([Part(policy, has_values=self._playing.has_values), beginnings], strict=True)
 
-        self._tree = self._search(left, wrapped(self._policy, beside))
+        self._tree = Agent(left, wrapped(self._policy, beside), self._environment, self._playing)
         second = await self._tree.play()
         self.search = self._tree.search
         self.account = both_accounts(self._proofs.account, self._tree.account)

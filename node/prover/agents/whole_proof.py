@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.lean import Outcome, OutcomeKind, ProofTree
@@ -27,7 +27,7 @@ from common.seeds import derive_seed
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.agents.account import Account
 from node.prover.agents.agent import identity
-from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Verify, unsolved
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Playing, Verify, unsolved
 from node.prover.agents.budget import TimeIsUp
 from node.prover.agents.environment import Environment
 from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofSource, beginning, script_of
@@ -71,22 +71,9 @@ class WholeProofAgent(AttemptAgent):
         attempt: Attempt,
         source: ProofSource,
         environment: Environment,
-        *,
-        prover_id: str,
-        on_simulation: Callable[[], None] = lambda: None,
-        on_outcomes: Callable[[Collection[Outcome]], None] = lambda outcomes: None,
-        verify: Verify | None = None,
+        playing: Playing,
     ) -> None:
-        """`verify` checks every proof that is found, and proofs that workers did not finish. Without it, unfinished
-        proofs count as failed."""
-        super().__init__(
-            attempt,
-            environment,
-            prover_id=prover_id,
-            on_simulation=on_simulation,
-            on_outcomes=on_outcomes,
-            verify=verify,
-        )
+        super().__init__(attempt, environment, playing)
         self.statistics = SearchStatistics()
         self.beginnings: dict[str, None] = {}
         """The distinct beginnings of failed proofs: all tactics above the first error."""
@@ -246,7 +233,7 @@ class WholeProofAgent(AttemptAgent):
                 new.append(sample)
             account.corrections += bool(sample.before)
             self.statistics.simulations += 1
-            self._on_simulation()
+            self._playing.on_simulation()
         return new
 
     async def _run(self, scripts: Sequence[str]) -> dict[str, Outcome]:
@@ -256,7 +243,7 @@ class WholeProofAgent(AttemptAgent):
         for _ in range(1 + MOST_LOSSES):
             parts = [todo[start : start + AT_ONCE] for start in range(0, len(todo), AT_ONCE)]
             for part in await asyncio.gather(*(self._environment.run((), part) for part in parts)):
-                self._on_outcomes(part.values())
+                self._playing.on_outcomes(part.values())
                 outcomes |= part
             todo = [script for script in todo if not outcomes[script].is_tactic_outcome]
             if not todo:
@@ -278,10 +265,11 @@ class WholeProofAgent(AttemptAgent):
             elif outcome.is_tactic_outcome:
                 sample.errors, sample.line = words(outcome), outcome.line
                 self._note_beginning(sample.script, outcome)
-        if self._verify is None:
+        verify = self._playing.verify
+        if verify is None:
             return None
         for position, sample in enumerate(new, 1):
-            if outcomes[sample.script].kind in _UNFINISHED and await self._accepted_in_time(sample, self._verify):
+            if outcomes[sample.script].kind in _UNFINISHED and await self._accepted_in_time(sample, verify):
                 self._note_solved(sample, position)
                 return sample
         return None

@@ -13,7 +13,7 @@ from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.proofs import transitions_of
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose, Transition
 from node.prover.agents.agent import Agent, node_seed
-from node.prover.agents.attempt_agent import unsolved
+from node.prover.agents.attempt_agent import Playing, unsolved
 from node.prover.policies.policy import Advice, StateTooLong
 from node.prover.search.prior import Proposal
 from node.prover.search.search import SearchStatistics
@@ -92,7 +92,7 @@ class DeafLean(ToyLean):
 
 
 def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int = 4) -> Agent:
-    return Agent(attempt(simulations), policy, lean, prover_id="p", leaves=leaves)
+    return Agent(attempt(simulations), policy, lean, Playing("p", leaves=leaves))
 
 
 async def test_search_does_not_depend_on_the_order_of_arrival() -> None:
@@ -201,10 +201,10 @@ def test_lost_is_the_only_outcome_that_says_nothing() -> None:
 async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing() -> None:
     told: list[Outcome] = []
     lean = ToyLean(1)
-    await Agent(attempt(), ToyPolicy(1), lean, prover_id="p", leaves=2, on_outcomes=told.extend).play()
+    await Agent(attempt(), ToyPolicy(1), lean, Playing("p", leaves=2, on_outcomes=told.extend)).play()
     assert len(told) == len(lean.ran) > 0
     told.clear()
-    await Agent(attempt(), ToyPolicy(1), LosingLean(1), prover_id="p", leaves=2, on_outcomes=told.extend).play()
+    await Agent(attempt(), ToyPolicy(1), LosingLean(1), Playing("p", leaves=2, on_outcomes=told.extend)).play()
     assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}
 
 
@@ -216,7 +216,7 @@ async def test_the_attempt_says_how_many_tactics_are_sampled() -> None:
             asked.append(samples)
             return await super().advise(state, samples, seed)
 
-    await Agent(attempt(samples=9), Counting(0), ToyLean(3), prover_id="p", leaves=1).play()
+    await Agent(attempt(samples=9), Counting(0), ToyLean(3), Playing("p", leaves=1)).play()
     assert set(asked) == {9}
 
 

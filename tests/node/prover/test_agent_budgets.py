@@ -11,7 +11,7 @@ from common.bus import Unanswered
 from common.lean import Outcome, Step
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import IDLE_SIMULATIONS
+from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, Playing
 from node.prover.methods.by_name import METHODS
 from node.prover.policies.policy import Advice, BadAdvice
 from node.prover.search.prior import Proposal
@@ -24,7 +24,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 async def play(seed: int, *, closing: int = 40, leaves: int = 4, jitter: int = 0, **changes: object) -> AttemptResult:
     lean = ToyLean(seed, closing=closing)
     wanted = attempt(**{"simulations": 40, **changes})  # type: ignore[arg-type]
-    return await Agent(wanted, ToyPolicy(jitter), lean, prover_id="p", leaves=leaves).play()
+    return await Agent(wanted, ToyPolicy(jitter), lean, Playing("p", leaves=leaves)).play()
 
 
 @every_method
@@ -71,7 +71,7 @@ async def test_no_more_tactics_are_sent_to_lean_than_the_budget_has(leaves: int)
     for lean_attempts in (1, 5, 50, 331):
         lean = ToyLean(3, closing=10_000)
         wanted = attempt(simulations=0, lean_attempts=lean_attempts)
-        result = await Agent(wanted, ToyPolicy(1), lean, prover_id="p", leaves=leaves).play()
+        result = await Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=leaves)).play()
         statistics = result.statistics
         assert len(lean.ran) == statistics.lean_attempts == statistics.tactics_tried == lean_attempts
         assert (result.outcome, statistics.ended) == (AttemptOutcome.FAILED, Ended.LEAN_ATTEMPTS)
@@ -94,7 +94,7 @@ async def test_what_the_policy_drew_is_counted() -> None:
             advice = await super().advise(state, samples, seed)
             return Advice(advice.proposals, advice.value, samples=samples, tokens=7 * samples)
 
-    told = (await Agent(attempt(20), Telling(0), ToyLean(3, closing=10_000), prover_id="p", leaves=1).play()).statistics
+    told = (await Agent(attempt(20), Telling(0), ToyLean(3, closing=10_000), Playing("p", leaves=1)).play()).statistics
     assert (told.samples, told.tokens) == (6 * 20, 42 * 20)
     silent = (await play(3, closing=10_000, simulations=20, leaves=1)).statistics
     assert silent.tactics_tried <= silent.samples < 6 * 20 and silent.tokens == 0, "distinct tactics alone are known"
@@ -110,7 +110,7 @@ async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
             return dict.fromkeys(tactics, ERROR)
 
     wanted = attempt(simulations=0, lean_attempts=100)
-    result = await Agent(wanted, Stubborn(0), Refusing(1), prover_id="p", leaves=1).play()
+    result = await Agent(wanted, Stubborn(0), Refusing(1), Playing("p", leaves=1)).play()
     assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
     assert result.statistics.simulations == IDLE_SIMULATIONS + 1
 
@@ -150,7 +150,7 @@ class StuckLean(ToyLean):
 async def test_time_that_is_over_is_no_failure(
     answers: int, seconds: float, outcome: AttemptOutcome, message: str
 ) -> None:
-    stuck = Agent(attempt(seconds=seconds), ToyPolicy(0), StuckLean(answers), prover_id="p", leaves=4)
+    stuck = Agent(attempt(seconds=seconds), ToyPolicy(0), StuckLean(answers), Playing("p", leaves=4))
     result = await stuck.play()
     assert (result.outcome, result.message, result.statistics.ended) == (outcome, message, Ended.SECONDS)
     assert not result.outcome.decided
@@ -161,7 +161,7 @@ async def test_time_that_is_over_is_no_failure(
 @every_method
 async def test_lost_expansions_are_no_failure_and_cost_no_lean_attempts(method: Method) -> None:
     wanted = attempt(method=method, lean_attempts=100)
-    result = await Agent(wanted, ToyPolicy(0), LosingLean(1), prover_id="p", leaves=4).play()
+    result = await Agent(wanted, ToyPolicy(0), LosingLean(1), Playing("p", leaves=4)).play()
     assert result.outcome is AttemptOutcome.ERROR
     assert (result.statistics.lean_attempts, result.statistics.tactics_tried) == (0, 0)
 
@@ -179,7 +179,7 @@ async def test_a_repeated_expansion_is_paid_once(method: Method) -> None:
             return {**outcomes, tactics[0]: LOST} if self.batches % 3 == 0 and tactics else outcomes
 
     wanted = attempt(simulations=0, lean_attempts=120, method=method)
-    result = await Agent(wanted, ToyPolicy(0), Hiccup(3, closing=10_000), prover_id="p", leaves=1).play()
+    result = await Agent(wanted, ToyPolicy(0), Hiccup(3, closing=10_000), Playing("p", leaves=1)).play()
     statistics = result.statistics
     assert statistics.lean_attempts == statistics.tactics_tried == 120
     assert statistics.ended is Ended.LEAN_ATTEMPTS
@@ -197,7 +197,7 @@ async def test_a_policy_that_fails_is_an_error(method: Method, error: Exception)
 
     for budget in ({"simulations": 40}, {"simulations": 40, "lean_attempts": 500, "seconds": 60.0}):
         wanted = attempt(method=method, **budget)  # type: ignore[arg-type]
-        result = await Agent(wanted, Failing(0), ToyLean(3, closing=10_000), prover_id="p", leaves=4).play()
+        result = await Agent(wanted, Failing(0), ToyLean(3, closing=10_000), Playing("p", leaves=4)).play()
         assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
         assert result.statistics.ended is None
 

@@ -10,6 +10,7 @@ from common.bus import Unanswered
 from common.lean import ProofTree
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.methods.by_name import METHODS
 from node.prover.search.parameters import SearchParameters
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
@@ -34,7 +35,7 @@ class Verifier:
 async def play(verifier: Verifier, seed: int, *, closing: int = 12, **changes: object) -> AttemptResult:
     lean = ToyLean(seed, closing=closing)
     wanted = attempt(**{"simulations": 200, **changes})  # type: ignore[arg-type]
-    agent = Agent(wanted, ToyPolicy(1), lean, prover_id="p", leaves=4, verify=verifier)
+    agent = Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier))
     result = await agent.play()
     assert agent.search is not None and agent.search.in_flight == 0
     return result
@@ -59,7 +60,7 @@ async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(meth
 async def test_an_accepted_proof_is_asked_about_once_and_is_the_one_that_was_found_without_verification() -> None:
     verifier = Verifier(refusals=0)
     result = await play(verifier, 1)
-    alone = await Agent(attempt(200), ToyPolicy(1), ToyLean(1, closing=12), prover_id="p", leaves=4).play()
+    alone = await Agent(attempt(200), ToyPolicy(1), ToyLean(1, closing=12), Playing("p", leaves=4)).play()
     assert result.outcome is AttemptOutcome.PROVED
     assert verifier.seen == [result.proof] == [alone.proof]
     assert result.statistics.solved_at_simulations == alone.statistics.solved_at_simulations
@@ -78,13 +79,13 @@ async def test_refused_proofs_alone_are_a_failure_that_says_so() -> None:
 
 
 async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
-    async def refusals_of(parameters: SearchParameters | None) -> tuple[AttemptResult, int]:
+    async def refusals_of(parameters: SearchParameters) -> tuple[AttemptResult, int]:
         verifier = Verifier(refusals=10**9)
         lean = ToyLean(1, closing=12)
-        agent = Agent(attempt(100), ToyPolicy(1), lean, prover_id="p", leaves=4, verify=verifier, parameters=parameters)
+        agent = Agent(attempt(100), ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier, parameters=parameters))
         return await agent.play(), len(verifier.seen)
 
-    _, usual = await refusals_of(None)
+    _, usual = await refusals_of(SearchParameters())
     result, limited = await refusals_of(SearchParameters(max_refusals=2))
     assert limited == result.statistics.proofs_rejected == 2 < usual
     assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
@@ -109,7 +110,7 @@ async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> No
         raise Unanswered("nobody serves lean.verify")
 
     result = await Agent(
-        attempt(), ToyPolicy(1), ToyLean(1, closing=6), prover_id="p", leaves=1, verify=unanswered
+        attempt(), ToyPolicy(1), ToyLean(1, closing=6), Playing("p", leaves=1, verify=unanswered)
     ).play()
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "nobody serves lean.verify" in result.message

@@ -11,6 +11,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, End
 from common.protocol.messages import decode, encode
 from common.protocol.parts import Parts, divide
 from node.prover.agents import every_proof
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.policies.policy import NoTactics
 from tests.node.prover.test_whole_proof import Lean, Listed, attempt, play
@@ -21,7 +22,7 @@ PROOFS = ("good 1", "good 2")
 
 async def played(source: Listed, lean: Lean | None = None, **changes: object) -> AttemptResult:
     wanted = attempt(**{"every_proof": True, **changes})
-    return await agent_of(wanted, NoTactics(), source, lean or Lean(PROOFS), prover_id="p", leaves=1).play()
+    return await agent_of(wanted, NoTactics(), source, lean or Lean(PROOFS), Playing("p", leaves=1)).play()
 
 
 def counted(texts: list[str]) -> tuple[SampledProof, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.hybrid import Beginnings, both, halved, remaining
 from node.prover.policies.proofs.drafts import beginning
@@ -78,7 +79,7 @@ async def test_the_search_has_what_the_proofs_have_left_and_no_more() -> None:
         lean = ToyLean(seed, closing=12)
         wanted = attempt(simulations=40, lean_attempts=60, then=Method.BEST_FIRST)
         source = Listed(*(f"t{number}" for number in range(3)))
-        result = await agent_of(wanted, ToyPolicy(1), source, lean, prover_id="p", leaves=2).play()
+        result = await agent_of(wanted, ToyPolicy(1), source, lean, Playing("p", leaves=2)).play()
         statistics = result.statistics
         assert statistics.simulations <= 40 and len(lean.ran) == statistics.lean_attempts <= 60
         proved += result.outcome is AttemptOutcome.PROVED

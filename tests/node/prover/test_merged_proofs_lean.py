@@ -12,6 +12,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.policies.policy import Advice
 from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters
@@ -95,10 +96,7 @@ async def play(
         attempt,
         ByState(table),
         environment_of(lean, theorem),
-        prover_id="p",
-        leaves=1,
-        parameters=SearchParameters(merging=merging, and_nodes=and_nodes),
-        verify=verify,
+        Playing("p", leaves=1, parameters=SearchParameters(merging=merging, and_nodes=and_nodes), verify=verify),
     )
     result = await agent.play()
     script = "\n".join(proof_lines(result.proof, "")) if result.proof else ""

@@ -10,6 +10,7 @@ from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from node.lean.opened import OpenedLean
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.methods.negation import NegatingSearch, negating_tactic
 from node.prover.policies.policy import Advice
 from node.prover.search.expansion import ExpandRequest
@@ -170,7 +171,7 @@ async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(o
         )
         policy = TwoWays()
         environment = environment_of(own_lean, theorem)
-        agent = Agent(attempt, policy, environment, prover_id="p", leaves=1, parameters=parameters, verify=verify)
+        agent = Agent(attempt, policy, environment, Playing("p", leaves=1, parameters=parameters, verify=verify))
         return agent, policy, await agent.play()
 
     agent, policy, result = await play(ON)

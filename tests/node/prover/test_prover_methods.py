@@ -11,6 +11,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment
 from node.prover.methods.by_name import METHODS
 from node.prover.policies.fixed.policy import FixedPolicy
@@ -90,10 +91,7 @@ async def refuse_twice(bus: Bus, method: Method) -> None:
         attempt("a", theorem, method),
         FixedPolicy(),
         lean,
-        prover_id="p",
-        leaves=2,
-        parameters=parameters,
-        verify=unlike_the_first_two,
+        Playing("p", leaves=2, parameters=parameters, verify=unlike_the_first_two),
     )
     result = await agent.play()
     assert result.outcome is AttemptOutcome.PROVED, result.message

@@ -24,6 +24,7 @@ from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
 from node.model import weights
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
@@ -63,7 +64,7 @@ async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, lis
     )
     policy = InferencePolicy(bus, weights=None, timeout=10, patience=30)
     lean = LeanEnvironment(bus, THEOREM, tactic_timeout=5, patience=30)
-    agent = Agent(attempt, policy, lean, prover_id="p", leaves=4)
+    agent = Agent(attempt, policy, lean, Playing("p", leaves=4))
     result = await agent.play()
     assert agent.search is not None
     return result, [tactic for node in agent.search.tree.nodes for tactic in node.tried]

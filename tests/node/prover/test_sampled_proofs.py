@@ -11,6 +11,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.lean.opened import OpenedLean
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.whole_proof import WholeProofAgent
 from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofsUnavailable
 from node.prover.policies.proofs.sampled_proofs import SampledProofs, errors_of
@@ -89,7 +90,7 @@ async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction
         correct=2,
     )
     source = SampledProofs(speaker, load("goedel-prover-v2"))
-    result = await WholeProofAgent(attempt, source, environment_of(own_lean, SWAP), prover_id="p").play()
+    result = await WholeProofAgent(attempt, source, environment_of(own_lean, SWAP), Playing("p")).play()
     assert result.outcome is AttemptOutcome.PROVED, result.message
     assert (result.statistics.simulations, result.statistics.corrections) == (3, 2)
     first, second, third = (prompt.messages for prompt, _, _ in speaker.asked)

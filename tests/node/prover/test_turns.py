@@ -9,6 +9,7 @@ import pytest
 from common.lean import Outcome, Step, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.prover.agents.agent import Agent
+from node.prover.agents.attempt_agent import Playing
 from node.prover.methods.turns import ByTurns, Player, TurnSearch, wrapped
 from node.prover.policies.fixed.policy import FixedPolicy
 from node.prover.policies.policy import Advice
@@ -160,10 +161,10 @@ async def test_a_long_list_beside_a_narrow_policy_does_not_keep_it_from_going_de
     broad = Player(Says(*(f"t{number}" for number in range(20)), "step", "close", exhausted=True))
     lean = Chain(8)
     policy = ByTurns((narrow, broad) if deep_first else (broad, narrow))
-    result = await Agent(attempt(100), policy, lean, prover_id="p", leaves=1).play()
+    result = await Agent(attempt(100), policy, lean, Playing("p", leaves=1)).play()
     assert result.outcome is AttemptOutcome.PROVED
     assert result.statistics.lean_attempts == len(lean.sent) <= 100
-    alone = await Agent(attempt(100), broad.policy, Chain(8), prover_id="p", leaves=1).play()
+    alone = await Agent(attempt(100), broad.policy, Chain(8), Playing("p", leaves=1)).play()
     assert alone.outcome is AttemptOutcome.FAILED
 
 
@@ -179,7 +180,7 @@ async def test_who_looks_on_sees_each_search_with_its_own_states() -> None:
     recorder = SearchRecorder()
     policy = ByTurns((Player(Says("step", "close"), has_values=True), Player(Says("other", "step"))))
     asked = attempt(100)
-    agent = Agent(asked, policy, Chain(40), prover_id="p", leaves=2, on_expansion=recorder.watch(asked))
+    agent = Agent(asked, policy, Chain(40), Playing("p", leaves=2, on_expansion=recorder.watch(asked)))
     await agent.play()
     assert isinstance(agent.search, TurnSearch)
     explained = recorder.explanation(

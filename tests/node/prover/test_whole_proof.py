@@ -12,6 +12,7 @@ from common.bus import Unanswered
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method
 from node.lean.text.rules import MAX_TACTIC_BYTES
+from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.whole_proof import MOST_LOSSES, WholeProofAgent
 from node.prover.policies.policy import NoTactics
@@ -84,7 +85,7 @@ def attempt(**changes: object) -> Attempt:
 async def play(
     source: Listed, lean: Lean | None = None, verify: Verifier | None = None, **changes: object
 ) -> AttemptResult:
-    return await WholeProofAgent(attempt(**changes), source, lean or Lean(), prover_id="p", verify=verify).play()
+    return await WholeProofAgent(attempt(**changes), source, lean or Lean(), Playing("p", verify=verify)).play()
 
 
 async def test_the_first_proof_that_lean_takes_is_the_result_and_what_stands_behind_it_is_not_counted() -> None:
@@ -202,7 +203,7 @@ async def test_lost_proofs_are_tried_again_cost_no_lean_attempts_and_are_no_fail
 
 
 async def test_an_attempt_for_whole_proofs_that_nothing_writes_is_an_error_that_says_so() -> None:
-    agent = agent_of(attempt(), NoTactics(), None, Lean(), prover_id="p", leaves=1)
+    agent = agent_of(attempt(), NoTactics(), None, Lean(), Playing("p", leaves=1))
     result = await agent.play()
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "the method whole-proof needs a policy that writes whole proofs" in result.message
@@ -210,7 +211,7 @@ async def test_an_attempt_for_whole_proofs_that_nothing_writes_is_an_error_that_
 
 async def test_tactics_that_nothing_proposes_are_an_error_that_says_so() -> None:
     wanted = attempt(method=Method.MCTS)
-    result = await agent_of(wanted, NoTactics(), Listed(), Lean(), prover_id="p", leaves=1).play()
+    result = await agent_of(wanted, NoTactics(), Listed(), Lean(), Playing("p", leaves=1)).play()
     assert result.outcome is AttemptOutcome.ERROR and "no tactics" in result.message
 
 
@@ -230,7 +231,7 @@ async def test_a_source_that_fails_is_an_error(error: Exception) -> None:
 async def test_a_statement_that_lean_refuses_or_nobody_opens_has_its_outcome() -> None:
     for lean, outcome in ((BadLean(1), AttemptOutcome.BAD_STATEMENT), (DeafLean(1), AttemptOutcome.ERROR)):
         source = Listed(*PROOFS)
-        result = await WholeProofAgent(attempt(), source, lean, prover_id="p").play()
+        result = await WholeProofAgent(attempt(), source, lean, Playing("p")).play()
         assert (result.outcome, source.asked) == (outcome, [])
 
 
