@@ -62,21 +62,24 @@ class LocalSources:
         self._settings = models
         self.note = note
         self._stack = AsyncExitStack()
+        self._lock = asyncio.Lock()
+        """Held while a network or model is opened: two policies may name the same one."""
         self._networks: Networks | None = None
         self._versions: dict[PolicyName, int] = {}
         self._models: dict[PolicyName, _OpenModel] = {}
         self._templates: dict[PolicyName, Template] = {}
 
     async def open(self, name: PolicyName) -> None:
-        """Load the network or open the model that a part of a policy names. Raises BadPolicy, and ProvingFailed if no
-        server replies."""
-        if name.kind == OWN and name not in self._versions:
-            path = weights_at(Path(name.where), self.note)
-            version = len(self._versions)
-            await self.load_network(path, version)
-            self._versions[name] = version
-        elif name.is_model and name not in self._models:
-            await self._open_model(name)
+        """Load the network or open the model that a part of a policy names, once. Raises BadPolicy, and ProvingFailed
+        if no server replies."""
+        async with self._lock:
+            if name.kind == OWN and name not in self._versions:
+                path = weights_at(Path(name.where), self.note)
+                version = len(self._versions)
+                await self.load_network(path, version)
+                self._versions[name] = version
+            elif name.is_model and name not in self._models:
+                await self._open_model(name)
 
     async def load_network(self, path: Path, version: int, *, alone: bool = False) -> None:
         """See `Networks.load`."""
