@@ -102,7 +102,7 @@ class Prepared:
             request = search.select()
             if request is None:
                 break
-            search.feed(request.node_id, *self._expansions[(offset + turn) % STUBS])
+            search.feed(request, *self._expansions[(offset + turn) % STUBS])
 
     def root(self, offset: int) -> str:
         return "root"
@@ -123,7 +123,7 @@ class Answered:
                 break
             proposals, value = advise(request.state)
             new = [proposal.tactic for proposal in proposals if proposal.tactic not in request.tried]
-            search.feed(request.node_id, proposals, value, run(request.state, request.path, new))
+            search.feed(request, proposals, value, run(request.state, request.path, new))
 
 
 def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:

@@ -22,7 +22,7 @@ from node.prover.methods.by_name import ProofSearch, begin, check_method
 from node.prover.methods.negation import NegatingSearch
 from node.prover.methods.turns import ByTurns, Player, TurnSearch
 from node.prover.policies.policy import Advice, Policy, StateTooLong
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.prior import Proposal
 from node.prover.search.tree_search import SearchStatistics
 
@@ -90,16 +90,16 @@ class Agent(AttemptAgent):
     async def _simulate(self, search: ProofSearch) -> Ended | None:
         """Run simulations within the budget: keep `leaves` expansions in flight, and feed the oldest. Returns None if a
         proof was found and accepted. Raises TimeIsUp, BusError, BadAdvice."""
-        window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]] = deque()
+        window: deque[tuple[Leaf, asyncio.Task[Expansion | None]]] = deque()
         try:
             while not search.exhausted:
                 self._select(search, window)
                 if not window:
                     return self._budget.ended(search.statistics.simulations) or Ended.EXHAUSTED
-                request, task = window[0]
+                leaf, task = window[0]
                 expansion = await self._budget.in_time(task)
                 window.popleft()
-                self._feed(search, request, expansion)
+                self._feed(search, leaf, expansion)
                 while search.solved:
                     proof = search.proof()
                     if await self._accepted(proof):
@@ -111,37 +111,35 @@ class Agent(AttemptAgent):
                     return Ended.EXHAUSTED
             return Ended.EXHAUSTED
         finally:
-            for request, task in window:
+            for leaf, task in window:
                 task.cancel()
-                search.abandon(request.node_id)
+                search.abandon(leaf)
             await asyncio.gather(*(task for _, task in window), return_exceptions=True)
 
-    def _select(self, search: ProofSearch, window: deque[tuple[ExpandRequest, asyncio.Task[Expansion | None]]]) -> None:
+    def _select(self, search: ProofSearch, window: deque[tuple[Leaf, asyncio.Task[Expansion | None]]]) -> None:
         """Start simulations until `leaves` expansions are in flight."""
         began = time.perf_counter()
         simulations = search.statistics.simulations
         while len(window) < self._leaves and self._budget.ended(simulations + len(window)) is None:
-            request = search.select()
-            if request is None:
+            leaf = search.select()
+            if leaf is None:
                 break
-            window.append((request, asyncio.create_task(self._expand(request, self._budget.turn()))))
+            window.append((leaf, asyncio.create_task(self._expand(leaf, self._budget.turn()))))
         self.account.seconds_search += time.perf_counter() - began
 
-    def _feed(self, search: ProofSearch, request: ExpandRequest, expansion: Expansion | None) -> None:
+    def _feed(self, search: ProofSearch, leaf: Leaf, expansion: Expansion | None) -> None:
         """Finish a simulation with its expansion."""
         if expansion is None:
-            search.abandon(request.node_id)
+            search.abandon(leaf)
             return
         began = time.perf_counter()
         tried = search.statistics.tactics_tried
         advice, outcomes = expansion.advice, expansion.outcomes
-        counted = search.feed(request.node_id, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
+        counted = search.feed(leaf, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
-        if self._playing.on_expansion is not None:
-            played = self._played_at(search, request.node_id)
-            if played is not None:
-                self._playing.on_expansion(*played, expansion)
+        if self._playing.on_expansion is not None and leaf.search is not None and leaf.search in search.trees:
+            self._playing.on_expansion(leaf.search, leaf.node.index, expansion)
         if search.solved:
             self.account.solved_at_seconds = self._budget.seconds
         if not counted:
@@ -151,40 +149,35 @@ class Agent(AttemptAgent):
         self._idle = 0 if search.statistics.tactics_tried > tried else self._idle + 1
         self._playing.on_simulation()
 
-    @staticmethod
-    def _played_at(search: ProofSearch, node_id: int) -> tuple[ProofSearch, int] | None:
-        """The search with the tree of a request's state, and the state's index there; None: it is in no tree."""
-        return search.at(node_id) if isinstance(search, TurnSearch | NegatingSearch) else (search, node_id)
-
-    async def _advice(self, request: ExpandRequest, seed: int) -> Advice:
-        """The tactics that the request gives, or else the policy's advice. A state that is too long for the policy gets
+    async def _advice(self, leaf: Leaf, seed: int) -> Advice:
+        """The tactics that the leaf gives, or else the policy's advice. A state that is too long for the policy gets
         no tactics; if it is the root state, the attempt fails. Raises BusError, BadAdvice."""
-        if request.given:
-            return Advice([Proposal(tactic, 1.0) for tactic in request.given], 0.0, samples=0)
+        if leaf.given:
+            return Advice([Proposal(tactic, 1.0) for tactic in leaf.given], 0.0, samples=0)
         try:
-            return await self._players[request.turn].policy.advise(request.state, self.attempt.samples, seed)
+            return await self._players[leaf.turn].policy.advise(leaf.state, self.attempt.samples, seed)
         except StateTooLong as error:
-            if not request.path:
+            if not leaf.path:
                 raise
             return error.advice()
 
-    async def _expand(self, request: ExpandRequest, turn: Turn) -> Expansion | None:
+    async def _expand(self, leaf: Leaf, turn: Turn) -> Expansion | None:
         """Ask the policy for tactics, and Lean for outcomes of the new ones. None if the limit on Lean attempts is
         reached."""
         began = time.perf_counter()
-        seed = node_seed(self.attempt, request.node_id, request.round)
-        advice = await self._advice(request, seed)
+        seed = node_seed(self.attempt, leaf.number, leaf.round)
+        advice = await self._advice(leaf, seed)
         advised = time.perf_counter()
         self.account.seconds_policy += advised - began
         self.account.note_advice(advice)
-        new = list(dict.fromkeys(p.tactic for p in advice.proposals if p.tactic not in request.tried))
+        new = list(dict.fromkeys(p.tactic for p in advice.proposals if p.tactic not in leaf.tried))
         granted = await self._budget.grant(turn, len(new))
         if granted < len(new):
             if not granted:
                 return None
             advice, new = cut_off(advice, set(new[granted:])), new[:granted]
         asked = time.perf_counter()
-        outcomes = await self._environment.run(request.path, new)
+        outcomes = await self._environment.run(leaf.path, new)
         self._playing.on_outcomes(outcomes.values())
         self.account.seconds_lean += time.perf_counter() - asked
         self.account.expansions += 1
@@ -197,13 +190,13 @@ def cut_off(advice: Advice, left_out: Collection[str]) -> Advice:
     return replace(advice, proposals=proposals, exhausted=False)
 
 
-def node_seed(attempt: Attempt, node_id: int, round: int) -> int:
+def node_seed(attempt: Attempt, number: int, round: int) -> int:
     """The seed of a state's samples: derived from the attempt's seed and id, the state's index, and the sampling round.
 
     Evaluations leave out the attempt's id, so the same theorem with the same seed gets the same seeds before and after
     training.
     """
-    return derive_seed(attempt.seed, identity(attempt), node_id, round)
+    return derive_seed(attempt.seed, identity(attempt), number, round)
 
 
 def search_seed(attempt: Attempt) -> int:

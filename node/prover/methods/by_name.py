@@ -9,7 +9,7 @@ from common.lean import Outcome, ProofTree
 from common.protocol.attempts import Method
 from node.prover.methods.best_first import BestFirstSearch
 from node.prover.methods.random_search import RandomSearch
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
@@ -25,6 +25,10 @@ class ProofSearch(Protocol):
 
     @property
     def tree(self) -> Tree: ...
+
+    @property
+    def trees(self) -> Sequence[TreeSearch]:
+        """The searches whose trees lead to a proof: this one, or those that take turns."""
 
     @property
     def statistics(self) -> SearchStatistics: ...
@@ -45,12 +49,12 @@ class ProofSearch(Protocol):
     def in_flight(self) -> int:
         """Number of simulations that were selected and not yet fed or abandoned."""
 
-    def select(self) -> ExpandRequest | None:
+    def select(self) -> Leaf | None:
         """Start a simulation. None if the search is finished, or has to wait for expansions in flight."""
 
     def feed(
         self,
-        node_id: int,
+        leaf: Leaf,
         proposals: Sequence[Proposal],
         value: float,
         outcomes: Mapping[str, Outcome],
@@ -59,7 +63,7 @@ class ProofSearch(Protocol):
     ) -> bool:
         """Finish a simulation with its expansion. False: outcomes were lost, select it again."""
 
-    def abandon(self, node_id: int) -> None:
+    def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight. The tree is as before its selection."""
 
     def proof(self, failed: int = 0) -> ProofTree:

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from common.lean import ProofTree
+from node.prover.search.expansion import Leaf
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal, log_probabilities
 from node.prover.search.statistics import count_leaf
@@ -76,10 +77,9 @@ class FrontierSearch(TreeSearch):
         if may_be_useful:
             self._return_aside()
 
-    def abandon(self, node_id: int) -> None:
-        leaf = self._walks[node_id].leaf
-        super().abandon(node_id)
-        self._wait(leaf)
+    def abandon(self, leaf: Leaf) -> None:
+        super().abandon(leaf)
+        self._wait(leaf.node)
 
     def reject(self, proof: ProofTree) -> None:
         super().reject(proof)

@@ -13,7 +13,6 @@ No kernel checks a refutation. A wrong one could cost a proof but never make one
 
 from __future__ import annotations
 
-import enum
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from common.lean import Outcome, ProofTree, Step
-from node.prover.search.expansion import GOALS, LOST, ExpandRequest
+from node.prover.search.expansion import GOALS, LOST, Leaf
 from node.prover.search.merging import hypothesis_names
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
@@ -34,30 +33,6 @@ LEAST_VISITS = 2
 LOOK_AFTER, LOOK_FACTOR = 8, 1.125
 """After a look at all states at n simulations, the next one is at LOOK_FACTOR * n + LOOK_AFTER. All looks of a
 search together take time in proportion to the number of its states."""
-
-
-class _Part(enum.Enum):
-    """What an expansion belongs to."""
-
-    MAIN = 0
-    """The search for the proof."""
-    OPENING = 1
-    """The negating tactic."""
-    SIDE = 2
-    """The side search."""
-
-
-def _encoded(part: _Part, index: int) -> int:
-    """The node id of an expansion. The search for the proof keeps its ids, and so the seeds of its samples."""
-    return index if part is _Part.MAIN else -(2 * index + part.value)
-
-
-def _decoded(node_id: int) -> tuple[_Part, int]:
-    """The part of the search, and the index of the state in that part's tree."""
-    if node_id >= 0:
-        return _Part.MAIN, node_id
-    index, part = divmod(-node_id - 1, 2)
-    return _Part(part + 1), index
 
 
 _METAVARIABLE = re.compile(r"\?[\w✝]")
@@ -125,6 +100,11 @@ class NegatingSearch:
         """Number of states whose negation is proved."""
 
     @property
+    def trees(self) -> Sequence[TreeSearch]:
+        """The search for the proof, without side searches."""
+        return (self.search,)
+
+    @property
     def tree(self) -> Tree:
         """The tree of the search for the proof."""
         return self.search.tree
@@ -150,17 +130,12 @@ class NegatingSearch:
         """How many negations were tried and proved, as text; empty if none was tried."""
         return f"negations tried: {len(self._tried)}, proved: {self.refuted}" if self._tried else ""
 
-    def at(self, node_id: int) -> tuple[TreeSearch, int] | None:
-        """The search for the proof and the index of a request's state in its tree; None for parts of negations."""
-        part, index = _decoded(node_id)
-        return (self.search, index) if part is _Part.MAIN else None
-
-    def select(self) -> ExpandRequest | None:
+    def select(self) -> Leaf | None:
         """Start a simulation: of the side search while its share lasts, otherwise of the search."""
         if self.finished:
             return None
-        if self._negates_next() and (request := self._select_side()):
-            return request
+        if self._negates_next() and (leaf := self._select_side()):
+            return leaf
         return self.search.select()
 
     @property
@@ -172,7 +147,7 @@ class NegatingSearch:
         spent = self.statistics.simulations - self.search.statistics.simulations
         return spent < self._parameters.negation_share * self.search.statistics.simulations
 
-    def _select_side(self) -> ExpandRequest | None:
+    def _select_side(self) -> Leaf | None:
         if self._opening:
             return None
         negation = self._open
@@ -182,15 +157,14 @@ class NegatingSearch:
                 return None
             self._opening = True
             node, given = negation.node, (negation.tactic,)
-            return ExpandRequest(_encoded(_Part.OPENING, node.index), node.state, node.path, 0, NO_TACTICS, given=given)
+            return Leaf(None, node, node.state, node.path, 0, NO_TACTICS, node.index, given=given)
         side = negation.search
         assert side is not None  # the negating tactic has run
-        request = side.select() if side.statistics.simulations + side.in_flight < self._most else None
-        if request is None:
+        leaf = side.select() if side.statistics.simulations + side.in_flight < self._most else None
+        if leaf is None:
             return None
-        return msgspec.structs.replace(
-            request, node_id=_encoded(_Part.SIDE, request.node_id), path=negation.prefix + request.path
-        )
+        # A negative number: the states of the search for the proof keep theirs, and so the seeds of their samples.
+        return msgspec.structs.replace(leaf, number=-2 * (leaf.number + 1), path=negation.prefix + leaf.path)
 
     def _next(self) -> Negation | None:
         """The most visited pessimistic state of the last look."""
@@ -221,7 +195,7 @@ class NegatingSearch:
 
     def feed(
         self,
-        node_id: int,
+        leaf: Leaf,
         proposals: Sequence[Proposal],
         value: float,
         outcomes: Mapping[str, Outcome],
@@ -229,16 +203,15 @@ class NegatingSearch:
         exhausted: bool = False,
     ) -> bool:
         """Finish a simulation. A proved negation kills its state. False: outcomes were lost, select it again."""
-        part, index = _decoded(node_id)
         counted = True
-        if part is _Part.MAIN:
-            return self._feed_main(index, proposals, value, outcomes, exhausted=exhausted)
-        if part is _Part.OPENING:
+        if leaf.search is self.search:
+            return self._feed_main(leaf, proposals, value, outcomes, exhausted=exhausted)
+        if leaf.search is None:
             self._opened(outcomes)
         else:
             assert self._open is not None and self._open.search is not None
             side, unsolved = self._open.search, not self._open.search.solved
-            counted = side.feed(index, proposals, value, outcomes, exhausted=exhausted)
+            counted = side.feed(leaf, proposals, value, outcomes, exhausted=exhausted)
             if unsolved and side.solved:
                 refute(self._open.node)
                 self.refuted += 1
@@ -248,12 +221,12 @@ class NegatingSearch:
         return counted
 
     def _feed_main(
-        self, index: int, proposals: Sequence[Proposal], value: float, outcomes: Mapping[str, Outcome], exhausted: bool
+        self, leaf: Leaf, proposals: Sequence[Proposal], value: float, outcomes: Mapping[str, Outcome], exhausted: bool
     ) -> bool:
         """Finish a simulation of the search for the proof. Returns and raises as `feed`."""
         search, unsolved = self.search, not self.search.solved
         beside = self.statistics.tactics_tried - search.statistics.tactics_tried
-        counted = search.feed(index, proposals, value, outcomes, exhausted=exhausted)
+        counted = search.feed(leaf, proposals, value, outcomes, exhausted=exhausted)
         self._add_up()
         if unsolved and search.solved:
             self.statistics.solved_at_simulations = self.statistics.simulations
@@ -269,15 +242,12 @@ class NegatingSearch:
         if not self._open.begin(outcome, self._make):
             self._open = None
 
-    def abandon(self, node_id: int) -> None:
+    def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight."""
-        part, index = _decoded(node_id)
-        if part is _Part.MAIN:
-            self.search.abandon(index)
-        elif part is _Part.OPENING:
+        if leaf.search is None:
             self._opening, self._open = False, None
-        elif self._open is not None and self._open.search is not None:
-            self._open.search.abandon(index)
+        else:
+            leaf.search.abandon(leaf)
 
     def _close(self) -> None:
         assert self._open is not None and self._open.search is not None

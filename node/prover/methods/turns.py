@@ -19,7 +19,7 @@ import msgspec
 
 from common.lean import Outcome, ProofTree
 from node.prover.policies.policy import Policy
-from node.prover.search.expansion import GOALS, LOST, PROVED, ExpandRequest
+from node.prover.search.expansion import LOST, PROVED, Leaf
 from node.prover.search.prior import Proposal
 from node.prover.search.tree import StateNode, Tree
 from node.prover.search.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
@@ -55,7 +55,7 @@ def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Polic
 class TurnSearch:
     """Searches that take turns, with the interface of a single one (`node.prover.methods.by_name.ProofSearch`).
 
-    The node id in a request encodes both the search and the state. `at` decodes it.
+    A leaf names its search.
     """
 
     def __init__(self, searches: Sequence[TreeSearch], head_start: int = HEAD_START) -> None:
@@ -64,10 +64,14 @@ class TurnSearch:
         self.statistics = SearchStatistics()
         self._known: dict[str, dict[str, Outcome]] = {}
         """Lean's outcomes of tactics, by the text of the state."""
-        self._shared = [SharedOutcomes() for _ in self.searches]
         self._spent = [0] + [head_start] * (len(self.searches) - 1)
         """Tactics that each search has sent to Lean, plus the head start for all but the first. An expansion without
         new tactics counts as one, so that a policy that repeats itself does not take all turns."""
+
+    @property
+    def trees(self) -> Sequence[TreeSearch]:
+        """All searches."""
+        return self.searches
 
     @property
     def tree(self) -> Tree:
@@ -101,34 +105,29 @@ class TurnSearch:
     def _solved(self) -> TreeSearch | None:
         return next((search for search in self.searches if search.solved), None)
 
-    def at(self, node_id: int) -> tuple[TreeSearch, int]:
-        """The search of a request's node id, and the index of the state in its tree."""
-        index, turn = divmod(node_id, len(self.searches))
-        return self.searches[turn], index
-
-    def select(self) -> ExpandRequest | None:
+    def select(self) -> Leaf | None:
         """Start a simulation of the search that has sent the fewest tactics to Lean. None while that search waits for
         its expansions in flight: otherwise searches with more in flight would get more than their share."""
         if self.solved:
             return None
         for turn in sorted(range(len(self.searches)), key=self._spent.__getitem__):
             search = self.searches[turn]
-            request = search.select()
-            if request is None and search.in_flight:
+            leaf = search.select()
+            if leaf is None and search.in_flight:
                 return None
-            if request is not None:
-                known = frozenset(self._known.get(request.state, NO_TACTICS))
+            if leaf is not None:
+                known = frozenset(self._known.get(leaf.state, NO_TACTICS))
                 return msgspec.structs.replace(
-                    request,
-                    node_id=request.node_id * len(self.searches) + turn,
+                    leaf,
+                    number=leaf.number * len(self.searches) + turn,
                     turn=turn,
-                    tried=request.tried | known if known else request.tried,
+                    tried=leaf.tried | known if known else leaf.tried,
                 )
         return None
 
     def feed(
         self,
-        node_id: int,
+        leaf: Leaf,
         proposals: Sequence[Proposal],
         value: float,
         outcomes: Mapping[str, Outcome],
@@ -136,30 +135,25 @@ class TurnSearch:
         exhausted: bool = False,
     ) -> bool:
         """Like `TreeSearch.feed`, with the outcomes that other searches know for this state."""
-        search, index = self.at(node_id)
-        leaf = search.tree.nodes[index]
-        known = self._known.setdefault(leaf.state, {})
+        # 1. What other searches know.
+        search, node = self.searches[leaf.turn], leaf.node
+        known = self._known.setdefault(node.state, {})
         shared = {tactic: outcome for tactic, outcome in known.items() if tactic not in outcomes}
-        proposals = [*proposals, *_closing(leaf, proposals, shared)]
-        new = [each.tactic for each in proposals if each.tactic not in leaf.tried]
+        proposals = [*proposals, *_closing(node, proposals, shared)]
+        # 2. The expansion.
         sent, before, unsolved = self.statistics.tactics_tried, search.statistics.tactics_tried, not self.solved
-        counted = search.feed(index, proposals, value, {**shared, **outcomes}, exhausted=exhausted)
+        counted = search.feed(leaf, proposals, value, {**shared, **outcomes}, exhausted=exhausted, known=shared)
         known.update({tactic: each for tactic, each in outcomes.items() if each.kind is not LOST})
-        turn = node_id % len(self.searches)
-        if counted:
-            self._shared[turn].count(leaf, [tactic for tactic in new if tactic in shared], shared)
+        # 3. What it cost.
         self._add_up()
-        self._spent[turn] += max(counted, self.statistics.tactics_tried - sent)
+        self._spent[leaf.turn] += max(counted, self.statistics.tactics_tried - sent)
         if unsolved and search.solved:
-            tried = [tactic for tactic in new if tactic in shared or outcomes[tactic].kind is not LOST]
-            until = tried[: search.statistics.solved_at_tactics - before]
             self.statistics.solved_at_simulations = self.statistics.simulations
-            self.statistics.solved_at_tactics = sent + sum(tactic not in shared for tactic in until)
+            self.statistics.solved_at_tactics = sent + search.statistics.solved_at_tactics - before
         return counted
 
-    def abandon(self, node_id: int) -> None:
-        search, index = self.at(node_id)
-        search.abandon(index)
+    def abandon(self, leaf: Leaf) -> None:
+        self.searches[leaf.turn].abandon(leaf)
 
     def proof(self, failed: int = 0) -> ProofTree:
         """The shortest known proof of the first search that has one, with at most `failed` failed tactics for each
@@ -173,28 +167,9 @@ class TurnSearch:
         self.statistics.proof_refused(self.solved)
 
     def _add_up(self) -> None:
-        """Sum the statistics of all searches. Outcomes shared from another search count once."""
+        """Sum the statistics of all searches. Each outcome is counted by the search that has sent the tactic to
+        Lean."""
         self.statistics.add_up(search.statistics for search in self.searches)
-        self.statistics.tactics_tried -= sum(shared.tried for shared in self._shared)
-        self.statistics.tactics_failed -= sum(shared.failed for shared in self._shared)
-        self.statistics.tactics_useless -= sum(shared.useless for shared in self._shared)
-
-
-@dataclass(slots=True)
-class SharedOutcomes:
-    """Counts of a search's tactics whose outcomes came from another search."""
-
-    tried: int = 0
-    failed: int = 0
-    useless: int = 0
-
-    def count(self, leaf: StateNode, tactics: Sequence[str], known: Mapping[str, Outcome]) -> None:
-        """Count the shared outcomes of one expansion."""
-        for tactic in tactics:
-            ran = known[tactic].kind in (GOALS, PROVED)
-            self.tried += 1
-            self.failed += not ran
-            self.useless += ran and leaf.tried[tactic] is None
 
 
 def _closing(leaf: StateNode, proposals: Sequence[Proposal], known: Mapping[str, Outcome]) -> list[Proposal]:

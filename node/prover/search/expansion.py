@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,22 +14,30 @@ from node.prover.search.prior import Proposal
 from node.prover.search.statistics import add_mass
 from node.prover.search.tree import StateNode, Tree
 
+if TYPE_CHECKING:
+    from node.prover.search.tree_search import TreeSearch
+
 LOST, GOALS, PROVED, ERROR = OutcomeKind.LOST, OutcomeKind.GOALS, OutcomeKind.PROVED, OutcomeKind.ERROR
 """Constants, because Python 3.11 looks up an enum's member with a function call."""
 
 mass_of = operator.attrgetter("mass")
 
 
-class ExpandRequest(msgspec.Struct, frozen=True):
-    """A request for tactics at a state, the state's value, and Lean's outcomes for the tactics."""
+class Leaf(msgspec.Struct, frozen=True):
+    """A state that a search has selected: asks for tactics, the state's value, and Lean's outcomes for the tactics. The
+    search takes it back with them (`feed`), or without (`abandon`)."""
 
-    node_id: int
+    search: TreeSearch | None
+    """The search whose tree has the state; None for a tactic that begins a search (`node.prover.methods.negation`)."""
+    node: StateNode
     state: str
     path: tuple[Step, ...]
     round: int
-    """Number of earlier expansions of this state. It is part of the seed of the samples, as is `node_id`."""
+    """Number of earlier expansions of this state. It is part of the seed of the samples, as is `number`."""
     tried: frozenset[str]
     """Tactics with a known outcome at this state. They are not sent to Lean again."""
+    number: int
+    """Different for the states of an attempt."""
     turn: int = 0
     """Index of the policy to ask, if several take turns."""
     given: tuple[str, ...] = ()
@@ -42,14 +51,21 @@ class Growth:
     tried: int = 0
     failed: int = 0
     useless: int = 0
-    solved_after: int = 0
-    """Position (from 1) of the tried tactic that solved the root; 0 if the root is unsolved."""
+    solved_after: int | None = None
+    """Number of tried tactics up to the one that solved the root; None if the root is unsolved."""
 
 
-def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes: Mapping[str, Outcome]) -> Growth:
+def expand(
+    tree: Tree,
+    leaf: StateNode,
+    proposals: Sequence[Proposal],
+    outcomes: Mapping[str, Outcome],
+    known: Container[str] = (),
+) -> Growth:
     """Add an action to the leaf for each legal tactic, with the prior P(a) = mass(a) / Σ mass.
 
-    A tactic that was tried before only gains prior mass. A tactic whose outcome was lost is ignored.
+    A tactic that was tried before only gains prior mass. A tactic whose outcome was lost is ignored. `known`: tactics
+    that are not counted, because another search has sent them to Lean.
     """
     growth = Growth()
     root = tree.root
@@ -66,15 +82,16 @@ def expand(tree: Tree, leaf: StateNode, proposals: Sequence[Proposal], outcomes:
         kind = outcome.kind
         if kind is LOST:
             continue
-        growth.tried += 1
+        counts = tactic not in known
+        growth.tried += counts
         action = None
         if kind is GOALS or kind is PROVED:
             action = tree.add_action(leaf, tactic, mass, outcome.branches)
-            growth.useless += action is None
-            if root.steps is not None and not growth.solved_after:
+            growth.useless += counts and action is None
+            if root.steps is not None and growth.solved_after is None:
                 growth.solved_after = growth.tried
         else:
-            growth.failed += 1
+            growth.failed += counts
             # Tactics of the fixed list, also those of exploration, have no log-probability.
             if kind is ERROR and proposal.log_probability is not None:
                 if leaf.failed is None:

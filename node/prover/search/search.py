@@ -3,14 +3,14 @@
 One simulation selects a leaf, expands it with the policy's tactics, and backs the leaf's value up:
 
     while not search.finished:
-        request = search.select()
-        proposals, value = policy(request)
-        search.feed(request.node_id, proposals, value, lean(request, proposals))
+        leaf = search.select()
+        proposals, value = policy(leaf)
+        search.feed(leaf, proposals, value, lean(leaf, proposals))
 
 An expansion (`expansion.expand`) needs replies from the policy and from Lean, so a simulation has two halves.
-`Search.select` walks down to a leaf and returns an `ExpandRequest`. `Search.feed` takes the replies, adds the leaf's
-actions to the tree and backs the value up. Several simulations may be in flight; each puts a virtual loss on its walk
-until it is fed or abandoned. This code is pure and synchronous: it does not wait, measure time or draw random numbers,
+`Search.select` walks down to a leaf and returns it. `Search.feed` takes the replies, adds the leaf's actions to the
+tree and backs the value up. Several simulations may be in flight; each puts a virtual loss on its walk until it is fed
+or abandoned. This code is pure and synchronous: it does not wait, measure time or draw random numbers,
 so equal replies in equal order give equal trees.
 """
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.formulas import best_action, hardest_branch, product_value, wants_tactics
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
@@ -26,7 +26,7 @@ from node.prover.search.statistics import count_leaf, count_passage
 from node.prover.search.tree import Action, Tree, Walk
 from node.prover.search.tree_search import SearchStatistics, TreeSearch
 
-__all__ = ["ExpandRequest", "Search", "SearchStatistics", "back_up", "select"]
+__all__ = ["Leaf", "Search", "SearchStatistics", "back_up", "select"]
 
 
 def select(tree: Tree, parameters: SearchParameters) -> Walk | None:

@@ -7,12 +7,12 @@ its statistics after an expansion (`_learn`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from common.lean import Outcome, ProofTree
 from node.prover.search import proofs
-from node.prover.search.expansion import LOST, ExpandRequest, Growth, expand
+from node.prover.search.expansion import LOST, Growth, Leaf, expand
 from node.prover.search.formulas import leaf_value
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
@@ -71,7 +71,7 @@ class TreeSearch(ABC):
             and_nodes=self.parameters.and_nodes,
         )
         self.statistics = SearchStatistics()
-        self._walks: dict[int, Walk] = {}
+        self._walks: dict[StateNode, Walk] = {}
         self._refusals = Refusals()
 
     @abstractmethod
@@ -81,6 +81,11 @@ class TreeSearch(ABC):
     @abstractmethod
     def _learn(self, walk: Walk, proposals: Sequence[Proposal], value: float) -> None:
         """Update the statistics after the walk's leaf was expanded. `value`: V of the leaf (`formulas.leaf_value`)."""
+
+    @property
+    def trees(self) -> Sequence[TreeSearch]:
+        """This search."""
+        return (self,)
 
     @property
     def solved(self) -> bool:
@@ -102,61 +107,65 @@ class TreeSearch(ABC):
         """Number of simulations that were selected and not yet fed or abandoned."""
         return len(self._walks)
 
-    def select(self) -> ExpandRequest | None:
+    def select(self) -> Leaf | None:
         """Start a simulation. None if the search is finished, or if all walks lead to expansions in flight."""
         walk = None if self.finished else self._choose()
         if walk is None:
             return None
         enter(walk)
-        leaf = walk.leaf
-        self._walks[leaf.index] = walk
-        tried = frozenset(leaf.tried) if leaf.tried else NO_TACTICS
-        return ExpandRequest(leaf.index, leaf.state, leaf.path, leaf.expansions, tried)
+        node = walk.leaf
+        self._walks[node] = walk
+        tried = frozenset(node.tried) if node.tried else NO_TACTICS
+        return Leaf(self, node, node.state, node.path, node.expansions, tried, node.index)
 
     def feed(
         self,
-        node_id: int,
+        leaf: Leaf,
         proposals: Sequence[Proposal],
         value: float,
         outcomes: Mapping[str, Outcome],
         *,
         exhausted: bool = False,
+        known: Container[str] = (),
     ) -> bool:
         """Finish a simulation: expand its leaf and back the value up. False: outcomes were lost, select it again.
 
-        `outcomes` has one outcome for every proposed tactic that was not in the request's `tried`. `value` is V of
-        the state. `exhausted`: the policy has no further tactic for the state. Raises KeyError if no expansion of this
-        node is in flight, or if an outcome is missing.
+        `outcomes` has one outcome for every proposed tactic that the state has not tried. `value` is V of the state.
+        `exhausted`: the policy has no further tactic for the state. `known`: see `expand`. Raises KeyError if no
+        expansion of this leaf is in flight, or if an outcome is missing.
         """
-        leaf = self._walks[node_id].leaf
+        # 1. Lost outcomes: the leaf is selected again, unless that has happened too often.
+        node = self._walks[leaf.node].leaf
         # A missing outcome raises KeyError here, while the tree is still unchanged.
-        new = [outcomes[p.tactic] for p in proposals if p.tactic not in leaf.tried]
+        new = [outcomes[p.tactic] for p in proposals if p.tactic not in node.tried]
         lost = sum([outcome.kind is LOST for outcome in new])
-        if lost and leaf.losses < self.parameters.max_losses:
-            leaf.losses += 1
+        if lost and node.losses < self.parameters.max_losses:
+            node.losses += 1
             self.statistics.losses += 1
-            self.abandon(node_id)
+            self.abandon(leaf)
             return False
         all_lost = 0 < lost == len(new)  # repeated max_losses times: treat the state as exhausted
-        growth = expand(self.tree, leaf, proposals, outcomes)
-        walk = self._walks.pop(node_id)
+        # 2. Expansion.
+        growth = expand(self.tree, node, proposals, outcomes, known)
+        walk = self._walks.pop(node)
         leave(walk)
-        leaf.exhausted = leaf.exhausted or exhausted or all_lost
-        self._learn(walk, proposals, leaf_value(leaf, value, self.parameters, lost=lost > 0))
-        bury(leaf)
+        node.exhausted = node.exhausted or exhausted or all_lost
+        # 3. Backup.
+        self._learn(walk, proposals, leaf_value(node, value, self.parameters, lost=lost > 0))
+        bury(node)
         self._count(growth, lost > 0)
         return True
 
     def _parted(self, former: StateNode, node: StateNode) -> None:  # noqa: B027 (searches from the root need no hook)
         """A merge was undone: one of the actions that led to `former` leads to `node` instead."""
 
-    def abandon(self, node_id: int) -> None:
+    def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight. The tree is as before its selection."""
-        leave(self._walks.pop(node_id))
+        leave(self._walks.pop(leaf.node))
 
     def _count(self, growth: Growth, lost: bool) -> None:
         statistics = self.statistics
-        if growth.solved_after and not statistics.solved_at_simulations:
+        if growth.solved_after is not None and not statistics.solved_at_simulations:
             statistics.solved_at_simulations = statistics.simulations + 1
             statistics.solved_at_tactics = statistics.tactics_tried + growth.solved_after
         statistics.simulations += 1

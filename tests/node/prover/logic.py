@@ -8,7 +8,7 @@ from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
 from node.prover.methods.by_name import ProofSearch
 from node.prover.policies.fixed.goal_text import operands
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.prior import Proposal
 from tests.node.prover.toys import ERROR, PROVED
 
@@ -106,7 +106,7 @@ def statement(seed: int) -> str:
     return f"{ATOMS}\n⊢ {'pqr'[draw(3) % 3]} → ({implication(*first)} ∧ {implication(*second)})"
 
 
-def tactics(request: ExpandRequest, seed: int, *, quoted: bool) -> list[str]:
+def tactics(request: Leaf, seed: int, *, quoted: bool) -> list[str]:
     """All tactics for a state; what they bring in is called as the seed will have it."""
     context, _ = read(request.state)
     known = [name for name, _ in context if "✝" not in name]
@@ -129,7 +129,7 @@ def play(search: ProofSearch, *, seed: int, simulations: int, quoted: bool = Fal
             break
         proposals = [Proposal(tactic, 1.0) for tactic in dict.fromkeys(tactics(request, seed, quoted=quoted))]
         outcomes = {each.tactic: run(request.state, each.tactic) for each in proposals}
-        search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=True)
+        search.feed(request, proposals, -5.0, outcomes, exhausted=True)
 
 
 def replays(proof: ProofTree, state: str) -> bool:

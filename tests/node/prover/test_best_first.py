@@ -28,7 +28,7 @@ def grow(search: FrontierSearch, *tactics: tuple[str, float, str], exhausted: bo
     assert request is not None
     proposals = [Proposal(tactic, 1.0, log_probability) for tactic, log_probability, _ in tactics]
     outcomes = {tactic: goals(*states.split()) if states else PROVED for tactic, _, states in tactics}
-    search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=exhausted)
+    search.feed(request, proposals, -5.0, outcomes, exhausted=exhausted)
     return request.state
 
 
@@ -119,7 +119,7 @@ def test_what_is_in_flight_is_awaited_before_a_state_is_sampled_again() -> None:
     request = search.select()
     assert request is not None and request.state == "A"
     assert search.select() is None, "the root could be sampled again, but A may bring new states"
-    search.feed(request.node_id, [Proposal("x", 1.0)], -5.0, {"x": goals("X")})
+    search.feed(request, [Proposal("x", 1.0)], -5.0, {"x": goals("X")})
     assert grow(search) == "X"
 
 
@@ -162,5 +162,5 @@ def test_a_failed_tactic_leads_nowhere() -> None:
     search = best_first(0.0)
     request = search.select()
     assert request is not None
-    search.feed(request.node_id, [Proposal("bad", 1.0, -0.1)], -5.0, {"bad": ERROR}, exhausted=True)
+    search.feed(request, [Proposal("bad", 1.0, -0.1)], -5.0, {"bad": ERROR}, exhausted=True)
     assert search.exhausted

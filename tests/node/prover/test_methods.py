@@ -73,7 +73,7 @@ def test_a_policy_that_has_no_more_ends_the_search(method: str, seed: int, state
         tactics = [f"t{index}" for index in range(3)]
         outcomes = {tactic: environment(request.state, tactic) for tactic in tactics}
         proposals = [Proposal(tactic, 1.0) for tactic in tactics]
-        search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=True)
+        search.feed(request, proposals, -5.0, outcomes, exhausted=True)
     assert search.exhausted
 
 
@@ -130,7 +130,7 @@ def test_an_abandoned_state_is_selected_again(method: str) -> None:
     search = begin(method, "root", SearchParameters(), 1)
     request = search.select()
     assert request is not None and search.select() is None
-    search.abandon(request.node_id)
+    search.abandon(request)
     assert search.in_flight == 0
     assert search.select() == request
 
@@ -145,14 +145,14 @@ def test_a_dead_end_ranks_below_every_live_action_however_good_it_looked(method:
         request = search.select()
         assert request is not None
         if request.state == "dead":
-            search.feed(request.node_id, [], -1.0, {}, exhausted=True)
+            search.feed(request, [], -1.0, {}, exhausted=True)
         else:
-            search.abandon(request.node_id)
+            search.abandon(request)
     likely.q = 1.0  # as if it had been the best of all
     for number in range(5):
         request = search.select()
         assert request is not None and [step.tactic for step in request.path[:1]] in ([], ["b"])
         assert search.select() is None, "it waits for what is in flight rather than try a dead end"
-        search.feed(request.node_id, [Proposal(f"t{number}", 1.0)], -900.0, {f"t{number}": goals(f"bad{number}")})
+        search.feed(request, [Proposal(f"t{number}", 1.0)], -900.0, {f"t{number}": goals(f"bad{number}")})
     assert bad.visits > 0 or method != "mcts"
     assert likely.dead and not bad.dead and root.live == 1

@@ -13,7 +13,7 @@ from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.methods.negation import NegatingSearch, negating_tactic
 from node.prover.policies.policy import Advice
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
@@ -32,7 +32,7 @@ def goals(*states: str) -> Outcome:
     return Outcome(OutcomeKind.GOALS, branches=branches)
 
 
-def lean(request: ExpandRequest, tactic: str) -> Outcome:
+def lean(request: Leaf, tactic: str) -> Outcome:
     """`left` leads to a false state, `right` to a hard one, whose tactics lead on without an end."""
     if request.given:
         closed = request.state.replace("n : Nat\n⊢ ", "∀ (n : Nat), ")
@@ -41,10 +41,10 @@ def lean(request: ExpandRequest, tactic: str) -> Outcome:
         return Outcome(OutcomeKind.PROVED if request.state == NEGATED else OutcomeKind.ERROR)
     if request.state == "root":
         return goals(FALSE_STATE if tactic == "left" else HARD)
-    return goals(f"{request.state} and {tactic} {request.node_id}")
+    return goals(f"{request.state} and {tactic} {request.node.index}")
 
 
-def simulate(search: NegatingSearch, count: int) -> list[ExpandRequest]:
+def simulate(search: NegatingSearch, count: int) -> list[Leaf]:
     """Simulations with two tactics each; all values are very low."""
     requests = []
     for _ in range(count):
@@ -54,7 +54,7 @@ def simulate(search: NegatingSearch, count: int) -> list[ExpandRequest]:
         requests.append(request)
         tactics = request.given or (("left", "right") if request.state == "root" else ("a", "b"))
         outcomes = {tactic: lean(request, tactic) for tactic in tactics}
-        search.feed(request.node_id, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
+        search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
     return requests
 
 
@@ -90,16 +90,16 @@ def test_an_abandoned_negation_leaves_the_search_as_it_was() -> None:
     while (request := search.select()) is not None and not request.given:
         tactics = ("left", "right") if request.state == "root" else ("a", "b")
         outcomes = {tactic: lean(request, tactic) for tactic in tactics}
-        search.feed(request.node_id, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
+        search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
     assert request is not None and search.in_flight == 1
-    search.abandon(request.node_id)
+    search.abandon(request)
     assert search.in_flight == 0 and search.select() is not None
 
 
-def test_negations_change_neither_the_node_ids_nor_the_costs_of_a_proof_except_for_their_own() -> None:
+def test_negations_change_neither_the_numbers_nor_the_costs_of_a_proof_except_for_their_own() -> None:
     def states_by_id(search: NegatingSearch | Search, count: int) -> tuple[dict[int, str], int, int]:
         """Simulations with four tactics each, of which the second one closes HARD's last state: the states that the
-        search for the proof expanded by node id, and the number and tactics of the negations' simulations."""
+        search for the proof expanded by number, and the number and tactics of the negations' simulations."""
         found: dict[int, str] = {}
         sides = tactics_beside = 0
         while not search.solved and (request := search.select()) is not None and len(found) < count:
@@ -109,10 +109,10 @@ def test_negations_change_neither_the_node_ids_nor_the_costs_of_a_proof_except_f
                 sides, tactics_beside = sides + 1, tactics_beside + len(set(tactics) - request.tried)
                 outcomes = outcomes if request.given else dict.fromkeys(tactics, Outcome(OutcomeKind.ERROR))
             else:
-                found[request.node_id] = request.state
+                found[request.number] = request.state
                 if request.state.startswith(HARD) and len(found) >= 30:
                     outcomes["b"] = Outcome(OutcomeKind.PROVED)
-            search.feed(request.node_id, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
+            search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
         return found, sides, tactics_beside
 
     alone = Search("root", ON)

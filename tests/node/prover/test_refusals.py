@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from common.lean import Branch, Layout, Outcome, OutcomeKind, ProofTree, Step
 from node.prover.methods.by_name import METHODS, ProofSearch, begin
-from node.prover.search.expansion import ExpandRequest
+from node.prover.search.expansion import Leaf
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
@@ -42,12 +42,12 @@ def test_refused_tactics_do_not_go_to_lean_again_and_a_policy_that_has_no_other_
     search = begin(method, "root", SearchParameters(), 1)
     request = search.select()
     assert request is not None
-    search.abandon(request.node_id)
+    search.abandon(request)
     expand(search, -5.0, {"wrong": PROVED})
     reject(search)
     request = search.select()
     assert request is not None and request.tried == {"wrong"}
-    search.feed(request.node_id, [], -5.0, {}, exhausted=True)
+    search.feed(request, [], -5.0, {}, exhausted=True)
     assert search.exhausted
 
 
@@ -87,19 +87,19 @@ def test_values_are_means_again_and_virtual_losses_stay_balanced() -> None:
     expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [2.0, 1.0])
     first, second = search.select(), search.select()
     assert first is not None and second is not None and (first.state, second.state) == ("A", "B")
-    expand_request(search, first.node_id, {"close": PROVED})
+    expand_request(search, first, {"close": PROVED})
     node = search.tree.nodes[1]
     assert (search.solved, node.value) == (True, -1.0)
     reject(search)
     assert (node.steps, node.live, node.visits) == (None, 0, 1)
     assert search.tree.root.value == pytest.approx((-5.0 - 2.0) / 2)
-    expand_request(search, second.node_id, {"c": goals("C")})
+    expand_request(search, second, {"c": goals("C")})
     assert search.in_flight == 0 and search.tree.root.in_flight == 0
     assert search.tree.root.visits == 3
 
 
-def expand_request(search: Search, node_id: int, tactics: dict[str, Outcome]) -> None:
-    search.feed(node_id, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
+def expand_request(search: Search, leaf: Leaf, tactics: dict[str, Outcome]) -> None:
+    search.feed(leaf, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
 
 
 def test_a_tactic_with_the_result_of_a_forbidden_one_takes_its_place_with_its_own_layout() -> None:
@@ -197,7 +197,7 @@ def test_a_search_all_of_whose_proofs_are_refused_comes_to_its_end(
 ) -> None:
     environment = random_environment(seed, states, closing=6)
     search = begin(method, "s0", SearchParameters(max_depth=5), seed)
-    window: list[ExpandRequest] = []
+    window: list[Leaf] = []
     for _ in range(5000):
         while len(window) < leaves and (request := search.select()) is not None:
             window.append(request)
@@ -206,7 +206,7 @@ def test_a_search_all_of_whose_proofs_are_refused_comes_to_its_end(
         request = window.pop(0)
         proposals = [Proposal(f"t{index}", 1.0 + index) for index in range(4)]
         outcomes = {p.tactic: environment(request.state, p.tactic) for p in proposals}
-        search.feed(request.node_id, proposals, -5.0, outcomes, exhausted=True)
+        search.feed(request, proposals, -5.0, outcomes, exhausted=True)
         while search.solved:
             reject(search)
     assert search.exhausted and not search.in_flight

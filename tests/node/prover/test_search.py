@@ -10,6 +10,7 @@ from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.proofs import transitions_of
 from common.protocol.attempts import Transition
 from common.protocol.messages import SampledTactic
+from node.prover.search.expansion import Leaf
 from node.prover.search.formulas import exploration, hardest_branch, q_value, wants_tactics
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.prior import Proposal, merge_samples
@@ -150,7 +151,7 @@ def test_a_proof_lists_the_failed_tactics_of_the_network_alone() -> None:
     sampled = [Proposal(tactic, 1.0 + (tactic == "worse"), -1.0) for tactic in outcomes if tactic != "listed"]
     request = search.select()
     assert request is not None
-    search.feed(request.node_id, [*sampled, Proposal("listed", 9.0)], -3.0, outcomes)
+    search.feed(request, [*sampled, Proposal("listed", 9.0)], -3.0, outcomes)
     assert expand(search, -1.0, {"done": PROVED}) == "A"
     assert search.statistics.tactics_failed == 4
     assert (search.proof().failed, search.proof(1).failed) == ((), ("worse",))
@@ -172,12 +173,12 @@ def test_shorter_proof_found_later_replaces_the_longer_one() -> None:
     expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [2.0, 1.0])
     first, second = search.select(), search.select()
     assert first is not None and second is not None and (first.state, second.state) == ("A", "B")
-    search.feed(first.node_id, [Proposal("x", 1.0)], -5.0, {"x": goals("A1")})
+    search.feed(first, [Proposal("x", 1.0)], -5.0, {"x": goals("A1")})
     third = search.select()
     assert third is not None and third.state == "A1"
-    search.feed(third.node_id, [Proposal("y", 1.0)], -5.0, {"y": PROVED})
+    search.feed(third, [Proposal("y", 1.0)], -5.0, {"y": PROVED})
     assert search.proof().remaining_steps == 3
-    search.feed(second.node_id, [Proposal("z", 1.0)], -5.0, {"z": PROVED})
+    search.feed(second, [Proposal("z", 1.0)], -5.0, {"z": PROVED})
     assert search.proof() == ProofTree("b", ((0,),), (ProofTree("z", state="B"),), "root")
     assert search.in_flight == 0
 
@@ -221,14 +222,14 @@ def test_leaves_in_flight_differ_and_leave_no_virtual_loss() -> None:
     assert root_request is not None
     assert search.select() is None, "the only state is in flight"
     proposals = [Proposal(tactic, 1.0) for tactic in "abc"]
-    search.feed(root_request.node_id, proposals, -5.0, {t: goals(t.upper()) for t in "abc"})
+    search.feed(root_request, proposals, -5.0, {t: goals(t.upper()) for t in "abc"})
     requests = [search.select() for _ in range(4)]
     assert [request.state for request in requests if request] == ["A", "B", "C"]
     assert requests[3] is None
     assert search.tree.root.in_flight == 3
     for request in requests[:3]:
         assert request is not None
-        search.abandon(request.node_id)
+        search.abandon(request)
     assert search.tree.root.in_flight == 0
     assert all(action.in_flight == 0 for action in search.tree.root.actions)
     assert search.tree.root.visits == 1, "what is abandoned leaves no trace"
@@ -239,7 +240,7 @@ def test_lost_outcomes_repeat_the_expansion_and_count_nothing() -> None:
     for _ in range(2):
         request = search.select()
         assert request is not None and request.round == 0
-        fed = search.feed(request.node_id, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": LOST, "b": goals("B")})
+        fed = search.feed(request, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": LOST, "b": goals("B")})
         assert not fed
         assert search.tree.root.visits == 0 and search.tree.root.tried == {}
     # The third time, what is known is used; a is neither tried nor failed, so the search has lost something.
@@ -266,7 +267,7 @@ def test_state_without_legal_tactic_is_sampled_again_and_asks_only_for_new_tacti
     request = search.select()
     assert request is not None
     assert (request.state, request.round, request.tried) == ("root", 1, frozenset({"bad"}))
-    search.feed(request.node_id, [Proposal("bad", 1.0), Proposal("good", 1.0)], -5.0, {"good": PROVED})
+    search.feed(request, [Proposal("bad", 1.0), Proposal("good", 1.0)], -5.0, {"good": PROVED})
     assert search.solved
 
 
@@ -295,10 +296,10 @@ def test_a_state_with_live_children_is_sampled_again_and_they_are_kept() -> None
         assert request is not None
         expanded.append(request.state)
         if request.state != "root":
-            feed(search, request.node_id, {f"t{number}": goals(f"S{number}")})
+            feed(search, request, {f"t{number}": goals(f"S{number}")})
     assert (request.round, request.tried, root.visits, action.visits) == (1, frozenset({"a"}), 4, 3)
     proposals = [Proposal("a", 1.0), Proposal("b", 2.0), Proposal("bad", 5.0)]
-    search.feed(request.node_id, proposals, -5.0, {"b": goals("B"), "bad": ERROR})
+    search.feed(request, proposals, -5.0, {"b": goals("B"), "bad": ERROR})
     assert [(each.tactic, each.mass) for each in root.actions] == [("a", 2.0), ("b", 2.0)]
     assert root.actions[0] is action and action.children == (child,)
     assert (action.visits, action.value_sum, child.visits, child.value_sum, child.actions) == before
@@ -308,12 +309,12 @@ def test_a_state_with_live_children_is_sampled_again_and_they_are_kept() -> None
         request = search.select()
         assert request is not None
         seen += [step.tactic for step in request.path[:1]]
-        feed(search, request.node_id, {f"u{number}": goals(f"T{number}")})
+        feed(search, request, {f"u{number}": goals(f"T{number}")})
     assert "a" in seen, "the old child is walked into as before"
 
 
-def feed(search: Search, node_id: int, tactics: dict[str, Outcome]) -> None:
-    search.feed(node_id, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
+def feed(search: Search, leaf: Leaf, tactics: dict[str, Outcome]) -> None:
+    search.feed(leaf, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
 
 
 def test_exhausted_policy_ends_the_search() -> None:
@@ -322,7 +323,7 @@ def test_exhausted_policy_ends_the_search() -> None:
         request = search.select()
         assert request is not None
         proposals = [Proposal(tactic, 1.0) for tactic in tactics]
-        search.feed(request.node_id, proposals, -5.0, tactics, exhausted=True)
+        search.feed(request, proposals, -5.0, tactics, exhausted=True)
     assert search.exhausted and search.select() is None
 
 
@@ -339,7 +340,7 @@ def test_missing_outcome_changes_nothing() -> None:
     request = search.select()
     assert request is not None
     with pytest.raises(KeyError):
-        search.feed(request.node_id, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": PROVED})
+        search.feed(request, [Proposal("a", 1.0), Proposal("b", 1.0)], -5.0, {"a": PROVED})
     assert not search.solved and search.in_flight == 1
 
 

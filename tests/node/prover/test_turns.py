@@ -30,7 +30,7 @@ def play(search: TurnSearch, tactics: dict[str, Outcome]) -> int:
     request = search.select()
     assert request is not None
     sent = {tactic: outcome for tactic, outcome in tactics.items() if tactic not in request.tried}
-    assert search.feed(request.node_id, [Proposal(tactic, 1.0) for tactic in tactics], -2.0, sent)
+    assert search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -2.0, sent)
     return request.turn
 
 
@@ -55,7 +55,7 @@ def test_nobody_else_begins_while_the_next_one_waits_for_what_it_has_in_flight()
     search = turns()
     first = search.select()
     assert first is not None and search.select() is None
-    search.feed(first.node_id, [Proposal("a", 1.0)], -2.0, {"a": ERROR}, exhausted=True)
+    search.feed(first, [Proposal("a", 1.0)], -2.0, {"a": ERROR}, exhausted=True)
     second = search.select()
     assert second is not None and second.turn == 1
 
@@ -67,7 +67,7 @@ def test_an_outcome_that_one_search_knows_is_not_asked_for_again() -> None:
     assert second is not None and second.turn == 1
     assert second.tried == {"a", "bad", "back"}
     proposals = [Proposal(tactic, 1.0) for tactic in ("back", "bad", "a", "new")]
-    assert search.feed(second.node_id, proposals, -2.0, {"new": ERROR})
+    assert search.feed(second, proposals, -2.0, {"new": ERROR})
     assert [action.tactic for action in search.searches[1].tree.root.actions] == ["a"]
     statistics = search.statistics
     assert (statistics.tactics_tried, statistics.tactics_failed, statistics.tactics_useless) == (4, 2, 1)
@@ -107,10 +107,10 @@ def test_lost_outcomes_are_asked_for_again_and_known_to_nobody() -> None:
     search = turns()
     first = search.select()
     assert first is not None
-    assert not search.feed(first.node_id, [Proposal("a", 1.0)], -2.0, {"a": LOST})
+    assert not search.feed(first, [Proposal("a", 1.0)], -2.0, {"a": LOST})
     again = search.select()
     assert again is not None and (again.turn, again.tried) == (0, frozenset())
-    search.abandon(again.node_id)
+    search.abandon(again)
     assert search.in_flight == 0 and search.statistics.tactics_tried == 0
 
 
@@ -120,7 +120,7 @@ def test_it_is_exhausted_when_all_its_searches_are() -> None:
         assert not search.exhausted
         request = search.select()
         assert request is not None
-        search.feed(request.node_id, [Proposal("bad", 1.0)], -2.0, {"bad": ERROR}, exhausted=True)
+        search.feed(request, [Proposal("bad", 1.0)], -2.0, {"bad": ERROR}, exhausted=True)
     assert search.exhausted and search.select() is None
 
 

@@ -8,7 +8,7 @@ from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
 from node.prover.methods.by_name import ProofSearch
 from node.prover.search.prior import Proposal
-from node.prover.search.search import ExpandRequest
+from node.prover.search.search import Leaf
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
@@ -31,7 +31,7 @@ def expand(
     assert request is not None
     weights = masses or [1.0] * len(tactics)
     proposals = [Proposal(tactic, mass) for tactic, mass in zip(tactics, weights, strict=True)]
-    search.feed(request.node_id, proposals, value, tactics)
+    search.feed(request, proposals, value, tactics)
     return request.state
 
 
@@ -53,7 +53,7 @@ def random_environment(seed: int, states: int, *, closing: int = 6) -> Environme
 SAMPLES = 4
 
 
-def random_policy(seed: int, request: ExpandRequest, vocabulary: int) -> tuple[list[Proposal], float]:
+def random_policy(seed: int, request: Leaf, vocabulary: int) -> tuple[list[Proposal], float]:
     """Samples and a value that depend on the request alone."""
     picks = [derive_seed(seed, request.state, request.round, sample) % vocabulary for sample in range(SAMPLES)]
     proposals = [Proposal(f"t{pick}", float(picks.count(pick))) for pick in dict.fromkeys(picks)]
@@ -62,7 +62,7 @@ def random_policy(seed: int, request: ExpandRequest, vocabulary: int) -> tuple[l
 
 def play(search: ProofSearch, environment: Environment, *, seed: int, simulations: int, leaves: int = 1) -> list[str]:
     """Run a search with up to `leaves` expansions in flight, fed in order of selection; returns the states expanded."""
-    window: list[ExpandRequest] = []
+    window: list[Leaf] = []
     expanded: list[str] = []
     while search.statistics.simulations < simulations:
         while len(window) < leaves and (request := search.select()) is not None:
@@ -72,10 +72,10 @@ def play(search: ProofSearch, environment: Environment, *, seed: int, simulation
         request = window.pop(0)
         proposals, value = random_policy(seed, request, vocabulary=12)
         outcomes = {p.tactic: environment(request.state, p.tactic) for p in proposals if p.tactic not in request.tried}
-        search.feed(request.node_id, proposals, value, outcomes)
+        search.feed(request, proposals, value, outcomes)
         expanded.append(request.state)
     for request in window:
-        search.abandon(request.node_id)
+        search.abandon(request)
     return expanded
 
 
