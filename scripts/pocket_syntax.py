@@ -319,10 +319,6 @@ def main() -> int:
     return 1 if arguments.check and changed else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Reads a native library that Lean has compiled: its dynamic symbols, their names, and the Lean objects in memory.
 
@@ -411,3 +407,7 @@ def demangle(symbol: str) -> tuple[str, ...]:
         else:
             components[-1] += "_" * (run // 2)
     return tuple(components)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

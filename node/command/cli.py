@@ -153,10 +153,6 @@ def _meant(name: str) -> str:
     return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(COMMANDS)}"
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # The table of commands: name, one-line help, and the module of the code, which is imported only when it runs.
 
@@ -212,3 +208,7 @@ TOOLS: dict[str, Command] = {
 }
 
 COMMANDS: dict[str, Command] = TOOLS | ROLES
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -256,10 +256,6 @@ def main() -> None:
     report(bench(settings), settings.json)
 
 
-if __name__ == "__main__":
-    main()
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Measures the speed of single matrix products: an upper bound for what this machine can reach in a benchmark.
 
@@ -281,3 +277,7 @@ def product_speed(rows: int, inner: int, columns: int) -> float:
         torch.mm(x, matrix, out=out)
         times.append(time.perf_counter() - before)
     return 2.0 * rows * inner * columns / statistics.median(times)
+
+
+if __name__ == "__main__":
+    main()

@@ -265,10 +265,6 @@ def finished(path: Path, seconds: float) -> dict[str, Any]:
     return content
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Plans the demo for the speed of this machine (`common.pace`), and tells the user the expected time. Pure.
 #
@@ -324,3 +320,7 @@ def plan_for(share: float, cores: int, recipe: dict[str, Any]) -> DemoPlan:
     if expected > limit:
         words += ". That is too little time for all of it: expect a smaller gain"
     return DemoPlan(fewer, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

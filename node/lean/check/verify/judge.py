@@ -215,10 +215,6 @@ def main() -> None:
     answer(ProofsRequest | AnswerRequest, Judge().handle)  # type: ignore[arg-type]
 
 
-if __name__ == "__main__":
-    main()
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Finds proofs of a compiled batch that depend on declarations of other proofs, in the .olean file, without Lean.
 #
@@ -266,3 +262,7 @@ def dependent_proofs(used: Uses, tokens: Sequence[str]) -> set[int]:
 
 def _is_generated(name: str) -> bool:
     return bool(_GENERATED.fullmatch(name.rsplit(".", 1)[-1]))
+
+
+if __name__ == "__main__":
+    main()
