@@ -8,15 +8,13 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import datasets
 import msgspec
-import numpy as np
 import torch
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.sentence_transformer.losses import (
@@ -28,12 +26,11 @@ from transformers import PrinterCallback, set_seed
 
 from common.curves import About, write_about
 from common.files import write_whole
-from common.seeds import derive_seed
 from node.retrieval.corpus import Corpus, read_corpus
 from node.retrieval.encoder import load_encoder, save_encoder
 from node.retrieval.errors import RetrievalError
 from node.retrieval.evaluation import evaluate_model
-from node.retrieval.lexical import Bm25
+from node.retrieval.negatives import Example, examples
 from node.retrieval.queries import Queries, Query, read_queries
 from node.retrieval.scratch import fresh_encoder
 from node.retrieval.settings import RATES, RetrieverSettings
@@ -44,7 +41,6 @@ from node.tuning.stepping import FiniteSteps, Stop, Watch
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
 
 EVALUATION = "evaluation.json"
 """File with the measures on held-out theorems before and after the training."""
@@ -245,39 +241,3 @@ class _RetrieverWatch(Watch):
         if "loss" in values:
             self._journal.write(state.global_step, values)
             self._journal.at(state.global_step, f"loss {values['loss']:.3f}")
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Training examples of a retriever: a state, a premise that its tactic names, and premises that it does not name.
-#
-# Hard negatives are accessible but wrong (arXiv 2306.15626, section 5: some are from the theorem's own file). Half
-# of them are premises that BM25 ranks highest: they look similar and are the hardest to distinguish from the right
-# one.
-
-HARD_AMONG = 30
-"""Hard negatives are sampled from this many premises that BM25 ranks highest."""
-
-Example = dict[str, str]
-"""Columns `anchor`, `positive`, `negative_1`, ...: what MultipleNegativesRankingLoss reads, in this order."""
-
-
-def examples(queries: Sequence[Query], corpus: Corpus, negatives: int, seed: int) -> Iterator[Example]:
-    """One example for each premise of each state; equal seeds give equal examples. States with too few accessible
-    premises for the negatives are left out."""
-    bm25 = Bm25(corpus) if negatives else None
-    for number, query in enumerate(queries):
-        wrong: list[int] = []
-        if bm25 is not None:
-            mask = corpus.accessible(query.file, query.start).copy()
-            mask[list(query.positives)] = False
-            rng = random.Random(derive_seed(seed, number))
-            hard = bm25.best(query.state, mask, HARD_AMONG)
-            wrong = rng.sample(hard, min(len(hard), (negatives + 1) // 2))
-            mask[wrong] = False
-            allowed = np.flatnonzero(mask)
-            if len(wrong) + len(allowed) < negatives:
-                continue
-            wrong += [int(allowed[rng.randrange(len(allowed))]) for _ in range(negatives - len(wrong))]
-        for positive in query.positives:
-            row = {"anchor": query_text(query.state), "positive": corpus.premises[positive].text}
-            yield row | {f"negative_{k}": corpus.premises[each].text for k, each in enumerate(wrong, 1)}

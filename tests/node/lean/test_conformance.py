@@ -13,7 +13,7 @@ import time
 
 import psutil
 import pytest
-from tests.node.lean.opened import BACKENDS, worker
+from tests.node.lean.backends import BACKENDS, worker
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.node.lean.opened import repl
+from tests.node.lean.backends import repl
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.adapters.repl import backend as module
