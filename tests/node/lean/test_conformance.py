@@ -13,7 +13,6 @@ import time
 
 import psutil
 import pytest
-from tests.node.lean.backends import BACKENDS, worker
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
@@ -23,6 +22,7 @@ from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.text.script import proof_script
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.backends import BACKENDS, worker
 from tests.node.lean.corpus import corpus
 
 pytestmark = pytest.mark.lean

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.node.lean.backends import repl
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.adapters.repl import backend as module
 from node.lean.backend import Backend, BackendDown, TacticBatch
+from tests.node.lean.backends import repl
 
 pytestmark = pytest.mark.lean
 
