@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered
+from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered, counters
 from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, Verifiers
 from common.lean import Theorem
-from common.life import metrics
 from common.protocol.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
 from common.protocol.subjects import LEAN_VERIFY
 from tests.forging import Reply, forging
@@ -107,8 +106,7 @@ async def verdict(bus: Bus, timeout: float = 20.0) -> LeanVerifyReply:
 
 
 def unsigned() -> float:
-    value = metrics.METRICS.registry.get_sample_value("proofmesh_bus_unsigned_replies_total")
-    return value or 0.0
+    return float(next(each.value for metric in counters.UNSIGNED.collect() for each in metric.samples))
 
 
 async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(
