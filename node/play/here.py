@@ -160,7 +160,7 @@ class _OpenModel:
 class LocalAttempts:
     """`Attempts` in this process. Use it with `async with`, or call `stop`."""
 
-    late = 0.0
+    late = 0.5
 
     def __init__(
         self,
@@ -259,6 +259,7 @@ class LocalAttempts:
         from node.play.announcing import loaded
 
         await self.sources.close_models()
+        self._policies.forget_models()
         self._opening.clear()
         return str(replace(await loaded(address, checkpoint, f"self-play-{version}"), template=""))
 

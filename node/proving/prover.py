@@ -311,8 +311,11 @@ class TheoremProver:
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
                 return _Proof(result.proof, label_of(parse(stage.policy)) if self._lean else "the mesh")
+            case _ if result.statistics.ended is Ended.SECONDS:
+                task.reason = ""
+                return None
             case AttemptOutcome.FAILED | AttemptOutcome.UNDECIDED:
-                task.reason = "" if result.statistics.ended is Ended.SECONDS else result.message
+                task.reason = result.message
                 return None
             case AttemptOutcome.BAD_STATEMENT:
                 raise BadStatement(result.message)

@@ -137,6 +137,11 @@ class AttemptPolicies:
         if self._guide is not None:
             await self._guide.open()
 
+    def forget_models(self) -> None:
+        """Drop the policies and sources of proofs of language models, which were closed."""
+        self._model_policy.cache_clear()
+        self._model_proofs.cache_clear()
+
     def policy(self, attempt: Attempt) -> Policy | ByTurns:
         """The policy of an attempt. An interactive attempt that names no policy gets a network together with the list
         of tactics. Other attempts get exactly their policy, and fail if its network fails. Raises BadPolicy."""

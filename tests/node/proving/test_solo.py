@@ -100,6 +100,14 @@ async def test_time_that_is_over_ends_the_search(own_lean: OpenedLean) -> None:
     assert found.outcome is AttemptOutcome.FAILED and "0.001 s" in found.reason
 
 
+async def test_a_search_that_time_ends_says_how_far_it_went(own_lean: OpenedLean) -> None:
+    settings = ProvingSettings(policy="tactics", closing=["rfl"], searching=[])
+    hard = parse_statement("theorem t (f : Nat → Nat) (n : Nat) : f (n * n + n) = f n")
+    async with local_prover(own_lean, settings) as prover:
+        found = await prover.find(hard, Budget(seconds=3.0, simulations=100_000))
+    assert found.outcome is AttemptOutcome.FAILED and found.simulations > 0 and "3 s" in found.reason
+
+
 async def test_a_network_joins_the_list_where_one_is_named(own_lean: OpenedLean, run_folder: Path) -> None:
     settings = ProvingSettings(policy=f"own:{run_folder}+tactics", closing=["rfl"], searching=[], samples=3)
     found = await proved(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", settings)
