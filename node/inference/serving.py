@@ -6,7 +6,6 @@ This module runs on the event loop. The worker thread computes forward passes, a
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,21 +23,18 @@ from common.protocol.messages import (
     NetworkFacts,
     PauseHold,
     PauseRequest,
-    TacticReply,
     TacticRequest,
     WeightsState,
 )
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from common.sizing import read_machine, sizes
 from node.inference.engine.engine import Engine
-from node.inference.engine.engine_set import JobAnswer
-from node.inference.engine.job import Job
 from node.inference.pause import WorkerPause
 from node.inference.settings import InferenceSettings
 from node.inference.weights.follower import WeightsFollower
 from node.inference.weights.shelf import WeightsId
 from node.inference.weights.store import Builder, WeightsStore
-from node.inference.worker import Snapshot, Worker
+from node.inference.worker import Jobs, Snapshot, reply_of
 
 M = TypeVar("M", bound=Message)
 
@@ -62,13 +58,10 @@ class Serving:
     def __init__(self, settings: InferenceSettings, context: NodeContext, build: Builder = Engine) -> None:
         self._settings, self._context = settings, context
         self._bus, self._log = context.bus, context.log
-        self._loop = asyncio.get_running_loop()
-        self._failure: asyncio.Future[None] = self._loop.create_future()
-        self._worker = Worker(
-            settings.threads or sizes(read_machine()).inference_threads,
-            deliver=lambda answers: self._on_loop(self._delivered, answers),
-            failed=lambda error: self._on_loop(self._failure.set_exception, error),
-        )
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        threads = settings.threads or sizes(read_machine()).inference_threads
+        self._jobs = Jobs(threads, self._failure.set_exception)
+        self._worker = self._jobs.worker
         self._telemetry = Telemetry(context)
         self._store = WeightsStore(self._bus, settings.device, settings.engine, settings.cache, build)
         self._weights = WeightsFollower(
@@ -80,8 +73,6 @@ class Serving:
             health=lambda problem: context.health("weights", problem),
         )
         self._pause = WorkerPause(self._worker, context.id)
-        self._numbers = itertools.count()
-        self._open: dict[int, asyncio.Future[JobAnswer]] = {}
         self._held = 0
 
     async def run(self) -> None:
@@ -132,11 +123,6 @@ class Serving:
         """Ends the node when its worker thread has failed."""
         await self._failure
 
-    def _on_loop(self, callback: Callable[..., object], *arguments: object) -> None:
-        """Call on the event loop, from the worker thread. A loop that is closed already needs no answers."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(callback, *arguments)
-
     # --- requests ----------------------------------------------------------------------------------------------------
 
     async def _tactics(self, request: TacticRequest) -> Message:
@@ -149,15 +135,7 @@ class Serving:
             self._telemetry.answered(time.perf_counter() - start)
 
     async def _answer(self, request: TacticRequest) -> Message:
-        job = Job(
-            next(self._numbers),
-            request.state,
-            request.samples,
-            request.seed,
-            request.sampling,
-            request.proof,
-            request.conjecture,
-        )
+        job = self._jobs.job(request)
         if problem := job.problem(self._settings.engine.cells):
             return Failure(reason=problem, kind=FailureKind.MALFORMED)
         if not await self._pause.wait_free(self._settings.pause_wait):
@@ -170,33 +148,10 @@ class Serving:
             version = pinned
         elif not self._weights.ready:
             return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
-        answer = await self._sampled(job, version)
+        answer = await self._jobs.done(job, version)
         if answer.finished is None:
             return self._weights.unknown(answer.version.version)
-        finished = answer.finished
-        if finished.problem:
-            return Failure(reason=finished.problem, kind=FailureKind.MALFORMED)
-        return TacticReply(
-            tactics=finished.tactics,
-            value=finished.value,
-            weights=answer.version.version,
-            tokens=finished.tokens,
-        )
-
-    async def _sampled(self, job: Job, version: WeightsId | None) -> JobAnswer:
-        future: asyncio.Future[JobAnswer] = self._loop.create_future()
-        self._open[job.key] = future
-        try:
-            self._worker.submit(job, version)
-            return await future
-        finally:
-            del self._open[job.key]
-
-    def _delivered(self, answers: list[JobAnswer]) -> None:
-        for answer in answers:
-            future = self._open.get(answer.job.key)
-            if future is not None and not future.done():
-                future.set_result(answer)
+        return reply_of(answer.finished, answer.version)
 
     # --- telemetry ---------------------------------------------------------------------------------------------------
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from common.life import faults
+from common.protocol.messages import Failure, FailureKind, TacticReply, TacticRequest
 from node.inference.engine.engine import Engine
 from node.inference.engine.engine_set import EngineSet, JobAnswer
-from node.inference.engine.job import Counters, Job
+from node.inference.engine.job import Counters, FinishedJob, Job
 from node.inference.weights.shelf import WeightsId
 
 Command = Callable[[], None]
@@ -145,3 +148,64 @@ class Worker:
             commands = list(self._commands)
             self._commands.clear()
         return commands
+
+
+class Jobs:
+    """The jobs that an event loop has given to its worker thread."""
+
+    def __init__(self, threads: int, failed: Callable[[BaseException], None]) -> None:
+        """`threads`: for forward passes. `failed` is called on the event loop when the thread has ended with an
+        error."""
+        self._loop = asyncio.get_running_loop()
+        self.worker = Worker(
+            threads,
+            deliver=lambda answers: self._on_loop(self._answered, answers),
+            failed=lambda error: self._on_loop(failed, error),
+        )
+        self._numbers = itertools.count()
+        self._open: dict[int, asyncio.Future[JobAnswer]] = {}
+
+    def job(self, request: TacticRequest) -> Job:
+        """The job of a request."""
+        return Job(
+            next(self._numbers),
+            request.state,
+            request.samples,
+            request.seed,
+            request.sampling,
+            request.proof,
+            request.conjecture,
+        )
+
+    async def done(self, job: Job, version: WeightsId | None) -> JobAnswer:
+        """The worker's answer to a job, with these weights; None: the latest. Raises the error of `fail`."""
+        future = self._open[job.key] = self._loop.create_future()
+        try:
+            self.worker.submit(job, version)
+            return await future
+        finally:
+            del self._open[job.key]
+
+    def fail(self, error: Exception) -> None:
+        """Fail all open jobs."""
+        for future in self._open.values():
+            if not future.done():
+                future.set_exception(error)
+
+    def _answered(self, answers: list[JobAnswer]) -> None:
+        for answer in answers:
+            future = self._open.get(answer.job.key)
+            if future is not None and not future.done():  # its asker may have gone
+                future.set_result(answer)
+
+    def _on_loop(self, callback: Callable[..., object], *arguments: object) -> None:
+        """Call on the event loop, from the worker thread. A loop that is closed already needs no answers."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(callback, *arguments)
+
+
+def reply_of(finished: FinishedJob, version: WeightsId) -> TacticReply | Failure:
+    """The reply to the request of a finished job."""
+    if finished.problem:
+        return Failure(reason=finished.problem, kind=FailureKind.MALFORMED)
+    return TacticReply(tactics=finished.tactics, value=finished.value, weights=version.version, tokens=finished.tokens)
