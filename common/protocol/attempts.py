@@ -266,6 +266,18 @@ class AttemptResult(Message, frozen=True):
     (`node.prover.agents.every_proof`). Results from before this field have none."""
 
 
+def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:
+    """The result of an attempt that was not played, or whose result cannot be read."""
+    return AttemptResult(
+        attempt_id=attempt.attempt_id,
+        theorem_id=attempt.theorem_id,
+        purpose=attempt.purpose,
+        prover_id=prover_id,
+        outcome=outcome,
+        message=message,
+    )
+
+
 class ResultPart(Message, frozen=True):
     """A piece of an encoded AttemptResult. Parts with the same ids and digest make one result."""
 

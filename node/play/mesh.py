@@ -27,7 +27,7 @@ from common.bus import ACK_WAIT, Bus, BusError, Lease, names, persistently
 from common.lean import ProofTree, Theorem
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, unplayed
 from common.protocol.messages import LeanVerifyReply, MessageError, NodeInfo
 from common.protocol.parts import Parts
 from node.llm.served import served_name
@@ -104,6 +104,7 @@ class MeshAttempts:
         self._searches = searches
         self._tries = tries
         self._verify_patience = verify_patience
+        self._opened: set[str] = set()
         self._expected: dict[str, Expected] = {}
         self._todo: deque[Expected] = deque()
         self._played: set[str] = set()
@@ -139,8 +140,10 @@ class MeshAttempts:
         await self._stack.aclose()
 
     async def open(self, policy: str, closing: Sequence[str] = CLOSING) -> None:
-        """Check that inference nodes serve the policy's models. Raises BadPolicy, BusError."""
-        await check_served(self._bus, policy)
+        """Check, once for all attempts, that inference nodes serve the policy's models. Raises BadPolicy, BusError."""
+        if policy not in self._opened:
+            await check_served(self._bus, policy)
+            self._opened.add(policy)
 
     async def play(self, attempt: Attempt) -> AttemptResult:
         """The attempt's result. If this is cancelled, its result is not waited for. Raises BusError."""
@@ -278,7 +281,7 @@ class MeshAttempts:
                 attempt=attempt.attempt_id,
             )
         except MessageError as error:  # the theorem is too large for a message
-            await self._ended(expected, _error(attempt, str(error)))
+            await self._ended(expected, unplayed(attempt, "", AttemptOutcome.ERROR, str(error)))
 
     async def _publish_again(self, expected: Expected) -> None:
         """Publish under a new message id, because the broker drops ids that it has seen. Raises BusError."""
@@ -386,18 +389,8 @@ def _whole(expected: Expected, message: AttemptResult | ResultPart) -> AttemptRe
         return expected.parts.add(message) if isinstance(message, ResultPart) else message
     except MessageError as error:
         log.warning("invalid result parts", attempt=message.attempt_id, reason=str(error))
-        return _error(expected.attempt, f"a prover's result cannot be read: {error}", message.prover_id)
-
-
-def _error(attempt: Attempt, problem: str, prover_id: str = "") -> AttemptResult:
-    return AttemptResult(
-        attempt_id=attempt.attempt_id,
-        theorem_id=attempt.theorem_id,
-        purpose=attempt.purpose,
-        prover_id=prover_id,
-        outcome=AttemptOutcome.ERROR,
-        message=problem,
-    )
+        problem = f"a prover's result cannot be read: {error}"
+        return unplayed(expected.attempt, message.prover_id, AttemptOutcome.ERROR, problem)
 
 
 def capacity_of(nodes: Sequence[NodeInfo], searches: int = 0) -> Capacity:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from common.lean import Outcome
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, unplayed
 from node.prover.agents.account import Account
 from node.prover.agents.attempt_agent import Expansion, Playing
 from node.prover.agents.by_method import agent_of
@@ -49,7 +49,7 @@ class Player:
             policy, proofs = self.policies.policy(attempt), self.policies.proofs(attempt)
             parameters = self.policies.parameters(attempt)
         except BadPolicy as error:
-            return self.unplayed(attempt, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
+            return unplayed(attempt, self.player_id, AttemptOutcome.ERROR, f"{type(error).__name__}: {error}")
         if not attempt.verify and not self.asker_verifies:
             # Merging up to names may give wrong renamed proofs, which only verification detects.
             parameters = replace(parameters, merging="text")
@@ -72,17 +72,6 @@ class Player:
         result = await agent.play()
         self.on_account(agent.account)
         return result
-
-    def unplayed(self, attempt: Attempt, outcome: AttemptOutcome, message: str) -> AttemptResult:
-        """The result of an attempt that ends before its search starts."""
-        return AttemptResult(
-            attempt_id=attempt.attempt_id,
-            theorem_id=attempt.theorem_id,
-            purpose=attempt.purpose,
-            prover_id=self.player_id,
-            outcome=outcome,
-            message=message,
-        )
 
     def _environment(self, attempt: Attempt) -> LeanEnvironment:
         longest = self.settings.tactic_seconds

@@ -19,7 +19,7 @@ from common.lean import Outcome, OutcomeKind, outcome_values
 from common.life import faults, metrics
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, unplayed
 from common.protocol.parts import divide
 from node.prover.agents.account import Account
 from node.prover.player import Player
@@ -144,7 +144,7 @@ class Prover:
         if lease.deliveries > self._settings.max_deliveries:
             cause = self._errors.get(attempt.attempt_id, "the provers that took it crashed or lost their leases")
             words = f"delivered {lease.deliveries} times without a result; {cause}"
-            return self._player.unplayed(attempt, AttemptOutcome.POISONED, words)
+            return unplayed(attempt, self._id, AttemptOutcome.POISONED, words)
         return await self._player.play(attempt)
 
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
