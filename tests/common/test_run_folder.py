@@ -1,0 +1,74 @@
+"""A folder that one process owns: the lock, changed settings, lines that survive a kill."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.run_folder import append_line, changes, cut_torn_line, explained, owned
+
+ROOT = Path(__file__).parents[2]
+
+
+class InUse(Exception):
+    pass
+
+
+def test_a_second_owner_is_refused_and_gets_the_folder_when_the_first_is_done(tmp_path):
+    with owned(tmp_path / "run", InUse), pytest.raises(InUse), owned(tmp_path / "run", InUse):
+        pass
+    with owned(tmp_path / "run", InUse):
+        pass
+
+
+@pytest.mark.process
+def test_the_lock_of_a_killed_process_is_free(tmp_path):
+    text = "import sys; from pathlib import Path; from common.run_folder import owned\n"
+    text += "with owned(Path(sys.argv[1]), ValueError): print('held', flush=True); sys.stdin.read()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", text, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None and child.stdout.readline() == b"held\n"
+    with pytest.raises(InUse), owned(tmp_path, InUse):
+        pass
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    with owned(tmp_path, InUse, wait=10):
+        pass
+
+
+def test_changes_name_settings_in_sections_and_those_that_a_side_lacks():
+    before = {"model": {"width": 64, "depth": 2}, "seed": 0, "gone": 1}
+    now = {"model": {"width": 128, "depth": 2}, "seed": 0, "new": "x" * 100}
+    assert [str(each) for each in changes(before, now)] == [
+        "gone was 1, is None",
+        "model.width was 64, is 128",
+        f"new was None, is {'x' * 57}...",
+    ]
+    assert changes(now, now) == []
+
+
+def test_a_torn_line_is_cut_and_whole_lines_stay(tmp_path):
+    file = tmp_path / "lines"
+    cut_torn_line(file)
+    append_line(file, b"one")
+    append_line(file, b"two")
+    with file.open("ab") as handle:
+        handle.write(b"thr")
+    cut_torn_line(file)
+    cut_torn_line(file)
+    assert file.read_bytes() == b"one\ntwo\n"
+
+
+def test_a_line_on_a_full_disk_is_an_error():
+    with pytest.raises(OSError, match="space"):
+        append_line(Path("/dev/full"), b"one")
+
+
+def test_an_unwritable_folder_is_explained_in_the_words_of_its_kind(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InUse, match=r"file.*cannot be written \(.+\)"), explained(tmp_path, InUse):
+        os.mkdir(tmp_path / "file" / "run")  # noqa: PTH102 (an OSError of the system, with a file name)
