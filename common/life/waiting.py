@@ -1,4 +1,5 @@
-"""Helpers for asyncio: wait for the first of several events or tasks, stop on signals, run work concurrently."""
+"""Helpers for asyncio: wait for the first of several events or tasks, stop on signals, run work concurrently, gather
+callers that come shortly after each other."""
 
 from __future__ import annotations
 
@@ -133,3 +134,37 @@ async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at
         for each in workers:
             each.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
+
+
+class Gathering:
+    """The first caller of `wait` opens a time window. When the window closes, all waiting callers go on together.
+
+    So a lean-proxy verifies proofs that are found shortly after each other in one batch.
+    """
+
+    def __init__(self, seconds: float, stopping: asyncio.Event) -> None:
+        """`seconds`: length of a window; 0: `wait` returns at once, as it does while `stopping` is set."""
+        self._seconds = seconds
+        self._stopping = stopping
+        self._window: asyncio.Event | None = None
+
+    async def wait(self) -> None:
+        """Wait until the open window closes. Opens one if there is none."""
+        if self._seconds <= 0 or self._stopping.is_set():
+            return
+        if self._window is not None:
+            await wait_first(self._window, self._stopping)
+            return
+        window = self._window = asyncio.Event()
+        try:
+            await wait_first(window, self._stopping, timeout=self._seconds)
+        finally:
+            window.set()
+            if self._window is window:
+                self._window = None
+
+    def close(self) -> None:
+        """Close the open window, if there is one: no further caller will come."""
+        if self._window is not None:
+            self._window.set()
+            self._window = None

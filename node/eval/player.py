@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from common.bus import BusError
-from common.gathering import Gathering
+from common.life.waiting import Gathering
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import MessageError
 from common.seeds import derive_seed

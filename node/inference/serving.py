@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from common import weights
 from common.bus import BusError, ServedSubscription
 from common.life import metrics
 from common.life.metrics import Followed
@@ -87,7 +88,7 @@ class Serving:
                 self._context.facts = NetworkFacts(weights=served)
             else:
                 self._context.spawn(self._weights.follow(), "weights")
-                await self._watch("weights", WeightsState, lambda state, _: self._weights.announced(state))
+                await self._watch(weights.KEY, WeightsState, lambda state, _: self._weights.announced(state))
             await self._watch("pause", PauseHold, self._pause.announced)
             requests, *control = await self._serve()
             await self._context.stopping.wait()

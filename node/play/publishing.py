@@ -12,12 +12,14 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 
-from common.bus import NoRoom, file_digest, persistently
+from common import weights
+from common.bus import file_digest, persistently
 from common.life.process import kill_group, spawn_child
 from common.output.visible import say
 from common.protocol.messages import WeightsState
@@ -26,9 +28,6 @@ from node.model.weights_path import weights_at
 
 if TYPE_CHECKING:
     from common.bus import Bus
-
-KEY = "weights"
-"""Key of the run's state."""
 
 STORED = 2
 """Versions that the object store must have room for: the new one is stored before the old one is deleted."""
@@ -56,7 +55,7 @@ async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
     path = await asyncio.to_thread(weights_at, checkpoint, log.warning)
     # The written file's own digest differs each time, so the object is named by the checkpoint's digest.
     name = f"weights-{version:06d}-{await asyncio.to_thread(short_digest, path)}"
-    before = await bus.get_state(KEY, WeightsState)
+    before = await bus.get_state(weights.KEY, WeightsState)
     if before is not None and (before.version, before.object_name) == (version, name):
         return
     if before is not None and before.version > version:
@@ -64,40 +63,22 @@ async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
             f"run {bus.run!r} already serves version {before.version} of the weights, so {checkpoint} cannot be "
             f"version {version}; if this is another run's state, begin a run of another name"
         )
+    persist = partial(persistently, until=bus.given_up.is_set)
     with tempfile.TemporaryDirectory(prefix="proofmesh-weights-") as folder:
         file = Path(folder) / "weights.safetensors"
         await _write(path, file, version)
         digest = await asyncio.to_thread(file_digest, file)
-        await _put(bus, name, file)
+        try:
+            await weights.store(bus, persist, name, file, STORED)
+        except weights.NoRoomForWeights as error:
+            raise ServingError(f"{error}; raise [broker] max_store_mb, if its disk has room") from error
     # Old objects are deleted before the new one is announced. After a crash between the two, the next call still finds
     # the old state and its objects, so that none are left behind.
-    for old in _objects(before) - {name}:
+    for old in weights.objects_of(before) - {name}:
         await bus.delete_object(old)
     state = WeightsState(version=version, digest=digest, object_name=name)
-    await persistently(lambda: bus.put_state(KEY, state), "weights not announced yet", until=bus.given_up.is_set)
+    await weights.announce(bus, persist, state)
     log.info("weights announced", version=version, checkpoint=str(path))
-
-
-def _objects(state: WeightsState | None) -> set[str]:
-    """The names of the objects in a state."""
-    return {state.object_name, *(pin.object_name for pin in state.pinned)} - {""} if state else set()
-
-
-async def _put(bus: Bus, name: str, file: Path) -> None:
-    """Raises ServingError, BusError."""
-    size = file.stat().st_size
-
-    async def put() -> None:
-        try:
-            await bus.grow_objects(STORED, size)
-        except NoRoom as error:
-            raise ServingError(
-                f"the broker has no room for {STORED} versions of the weights, {size / 2**20:.0f} MiB each ({error}); "
-                "raise [broker] max_store_mb, if its disk has room"
-            ) from error
-        await bus.put_object(name, file)
-
-    await persistently(put, "weights not stored yet", until=bus.given_up.is_set)
 
 
 async def _write(path: Path, file: Path, version: int) -> None:
@@ -117,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
     """Write a checkpoint's weights and version as one file; an error is one line on standard error."""
     import torch
 
-    from node.model import weights
+    from node.model import weights as files
     from node.model.checkpoint_folders import CheckpointError
     from node.model.loading import read_weights
 
@@ -125,8 +106,8 @@ def main(argv: Sequence[str]) -> int:
     torch.set_num_threads(1)
     try:
         loaded = read_weights(Path(path))
-        weights.write(Path(file), loaded.model, loaded.tokenizer, loaded.information | {"version": version})
-    except (weights.WeightsError, CheckpointError, OSError) as error:
+        files.write(Path(file), loaded.model, loaded.tokenizer, loaded.information | {"version": version})
+    except (files.WeightsError, CheckpointError, OSError) as error:
         say(error, file=sys.stderr)
         return 1
     return 0

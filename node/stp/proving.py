@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
-from common.gathering import Gathering
 from common.lean import BadStatement, ProofTree, Theorem
-from common.life.waiting import side_by_side
+from common.life.waiting import Gathering, side_by_side
 from common.protocol.attempts import Attempt, AttemptResult, Method, Purpose
 from common.protocol.messages import LeanVerifyReply
 from common.sampling import Sampling

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from common.gathering import Gathering
+from common.life.waiting import Gathering
 
 
 async def first_steps(gathering: Gathering, count: int) -> list[asyncio.Task[None]]:

@@ -12,6 +12,7 @@ import structlog
 
 from common.bus import Bus, BusError, Unanswered
 from common.protocol.messages import Busy, Failure, FailureKind, WeightsState
+from common.weights import KEY
 from node.inference.engine.engine import Engine
 from node.inference.weights.shelf import Shelf, WeightsId
 from node.inference.weights.store import WeightsStore
@@ -96,7 +97,7 @@ class WeightsFollower:
         weights = self._shelf.find(version)
         if weights is None and not self._local:
             # The request may have overtaken the announcement: read the state before refusing.
-            self.announced(await self._bus.get_state("weights", WeightsState))
+            self.announced(await self._bus.get_state(KEY, WeightsState))
             weights = self._shelf.find(version)
         if weights is None:
             return self.unknown(version)

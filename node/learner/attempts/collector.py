@@ -11,9 +11,9 @@ import contextlib
 from typing import Any
 
 from common.bus import BusError, Lease, RemoteFailure, names
-from common.gathering import Gathering
 from common.lean import ProofTree
 from common.life import faults, metrics
+from common.life.waiting import Gathering
 from common.proofs import transitions_of
 from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.bus import BusError, NoRoom, file_digest
+from common import weights
+from common.bus import BusError, file_digest
 from common.life import faults
 from common.protocol.messages import PinnedWeights, WeightsState
 from common.records.rows import WeightsRow
@@ -14,8 +15,6 @@ from common.records.store import Store
 from node.learner.errors import LearnerError
 from node.learner.run.run import Run, now
 from node.learner.trainer.resilient import ResilientTrainer
-
-KEY = "weights"
 
 LOOK_EVERY = 10.0
 """Seconds between looks whether the broker still has the versions."""
@@ -78,7 +77,7 @@ class Publisher:
 
     async def _mend(self) -> None:
         lost = [row for row in self._rows if not await self._run.bus.has_object(row.object_name)]
-        announced = not self._rows or await self._run.bus.get_state(KEY, WeightsState) is not None
+        announced = not self._rows or await self._run.bus.get_state(weights.KEY, WeightsState) is not None
         if lost or not announced:
             versions = [row.version for row in lost]
             self._run.log.error("the broker lost weights; they are published again", versions=versions)
@@ -139,26 +138,15 @@ class Publisher:
         return False
 
     async def _put(self, row: WeightsRow) -> None:
-        path = self._file(row.version)
-
-        async def put() -> None:
-            await self._make_room(path.stat().st_size)
-            await self._run.bus.put_object(row.object_name, path)
-
-        await self._run.persistently(put, "weights not stored yet")
-
-    async def _make_room(self, size: int) -> None:
-        """Let the object store grow so that it holds all kept versions, of `size` bytes each.
-
-        Raises LearnerError, BusError."""
+        """Raises LearnerError, Stopping."""
         versions = versions_stored(self._run.settings.keep_weights, len(self._pinned))
         try:
-            await self._run.bus.grow_objects(versions, size)
-        except NoRoom as error:
-            size_each = f"{size / 2**20:.0f} MiB each"
+            await weights.store(
+                self._run.bus, self._run.persistently, row.object_name, self._file(row.version), versions
+            )
+        except weights.NoRoomForWeights as error:
             raise LearnerError(
-                f"the broker has no room for {versions} versions of the weights, {size_each} ({error}): raise [broker] "
-                "max_store_mb if its disk has room, or lower [learner] keep_weights"
+                f"{error}: raise [broker] max_store_mb if its disk has room, or lower [learner] keep_weights"
             ) from error
 
     async def _announce(self) -> None:
@@ -171,11 +159,7 @@ class Publisher:
             step=latest.step,
             pinned=tuple(PinnedWeights(row.version, row.digest, row.object_name) for row in pinned),
         )
-
-        async def announce() -> None:
-            await self._run.bus.put_state(KEY, state)
-
-        await self._run.persistently(announce, "weights not announced yet")
+        await weights.announce(self._run.bus, self._run.persistently, state)
 
     async def _prune(self) -> None:
         """Delete old versions that are not pinned, here and in the object store."""

@@ -16,11 +16,12 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.protocol.messages import NodeInfo, WeightsState
 from common.records.rows import EvaluationRow, Verdict
 from common.records.store import Store
+from common.weights import KEY
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation_beside import EvaluationBeside
 from node.learner.attempts.evaluation_history import EvaluationHistory
-from node.learner.learning.publisher import KEY, Publisher
+from node.learner.learning.publisher import Publisher
 from node.learner.run.run import Recorded, Run
 from tests.node.learner.builders import proved, result, row
 from tests.node.learner.stand_in import StandInTrainer

@@ -13,12 +13,12 @@ from common.protocol.attempts import AttemptStatistics
 from common.protocol.messages import PauseHold, WeightsState
 from common.records.store import Store
 from common.seeds import derive_seed
+from common.weights import KEY as WEIGHTS
 from node.learner.learning import phases
 from node.learner.learning.compute_hold import KEY as PAUSE
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.loop import Gatekeeper, Learning
 from node.learner.learning.phases import Progress, RunPlan
-from node.learner.learning.publisher import KEY as WEIGHTS
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run.run import Run

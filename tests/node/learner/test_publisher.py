@@ -15,9 +15,10 @@ from common.bus import Bus, NotThere
 from common.bus.leases import api
 from common.protocol.messages import WeightsState
 from common.records.store import Store
+from common.weights import KEY
 from node.learner.errors import LearnerError
 from node.learner.learning import publisher as publisher_module
-from node.learner.learning.publisher import KEY, Publisher, versions_stored
+from node.learner.learning.publisher import Publisher, versions_stored
 from node.learner.run.run import Run
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until
