@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import filelock
-
+from common.run_folder import changes, explained, owned
 from node.agent import curriculum
 from node.agent.data import DataFiles, held_out, write_repository, write_start
 from node.agent.errors import AgentError
@@ -98,18 +97,13 @@ class Agent:
     @contextmanager
     def _owned(self) -> Iterator[None]:
         """Locks the folder for this agent. Raises AgentError."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with filelock.FileLock(self.folder / ".lock", blocking=False):
-                yield
-        except filelock.Timeout as error:
-            raise AgentError(f"{self.folder}: another agent is running in this folder; name another --out") from error
-        except OSError as error:
-            reason = error.strerror or error
-            raise AgentError(
-                f"{error.filename or self.folder}: cannot be written ({reason}). What was recorded is kept, and the "
-                "same command goes on from there"
-            ) from error
+        in_use = f"{self.folder}: another agent is running in this folder; name another --out"
+        kept = "What was recorded is kept, and the same command goes on from there"
+        with (
+            explained(self.folder, lambda why: AgentError(f"{why}. {kept}")),
+            owned(self.folder, lambda: AgentError(in_use)),
+        ):
+            yield
 
     def _check_same(self) -> None:
         """Checks that the settings are those of the agent's start. Raises AgentError."""
@@ -117,8 +111,10 @@ class Agent:
         before = self.store.noted("settings")
         if before is None:
             return
+        # A setting that this version no longer has is no difference.
         changed = [
-            f"{name} was {before.get(name)!r}, is {now[name]!r}" for name in now if before.get(name) != now[name]
+            f"{each.name} was {each.before!r}, is {each.now!r}"
+            for each in changes({name: before.get(name) for name in now}, now)
         ]
         if changed:
             raise AgentError(

@@ -9,18 +9,17 @@ results.json, report.html, solved.png, proofs.lean    made from the files above,
 
 from __future__ import annotations
 
-import errno
-import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from common.files import write_whole
+from common.run_folder import append_line, cut_torn_line, owned
 from node.eval.plan import Plan, differences
 from node.eval.records import AttemptRecord, StatementRecord
 
@@ -79,22 +78,16 @@ class EvaluationFolder:
         """Raises FolderError if another process has locked the folder, or it cannot be written."""
         self.path = path
         self._session = secrets.token_hex(4)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(path / LOCK, timeout=0)
-            self._lock.acquire()
-        except Timeout as error:
-            raise FolderError(
-                f"{path}: another evaluation is running in this folder; name another folder with --out"
-            ) from error
-        except OSError as error:
-            raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
+        self._held = ExitStack()
+        in_use = f"{path}: another evaluation is running in this folder; name another folder with --out"
+        with explained(path):
+            self._held.enter_context(owned(path, lambda: FolderError(in_use), lock=LOCK))
 
     def __enter__(self) -> EvaluationFolder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self._held.close()
 
     def begin(self, plan: Plan) -> Evaluation:
         """Begins this evaluation, or resumes it. Returns what the folder has of it. Raises FolderError if the folder
@@ -126,40 +119,28 @@ class EvaluationFolder:
         self._write(PLAN, msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n")
 
     def _write(self, name: str, content: bytes) -> None:
-        try:
+        with explained(self.path / name):
             write_whole(self.path / name, content)
-        except OSError as error:
-            raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
 
     def add(self, record: AttemptRecord) -> None:
         """Appends an attempt. After this call a kill of the process cannot lose it. Raises FolderError."""
-        self._append(ATTEMPTS, msgspec.json.encode(record))
+        with explained(self.path / ATTEMPTS):
+            append_line(self.path / ATTEMPTS, msgspec.json.encode(record))
 
     def note_session(self, seconds: float, own_cpu: float, lean_cpu: float | None) -> None:
         """Appends what this process has spent so far. Raises FolderError."""
         session = Session(id=self._session, seconds=round(seconds, 2), lean_cpu=lean_cpu, own_cpu=round(own_cpu, 2))
-        self._append(SESSIONS, msgspec.json.encode(session))
-
-    def _append(self, name: str, line: bytes) -> None:
-        """Appends in one write, so that a kill at worst leaves an incomplete last line."""
-        try:
-            with (self.path / name).open("ab", buffering=0) as file:
-                written = file.write(line + b"\n")
-            if written != len(line) + 1:  # on a full disk a write can succeed in part
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:
-            raise FolderError(f"{self.path / name}: cannot be written: {error.strerror}") from error
+        with explained(self.path / SESSIONS):
+            append_line(self.path / SESSIONS, msgspec.json.encode(session))
 
 
-def cut_torn_line(path: Path) -> None:
-    """Removes the last line of a file if it is incomplete (has no newline)."""
-    if not path.is_file():
-        return
-    with path.open("rb+") as file:
-        content = file.read()
-        if content and not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
-            os.fsync(file.fileno())
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns OSErrors of writing a file into a FolderError."""
+    try:
+        yield
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _plan(path: Path) -> Plan:

@@ -11,7 +11,7 @@ from common.files import write_whole
 from common.output.visible import visible
 from common.output.words import number_of
 from node.eval.curves import KINDS, curves_of, wilson
-from node.eval.folder import Evaluation, FolderError
+from node.eval.folder import Evaluation, explained
 from node.eval.known import exact_until
 from node.eval.records import Standing
 from node.eval.report_page import amount, interval, percent
@@ -36,14 +36,12 @@ def write_outputs(evaluation: Evaluation, passes: int) -> Results:
 
     results = results_of(evaluation, passes)
     path, curves = evaluation.path, curves_of(results)
-    try:
+    with explained(path):
         encoded = msgspec.json.encode(results_file(results, curves))
         write_whole(path / RESULTS, msgspec.json.format(encoded, indent=2) + b"\n")
         write_whole(path / REPORT, report(results, curves).encode(errors="replace"))
         draw_panels([(kind, [curve]) for kind, curve in curves.items()], path / PICTURE)
         write_files(path / PROOFS, proofs_of(results).texts)
-    except OSError as error:
-        raise FolderError(f"{path}: cannot be written: {error.strerror}") from error
     return results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from common.protocol.attempts import Method
+from common.run_folder import changes
 from common.sampling import Sampling
 
 
@@ -96,12 +97,7 @@ _TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})
 
 def differences(one: Plan, other: Plan) -> list[str]:
     """Fields in which two plans differ, with both values. Attempts of plans that differ must not be mixed."""
-    old_fields, new_fields = _flat(one), _flat(other)
-    return [
-        f"{name} was {old_fields.get(name)!r} and is {new_fields.get(name)!r}"
-        for name in sorted(old_fields.keys() | new_fields.keys())
-        if old_fields.get(name) != new_fields.get(name)
-    ]
+    return [f"{each.name} was {each.before!r} and is {each.now!r}" for each in changes(_flat(one), _flat(other))]
 
 
 def identity(plan: Plan) -> bytes:

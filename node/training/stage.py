@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import filelock
 import tomli_w
 import torch
 
+from common import run_folder
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
 from node.model import checkpoint
@@ -81,14 +81,9 @@ def owned(directory: Path, device: RankDevice) -> Iterator[None]:
     if not device.first:
         yield
         return
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with filelock.FileLock(directory / ".lock", blocking=False):
-            yield
-    except filelock.Timeout as error:
-        raise InputError(f"{directory}: another process trains there; wait for it, or choose another --run") from error
-    except OSError as error:
-        raise TrainingError(f"{error.filename or directory}: cannot be written ({error.strerror})") from error
+    in_use = f"{directory}: another process trains there; wait for it, or choose another --run"
+    with run_folder.explained(directory, TrainingError), run_folder.owned(directory, lambda: InputError(in_use)):
+        yield
 
 
 def begin(stage: str, settings: StageSettings, directory: Path, device: RankDevice) -> tuple[Checkpoint, Path]:

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 import torch
-from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 
+from common.run_folder import owned
 from node.llm.hub.loading import quiet
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.journal import StageJournal
-from node.tuning.run_folder import LOCK, Checkpoint, RunFolder
+from node.tuning.run_folder import Checkpoint, RunFolder
 from node.tuning.settings import LengthSettings
 from node.tuning.stepping import Clock, Stop
 
@@ -41,7 +41,8 @@ def carried_out(
     """
     if (summary := finished(folder, identity, fresh=fresh)) is not None:
         return summary
-    with written(folder), alone(folder), interrupts() as wants_end:
+    in_use = f"--out {folder.path}: another process is training in this folder; name another one"
+    with written(folder), owned(folder.path, lambda: InputError(in_use)), interrupts() as wants_end:
         folder.begin(identity, fresh=fresh)
         return train(wants_end)
 
@@ -97,21 +98,6 @@ def journal_of(folder: RunFolder, part: Part) -> Iterator[StageJournal]:
         if part.checkpoint:
             journal.say(f"resuming from step {part.checkpoint.step:,} of {part.steps:,}")
         yield journal
-
-
-@contextmanager
-def alone(folder: RunFolder) -> Iterator[None]:
-    """Locks the folder for this process. Raises InputError if another process has the lock."""
-    folder.path.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder.path / LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise InputError(f"--out {folder.path}: another process is training in this folder; name another one") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

@@ -20,11 +20,10 @@ import msgspec
 
 from common.curves import decode_line
 from common.files import sync, write_whole
+from common.run_folder import LOCK, changes
 from node.training.errors import InputError
 
 RUN, SUMMARY, METRICS, COMPLETE = "run.json", "summary.json", "metrics.jsonl", "complete.json"
-
-LOCK = ".lock"
 
 _STEP = re.compile(r"checkpoint-(\d+)")
 
@@ -65,11 +64,11 @@ class RunFolder:
         if fresh:
             return
         earlier = self._read(RUN)
-        if changed := sorted(key for key in {*earlier, *identity} if earlier.get(key) != _plain(identity).get(key)):
-            changes = [f"{key} was {_short(earlier.get(key))}, is {_short(identity.get(key))}" for key in changed]
+        plain = msgspec.json.decode(msgspec.json.encode(identity))  # as it looks after writing and reading it
+        if changed := changes(earlier, plain):
             raise InputError(
-                f"--out {self.path}: holds a run with other settings ({'; '.join(changes)}): name another folder, or "
-                "start from scratch with --fresh"
+                f"--out {self.path}: holds a run with other settings ({'; '.join(map(str, changed))}): name another "
+                "folder, or start from scratch with --fresh"
             )
 
     def begin(self, identity: Mapping[str, Any], *, fresh: bool = False) -> None:
@@ -131,13 +130,3 @@ class RunFolder:
             raise InputError(
                 f"{path}: cannot be read ({error}): name another folder, or start from scratch with --fresh"
             ) from error
-
-
-def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """The identity as it looks after writing and reading it."""
-    return dict(msgspec.json.decode(msgspec.json.encode(identity)))
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from common import config
+from common import config, run_folder
 from common.files import write_whole
 from common.output.visible import say
 from common.protocol.subjects import BadRunName
@@ -162,18 +162,9 @@ def played_plan(
 @contextmanager
 def owned(directory: Path) -> Iterator[None]:
     """Lock the run directory, so that only one process plays the run. Raises StpError, OSError."""
-    import filelock
-
-    directory.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(directory / ".lock", blocking=False)
-    try:
-        lock.acquire()
-    except filelock.Timeout as error:
-        raise StpError(f"{directory}: another process plays this run; wait for it, or choose another --run") from error
-    try:
+    in_use = f"{directory}: another process plays this run; wait for it, or choose another --run"
+    with run_folder.owned(directory, lambda: StpError(in_use)):
         yield
-    finally:
-        lock.release()
 
 
 def keep_recipe(plan: StpPlan, again: str) -> None:
@@ -183,11 +174,11 @@ def keep_recipe(plan: StpPlan, again: str) -> None:
 
     file = plan.directory / RECIPE
     if file.exists() and (plan.directory / FILE).exists():
-        changed = _differences(_essentials(read_plan(file)), _essentials(plan))
+        changed = run_folder.changes(_essentials(read_plan(file)), _essentials(plan))
         if changed:
             raise config.ConfigError(
-                f"{plan.directory} was begun with other settings ({', '.join(changed)}; see {file}): choose another "
-                f"name for this run, or resume it with the old settings by `{again}`"
+                f"{plan.directory} was begun with other settings ({', '.join(each.name for each in changed)}; see "
+                f"{file}): choose another name for this run, or resume it with the old settings by `{again}`"
             )
     content = {
         **plan.mesh,
@@ -209,18 +200,6 @@ def _essentials(plan: StpPlan) -> dict[str, Any]:
     settings = {key: value for key, value in asdict(plan.settings).items() if key not in MAY_CHANGE}
     settings["model"] = identity_of(plan.settings.model)
     return {"stp": settings, **{name: asdict(stage) for name, stage in plan.stages.items()}}
-
-
-def _differences(before: dict[str, Any], now: dict[str, Any], above: str = "") -> list[str]:
-    """Names of the settings that differ."""
-    names = []
-    for key, value in now.items():
-        old, name = before.get(key), f"{above}{key}"
-        if isinstance(value, dict) and isinstance(old, dict):
-            names += _differences(old, value, f"{name}.")
-        elif value != old:
-            names.append(name)
-    return names
 
 
 def mesh_config(plan: StpPlan) -> dict[str, Any]:

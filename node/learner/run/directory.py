@@ -6,13 +6,13 @@ import json
 import os
 import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from common import evaluations
 from common.protocol.subjects import check_run_name
 from common.records.errors import RunDirectoryError, explained
+from common.run_folder import owned
 
 SPACE_NEEDED = 64 * 1024 * 1024
 """Bytes that must be free at start: some checkpoints of the demo's network, and the database's growth meanwhile."""
@@ -33,7 +33,7 @@ class RunDirectory:
         self.weights = self.path / "weights"
         self.logs = self.path / "logs"
         self._owner = self.path / "owner.json"
-        self._lock = FileLock(self.path / "lock", timeout=0)
+        self._held = ExitStack()
 
     def open(self, wait: float = 0.0) -> None:
         """Create and lock the directory. `wait`: seconds to wait for the lock of a process that is about to end.
@@ -41,28 +41,25 @@ class RunDirectory:
         Raises RunDirectoryError, which names the process that holds the lock or says why it cannot be written.
         """
         with explained(self.path):
-            for folder in (self.path, self.replay, self.checkpoints, self.weights):
-                folder.mkdir(parents=True, exist_ok=True)
-            try:
-                self._lock.acquire(timeout=wait)
-            except Timeout as error:
-                raise RunDirectoryError(f"{self.path} is in use by {self._holder()}; stop it, or use --run") from error
+            self._held.enter_context(owned(self.path, self._in_use, lock="lock", wait=wait))
+            for folder in (self.replay, self.checkpoints, self.weights):
+                folder.mkdir(exist_ok=True)
             owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+            self._held.callback(self._owner.unlink, missing_ok=True)
             self._owner.write_text(json.dumps(owner), encoding="utf-8")
             self._check_space()
 
     def close(self) -> None:
         """Release the directory."""
-        if self._lock.is_locked:
-            self._owner.unlink(missing_ok=True)
-            self._lock.release()
+        self._held.close()
 
-    def _holder(self) -> str:
+    def _in_use(self) -> RunDirectoryError:
         try:
             owner = json.loads(self._owner.read_text(encoding="utf-8"))
-            return f"process {owner['pid']} on {owner['host']} (since {owner['since']})"
+            holder = f"process {owner['pid']} on {owner['host']} (since {owner['since']})"
         except (OSError, ValueError, KeyError):
-            return "another process"
+            holder = "another process"
+        return RunDirectoryError(f"{self.path} is in use by {holder}; stop it, or use --run")
 
     def _check_space(self) -> None:
         disk = os.statvfs(self.path)

@@ -15,6 +15,7 @@ from filelock import FileLock
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from common.run_folder import LOCK
 from node.llm.hub.loading import load
 from node.llm.hub.sampler import open_hub
 from node.llm.models import template_of
@@ -24,7 +25,7 @@ from node.llm.settings import HubSettings, ModelSettings
 from node.training.errors import InputError, NotFinite, TrainingError
 from node.tuning.base_model import base_of
 from node.tuning.carrying_out import Interrupted
-from node.tuning.run_folder import LOCK, RunFolder
+from node.tuning.run_folder import RunFolder
 from node.tuning.settings import KeepingSettings, LengthSettings, LoraSettings, OptimizerSettings, PlaceSettings
 from node.tuning.sft import run
 from node.tuning.sft_dry_run import dry_run
