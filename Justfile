@@ -115,12 +115,12 @@ bench *args: setup
 # Regenerate the theorem bank (takes minutes; --scale 0.1: a small one; --out FOLDER: do not overwrite ours)
 [no-exit-message]
 bank *args: setup
-    @{{ python }} -m scripts.bank.build "$@"
+    @{{ python }} -m data.generators.build "$@"
 
 # Baselines: the solve rates of single tactics and of a search without a model on the test split
 [no-exit-message]
 floors *args: setup
-    @{{ python }} -m scripts.bank.floors "$@"
+    @{{ python }} -m data.generators.floors "$@"
 
 # Study: an hour of reinforcement learning and its controls, with tables (--seeds 0 1 2; resumes where it stopped)
 [no-exit-message]

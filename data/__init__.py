@@ -1,1 +1,1 @@
-"""Data sets that come with proofmesh, made by `scripts/bank`."""
+"""Data sets that come with proofmesh, made by `data/generators`."""

@@ -1,7 +1,7 @@
 """Loads a theorem bank: statements by split, supervised transitions, a digest of its content.
 
 Another file of the bank says which statements are false, and has the proofs. Nothing here opens it: only the scoring
-of the bank may read it (`scripts/bank/score.py`).
+of the bank may read it (`data/generators/score.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "textbook"
 """The banks of proofmesh by name: `pocket` and `witness` for training, `textbook` only for evaluation."""
 
 BUILT_BY = {"pocket": "build", "witness": "build --profile witness", "textbook": "textbook"}
-"""The module of `scripts.bank`, with its flags, that builds each of them."""
+"""The module of `data.generators`, with its flags, that builds each of them."""
 
 SPLITS = ("train", "valid", "test")
 TRANSITIONS = "transitions"
@@ -209,7 +209,7 @@ def _remedy(directory: Path) -> str:
     """What the user can do about a missing or damaged file."""
     for name, script in BUILT_BY.items():
         if directory.resolve() == BUNDLED[name].resolve():
-            build = f"build it again with `python -m scripts.bank.{script}`"
+            build = f"build it again with `python -m data.generators.{script}`"
             return f"restore it with `git checkout -- data/{name}`, or {build}"
     try:
         commands = list(manifest.read(directory).commands.values())

@@ -24,10 +24,10 @@ import tyro
 
 from common.lean import Theorem
 from common.protocol.messages import LeanVerifyReply
+from data.generators.lean_check import load_truth
 from node.bank.bank import load_statements
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from scripts.bank.score import load_truth
 from scripts.bench._report import report
 
 Proof = tuple[Theorem, str]

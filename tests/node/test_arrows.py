@@ -163,7 +163,7 @@ def package_of(module: str) -> str:
     first, *rest = module.split(".")
     if first == "node":
         return f"node.{rest[0]}" if rest else ""
-    return first if first in ("common", "broker", "ui", "scripts", "tests", "proofmesh") else ""
+    return first if first in ("common", "broker", "ui", "scripts", "tests", "proofmesh", "data") else ""
 
 
 def room_of(module: str) -> str:
@@ -206,6 +206,11 @@ def test_the_public_package_imports_nothing_that_prints_and_nobody_imports_it():
     assert [pair for each in folders for pair in imports_below(each) if package_of(pair[1]) == "proofmesh"] == []
 
 
+def test_no_node_imports_the_generators_of_the_data():
+    folders = ("broker", "common", "node", "proofmesh", "ui")
+    assert [pair for each in folders for pair in imports_below(each) if package_of(pair[1]) == "data"] == []
+
+
 def test_every_package_of_a_node_has_its_place():
     packages = {f"node.{file.parent.name}" for file in (ROOT / "node").glob("*/__init__.py")}
     assert packages - set(MAY_IMPORT) == {"node.mesh", "node.command"}
@@ -218,7 +223,7 @@ def test_what_composes_roles_knows_no_command():
 def test_a_room_shows_at_most_twelve_files():
     rooms = {
         folder.relative_to(ROOT).as_posix(): sum(file.name != "__init__.py" for file in folder.glob("*.py"))
-        for top in ("broker", "common", "node", "ui", "proofmesh")
+        for top in ("broker", "common", "data", "node", "ui", "proofmesh")
         for folder in (ROOT / top, *(ROOT / top).rglob("*/"))
     }
     assert {room: files for room, files in rooms.items() if files > TOO_LARGE.get(room, MOST_FILES)} == {}

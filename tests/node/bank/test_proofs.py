@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from common.proofs import transitions_of
+from data.generators.lean_check import load_truth
 from node.bank import bank
 from node.bank.bank import BankTransition
 from node.bank.proofs import _trees, form_of, load_proofs
@@ -14,7 +15,6 @@ from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import indented
 from node.lean.toolchain.find import find
-from scripts.bank.score import load_truth
 from tests.node.play.opened import verified
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
+from data.generators.lean_check import replay
 from node.bank.bank import DIRECTORY, BankTransition, load_statements
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
@@ -21,7 +22,6 @@ from node.lean.trace.records import TracedTheorem
 from node.lean.trace.tracing import Tracer
 from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
-from scripts.bank.replay import replay
 
 pytestmark = pytest.mark.lean
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from data.generators import pocket_syntax
+from data.generators import pocket_syntax as native_symbols
 from node.lean.toolchain.pocket import build, launcher
-from scripts import pocket_syntax
-from scripts import pocket_syntax as native_symbols
 
 
 @pytest.mark.lean
 def test_the_checked_in_modules_are_as_generated() -> None:
     outcome = subprocess.run(
-        [sys.executable, "-m", "scripts.pocket_syntax", "--check"],
+        [sys.executable, "-m", "data.generators.pocket_syntax", "--check"],
         capture_output=True,
         text=True,
         check=False,

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from data.generators import textbook
 from node.bank import bank
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.lean.text.statement import parse_statement
-from scripts.bank import textbook
 from scripts.bench.textbook import HERE as LISTS
+
+pytestmark = pytest.mark.generators
 
 ROOT = Path(__file__).parents[3]
 DIRECTORY = bank.BUNDLED[textbook.NAME]

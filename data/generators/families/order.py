@@ -6,8 +6,8 @@ import random
 import re
 
 from common.lean import ProofTree
-from scripts.bank.draft import Draft, NameSupply, step
-from scripts.bank.terms import Term, add, mul, num, show, var
+from data.generators.families.draft import Draft, NameSupply, step
+from data.generators.families.terms import Term, add, mul, num, show, substitute, value, var
 
 MAX_HYPOTHESES = 6
 
@@ -262,8 +262,6 @@ def false_order(rng: random.Random) -> Draft | None:
 
 
 def _holds(relation: tuple[Term, str, Term], values: dict[str, int]) -> bool:
-    from scripts.bank.terms import substitute, value
-
     left, sign, right = relation
     numbers = [value(substitute(side, {name: num(n) for name, n in values.items()})) for side in (left, right)]
     assert numbers[0] is not None and numbers[1] is not None

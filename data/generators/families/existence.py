@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 
 from common.lean import ProofTree
-from scripts.bank.draft import Draft, chain, step
-from scripts.bank.logic_families import quantifiers
-from scripts.bank.order import Statement
-from scripts.bank.recursion import define_nat
-from scripts.bank.recursion_families import random_body
-from scripts.bank.rewriting import NAT, NAT_RULES, random_nat_term, walk
-from scripts.bank.terms import (
+from data.generators.families.draft import Draft, chain, step
+from data.generators.families.logic_families import quantifiers
+from data.generators.families.order import Statement
+from data.generators.families.recursion import define_nat, random_body
+from data.generators.families.rewriting import NAT, NAT_RULES, random_nat_term, walk
+from data.generators.families.terms import (
     Equation,
     Rule,
     Term,

@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from common.lean import Theorem
+from data.generators.build import manifest_of
+from data.generators.lean_check import load_truth, refused
+from data.generators.normal_form import normal_form, skeleton
+from data.generators.profiles import WITNESS
 from node.bank import bank
 from node.learner.choosing import banks
-from scripts.bank.build import manifest_of
-from scripts.bank.normal_form import normal_form, skeleton
-from scripts.bank.profiles import WITNESS
-from scripts.bank.score import load_truth, refused
+
+pytestmark = pytest.mark.generators
 
 DIRECTORY = bank.BUNDLED["witness"]
 

@@ -1,6 +1,6 @@
 """Generates the theorem bank: proposes statements, checks them with Lean, splits them, traces proofs, writes files.
 
-python -m scripts.bank.build [--profile witness] [--scale 1.0] [--seed 1]
+python -m data.generators.build [--profile witness] [--scale 1.0] [--seed 1]
 
 The same seed, scale and library give the same bytes.
 """
@@ -23,15 +23,14 @@ import msgspec
 
 from common.lean import ProofTree, Theorem
 from common.seeds import derive_seed
+from data.generators import lean_check
+from data.generators.families.draft import Draft
+from data.generators.normal_form import normal_form, skeleton
+from data.generators.profiles import POCKET, PROFILES, Maker, Profile
 from node.bank import manifest
 from node.bank.bank import SPLITS, digest, load_statements
 from node.bank.manifest import Manifest
 from node.lean.text.script import proof_script
-from scripts.bank import lean_check
-from scripts.bank.draft import Draft
-from scripts.bank.families import Maker
-from scripts.bank.normal_form import normal_form, skeleton
-from scripts.bank.profiles import POCKET, PROFILES, Profile
 
 EASY_MOST = {"valid": 0.16, "test": 0.13}
 """Largest share of easy statements in the final splits. We promise that no single tactic closes more than 15% of
@@ -338,7 +337,7 @@ def build(
 def manifest_of(scale: float, seed: int, profile: Profile = POCKET) -> Manifest:
     """The manifest of a bank, without its digest."""
     flag = "" if profile is POCKET else f" --profile {profile.name}"
-    command = f"python -m scripts.bank.build --scale {scale:g} --seed {seed}{flag}"
+    command = f"python -m data.generators.build --scale {scale:g} --seed {seed}{flag}"
     return Manifest({profile.name: command}, profile.warm_start)
 
 
@@ -353,7 +352,7 @@ def table(items: list[BankItem], profile: Profile = POCKET) -> str:
 
 
 def main() -> int:
-    """Entry point of `python -m scripts.bank.build`."""
+    """Entry point of `python -m data.generators.build`."""
     parser = argparse.ArgumentParser(description="Generate the theorem bank.")
     parser.add_argument("--profile", choices=PROFILES, default=POCKET.name, help="which bank")
     parser.add_argument("--out", type=Path, help="folder of the bank (default: data/PROFILE)")

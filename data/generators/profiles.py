@@ -1,17 +1,76 @@
-"""The two banks that the generator makes: `pocket`, and `witness`, whose statements ask for witnesses."""
+"""The families of statements with their shares, and the two banks that are made of them.
+
+`pocket` is the main bank; the statements of `witness` ask for witnesses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.lean import ProofTree
+from data.generators.families import existence, logic_families, order, recursion, rewriting
+from data.generators.families.draft import Draft, size
 from node.bank import bank
 from node.bank.manifest import WarmStartRule
-from scripts.bank import families
-from scripts.bank.draft import size
-from scripts.bank.families import Maker
+
+# --------------------------------------------------------------------------------------------------------------------
+# The table of families: the generators of their statements, and their shares of the bank.
+
+
+Maker = Callable[[random.Random], Draft | None]
+
+
+def _mix(*makers: tuple[Maker, float]) -> Maker:
+    """A maker that chooses one of several makers at random, with weights."""
+
+    def make(rng: random.Random) -> Draft | None:
+        return rng.choices([maker for maker, _ in makers], [weight for _, weight in makers])[0](rng)
+
+    return make
+
+
+MAKERS: dict[str, tuple[Maker, float]] = {
+    "propositional": (logic_families.propositional, 1.2),
+    "classical": (logic_families.classical, 0.7),
+    "quantifiers": (logic_families.quantifiers, 1.2),
+    "equations": (rewriting.equations, 1.1),
+    "nat-algebra": (_mix((rewriting.nat_algebra, 0.75), (rewriting.cancellation, 0.25)), 1.2),
+    "nat-order": (order.nat_order, 1.2),
+    "induction": (
+        _mix(
+            (recursion.same_recursion, 2), (recursion.linear, 2),
+            (recursion.sums, 1.5), (recursion.predicates, 1.5),
+        ),
+        1.0,
+    ),
+    "list": (_mix((recursion.list_functions, 2), (rewriting.list_algebra, 1)), 1.0),
+    "recursion": (_mix((recursion.unrolled, 2), (recursion.mutual, 1)), 1.0),
+    "existence": (
+        _mix(
+            (existence.algebraic, 2), (existence.multiples, 2), (existence.bounds, 0.7), (existence.numbers, 0.7),
+            (existence.predicates, 2),
+        ),
+        1.0,
+    ),
+    "existence+recursion": (existence.recursive, 0.7),
+}  # fmt: skip
+"""The maker of each family and its weight in the bank."""
+
+FALSE_MAKERS: dict[str, Maker] = {
+    "propositional": logic_families.false_propositional,
+    "nat-algebra": rewriting.false_nat,
+    "nat-order": order.false_order,
+}
+
+TEST_ONLY: frozenset[str] = frozenset({"existence+recursion"})
+"""Combinations of families that appear in the test split only."""
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The two banks that the generator makes: `pocket`, and `witness`, whose statements ask for witnesses.
 
 
 @dataclass(frozen=True)
@@ -54,8 +113,8 @@ class Profile:
 
 POCKET = Profile(
     name="pocket",
-    makers=families.MAKERS,
-    test_only=families.TEST_ONLY,
+    makers=MAKERS,
+    test_only=TEST_ONLY,
     splits={"train": 6600, "valid": 460, "test": 460},
     levels={1: 0.28, 2: 0.30, 3: 0.23, 4: 0.19},
     # The warm start sees neither the longer proofs nor this part of the vocabulary: reinforcement learning has to find
@@ -73,7 +132,7 @@ POCKET = Profile(
             "rw [← h",
         ),
     ),
-    false_makers=families.FALSE_MAKERS,
+    false_makers=FALSE_MAKERS,
     false_share=0.1,
     easy_share=0.12,
 )
@@ -81,8 +140,8 @@ POCKET = Profile(
 WITNESS = Profile(
     name="witness",
     makers={
-        "existence": (families.MAKERS["existence"][0], 1.0),
-        "existence+recursion": (families.MAKERS["existence+recursion"][0], 2.0),
+        "existence": (MAKERS["existence"][0], 1.0),
+        "existence+recursion": (MAKERS["existence+recursion"][0], 2.0),
     },
     splits={"train": 1500, "valid": 150, "test": 200},
     levels={1: 0.25, 2: 0.35, 3: 0.25, 4: 0.15},

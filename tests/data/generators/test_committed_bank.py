@@ -7,14 +7,14 @@ from collections import Counter, defaultdict
 import msgspec
 import pytest
 
+from data.generators.build import manifest_of as manifest_built
+from data.generators.floors import MOST_BY_ANY, MOST_BY_ONE, floors, local_requests
+from data.generators.lean_check import load_truth, refused, replay
+from data.generators.normal_form import normal_form, skeleton
+from data.generators.profiles import POCKET
 from node.bank.bank import SPLITS, digest, load_statements, load_transitions, manifest_of
-from scripts.bank.build import manifest_of as manifest_built
-from scripts.bank.fixed_search import local_requests
-from scripts.bank.floors import MOST_BY_ANY, MOST_BY_ONE, floors
-from scripts.bank.normal_form import normal_form, skeleton
-from scripts.bank.profiles import POCKET
-from scripts.bank.replay import replay
-from scripts.bank.score import load_truth, refused
+
+pytestmark = pytest.mark.generators
 
 LEAST = {"train": 4000, "valid": 400, "test": 400}
 TEST_ONLY = "existence+recursion"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from scripts.bank.draft import Draft, NameSupply, chain, step
-from scripts.bank.terms import (
+from data.generators.families.draft import Draft, NameSupply, chain, step
+from data.generators.families.terms import (
     Equation,
     Rule,
     Term,

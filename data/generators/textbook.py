@@ -1,6 +1,6 @@
 """Writes the bank `textbook`: handwritten statements of introductory courses, from Lean files with their proofs.
 
-    python -m scripts.bank.textbook        # writes data/textbook from scripts/bank/textbook_proofs
+    python -m data.generators.textbook        # writes data/textbook from data/generators/textbook_proofs
 
 There is a Lean file for each topic, with a heading for each level. The bank gets only the statements. They are not
 generated, never trained on, and were not used for any design choice. So their solve rate measures how a policy that
@@ -21,13 +21,13 @@ import tyro
 from common.files import write_whole
 from common.lean import Theorem
 from common.recipes import bundled_bank
+from data.generators.normal_form import binder_groups, normal_form
 from node.bank import bank, manifest
 from node.bank.bank import BankTheorem
 from node.bank.statements import theorem as read_theorem
-from scripts.bank.normal_form import binder_groups, normal_form
 
 NAME = "textbook"
-COMMAND = "python -m scripts.bank.textbook"
+COMMAND = "python -m data.generators.textbook"
 PROOFS = Path(__file__).with_name("textbook_proofs")
 
 LEVELS = {"One step": 1, "A few steps": 2, "Several steps": 3, "Many steps": 4}

@@ -5,13 +5,11 @@ import random
 import pytest
 
 from common.lean import Theorem
-from scripts.bank import build, families, lean_check, rewriting
-from scripts.bank.draft import chain, render_binders, step
-from scripts.bank.logic import countermodels, show
-from scripts.bank.normal_form import normal_form, skeleton
-from scripts.bank.profiles import POCKET
-from scripts.bank.prover import BankProver, GaveUp, Sequent
-from scripts.bank.terms import (
+from data.generators import build, lean_check, profiles
+from data.generators.families import rewriting
+from data.generators.families.draft import chain, render_binders, step
+from data.generators.families.logic import BankProver, GaveUp, Sequent, countermodels, show
+from data.generators.families.terms import (
     add,
     mul,
     num,
@@ -24,6 +22,10 @@ from scripts.bank.terms import (
     var,
     variables,
 )
+from data.generators.normal_form import normal_form, skeleton
+from data.generators.profiles import POCKET
+
+pytestmark = pytest.mark.generators
 
 P, Q, R = ("atom", "p"), ("atom", "q"), ("atom", "r")
 
@@ -37,12 +39,12 @@ def test_equal_seeds_give_equal_banks():
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("family", sorted(families.MAKERS))
+@pytest.mark.parametrize("family", sorted(profiles.MAKERS))
 def test_lean_accepts_most_of_what_a_family_proposes(family):
     rng = random.Random(11)
     drafts = []
     while len(drafts) < 15:
-        draft = families.MAKERS[family][0](rng)
+        draft = profiles.MAKERS[family][0](rng)
         if draft is not None:
             drafts.append(draft)
     items = [(draft.theorem(f"t{i}", rng), draft.proof) for i, draft in enumerate(drafts)]
@@ -50,12 +52,12 @@ def test_lean_accepts_most_of_what_a_family_proposes(family):
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("family", sorted(families.FALSE_MAKERS))
+@pytest.mark.parametrize("family", sorted(profiles.FALSE_MAKERS))
 def test_lean_refutes_what_is_meant_to_be_false(family):
     rng = random.Random(12)
     drafts = []
     while len(drafts) < 10:
-        draft = families.FALSE_MAKERS[family](rng)
+        draft = profiles.FALSE_MAKERS[family](rng)
         if draft is not None:
             drafts.append(draft)
     items = [(draft.theorem(f"t{i}", rng).negation(), draft.counter_proof()) for i, draft in enumerate(drafts)]
