@@ -27,9 +27,8 @@ from data.generators import lean_check
 from data.generators.families.draft import Draft
 from data.generators.normal_form import normal_form, skeleton
 from data.generators.profiles import POCKET, PROFILES, Maker, Profile
-from node.bank import manifest
-from node.bank.bank import SPLITS, digest, load_statements
-from node.bank.manifest import Manifest
+from node.bank import bank
+from node.bank.bank import SPLITS, Manifest, digest, load_statements
 from node.lean.text.script import proof_script
 
 EASY_MOST = {"valid": 0.16, "test": 0.13}
@@ -329,8 +328,8 @@ def build(
     items = thin(merge(future.result() for future in futures), seed)
     write(items, out, seed)
     without_digest = manifest_of(scale, seed, profile)
-    manifest.write(out, without_digest)  # written first, because the digest also covers the warm-start rule
-    manifest.write(out, msgspec.structs.replace(without_digest, digest=digest(out)))
+    bank.write_manifest(out, without_digest)  # written first, because the digest also covers the warm-start rule
+    bank.write_manifest(out, msgspec.structs.replace(without_digest, digest=digest(out)))
     return items
 
 

@@ -14,7 +14,7 @@ from common.lean import ProofTree
 from data.generators.families import existence, logic_families, order, recursion, rewriting
 from data.generators.families.draft import Draft, size
 from node.bank import bank
-from node.bank.manifest import WarmStartRule
+from node.bank.bank import WarmStartRule
 
 # --------------------------------------------------------------------------------------------------------------------
 # The table of families: the generators of their statements, and their shares of the bank.

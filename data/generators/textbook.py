@@ -22,7 +22,7 @@ from common.files import write_whole
 from common.lean import Theorem
 from common.recipes import bundled_bank
 from data.generators.normal_form import binder_groups, normal_form
-from node.bank import bank, manifest
+from node.bank import bank
 from node.bank.bank import BankTheorem
 from node.bank.statements import theorem as read_theorem
 
@@ -69,7 +69,7 @@ def write(folder: Path) -> int:
     folder.mkdir(exist_ok=True)
     text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     write_whole(folder / "test.jsonl.gz", gzip.compress(text, mtime=0))
-    manifest.write(folder, manifest.Manifest(commands={NAME: COMMAND}, digest=bank.digest(folder)))
+    bank.write_manifest(folder, bank.Manifest(commands={NAME: COMMAND}, digest=bank.digest(folder)))
     return len(rows)
 
 

@@ -1,5 +1,6 @@
-"""Loads a theorem bank: statements by split, supervised transitions, a digest of its content.
+"""Theorem banks: statements by split, supervised transitions, the proofs that these make up, manifest and digest.
 
+A folder holds `SPLIT.jsonl.gz`, `transitions.jsonl.gz`, `contexts.jsonl.gz` for theorems in files, and `bank.json`.
 Another file of the bank says which statements are false, and has the proofs. Nothing here opens it: only the scoring
 of the bank may read it (`data/generators/score.py`).
 """
@@ -9,20 +10,22 @@ from __future__ import annotations
 import gzip
 import hashlib
 import random
+import re
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
 
-from common.lean import Theorem
+from common.files import write_whole
+from common.lean import ProofTree, Theorem
 from common.places import Context, Place
 from common.recipes import bundled_bank
-from node.bank import manifest
-from node.bank.manifest import Manifest
+from node.lean.text.script import proof_lines
 
 DIRECTORY = bundled_bank()
 BUNDLED = {name: bundled_bank(name) for name in ("pocket", "witness", "textbook")}
@@ -158,14 +161,6 @@ def load_transitions(directory: Path = DIRECTORY, *, warm_start: bool = False) -
     return [row for row in decode(path, BankTransition) if rule is None or rule.takes(row.level, row.tactic)]
 
 
-def manifest_of(directory: Path = DIRECTORY) -> Manifest:
-    """The bank's manifest. Raises BankError."""
-    try:
-        return manifest.read(directory)
-    except manifest.ManifestError as error:
-        raise BankError(f"{error}; {_remedy(directory)}") from error
-
-
 def stratified(statements: Sequence[G], n: int, seed: int = SAMPLE_SEED) -> list[G]:
     """A sample of n statements, in proportion to the groups of (family, level), in the order of `statements`.
 
@@ -212,8 +207,8 @@ def _remedy(directory: Path) -> str:
             build = f"build it again with `python -m data.generators.{script}`"
             return f"restore it with `git checkout -- data/{name}`, or {build}"
     try:
-        commands = list(manifest.read(directory).commands.values())
-    except manifest.ManifestError:
+        commands = list(_read_manifest(directory).commands.values())
+    except (OSError, msgspec.DecodeError):
         commands = []
     imports = "; ".join(f"`{command}`" for command in commands)
     return f"import the bank again with {imports}" if imports else "restore it, or run `proofmesh bank import`"
@@ -252,3 +247,177 @@ def _content_digest(path: Path) -> bytes:
         while part := file.read(PART):
             state.update(part)
     return state.digest()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A bank's manifest `bank.json`: its sources, the commands that import it again, the transitions for a warm start.
+
+MANIFEST = "bank.json"
+
+
+class WarmStartRule(msgspec.Struct, frozen=True):
+    """Selects the transitions of the warm start: those of some levels, without some tactics."""
+
+    levels: tuple[int, ...]
+    held_out: tuple[str, ...] = ()
+    """Transitions whose tactic contains one of these texts are left out."""
+
+    def takes(self, level: int, tactic: str) -> bool:
+        """True when a transition of this level with this tactic belongs to the warm start."""
+        return level in self.levels and not any(text in tactic for text in self.held_out)
+
+
+class SourceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A source of a bank's statements, and the Lean under which they elaborate."""
+
+    origin: str
+    """The file, the folder or the id on the Hugging Face hub."""
+    revision: str = ""
+    """The commit of the hub's copy."""
+    licence: str = ""
+    """The licence that the data set states; empty if it is unknown."""
+    homepage: str = ""
+    paper: str = ""
+    digest: str = ""
+    """A digest of the statements that were read from it."""
+    rows: int = 0
+    statements: int = 0
+    """Number of rows that were read as statements, with those that do not elaborate."""
+    lean: str = ""
+    """Version of the Lean under which the bank's statements elaborate; empty if this was not tried."""
+    library: dict[str, str] = {}
+    """Commits of that Lean's project and its packages (`node.lean.toolchain.library`)."""
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The description of a bank. For a bank without the file it is empty."""
+
+    commands: dict[str, str] = {}
+    """The command that imports a source again, by source."""
+    warm_start: WarmStartRule | None = None
+    """None: all transitions belong to the warm start."""
+    sources: dict[str, SourceRecord] = {}
+    """Sources by the name in the rows of statements."""
+    digest: str = ""
+    """`node.bank.bank.digest` of the written bank; empty if it was not recorded."""
+
+
+def manifest_of(directory: Path = DIRECTORY) -> Manifest:
+    """The bank's manifest. Raises BankError."""
+    try:
+        return _read_manifest(directory)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BankError(f"{directory / MANIFEST}: cannot be read ({error}); {_remedy(directory)}") from error
+
+
+def _read_manifest(directory: Path) -> Manifest:
+    path = directory / MANIFEST
+    return msgspec.json.decode(path.read_bytes(), type=Manifest) if path.exists() else Manifest()
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write a bank's manifest. Raises OSError."""
+    write_whole(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Reconstructs whole proofs of the bank's train split from its transitions, without the file that has the proofs.
+#
+# The transitions of a theorem are those of its proof in pre-order. Each has the number of remaining tactics on its
+# longest branch. For nine of ten theorems, only one tree fits these numbers. For the others, the number of goals that
+# each tactic leaves is compared with tactics of the same form in the unambiguous proofs, and the tree that agrees
+# most is taken.
+
+NEGATION = "_neg"
+"""Suffix of a theorem's name if its negation is proved."""
+
+MOST_TREES = 64
+"""Most trees for the transitions of one proof. A proof with more is left out."""
+
+_SIGNS = re.compile(r"\?_|\|")
+"""Holes and alternatives of a tactic, which indicate the number of goals that it leaves."""
+
+Forms = Counter[tuple[str, int]]
+"""Counts of (form of a tactic, number of goals that it leaves)."""
+
+
+class BankProof(msgspec.Struct, frozen=True):
+    """A theorem of the bank, or its negation, with a proof that Lean accepted."""
+
+    theorem: Theorem
+    level: int
+    family: str
+    script: str
+    """The tactic block after `:= by`, starting at column 0."""
+
+
+def load_proofs(directory: Path = DIRECTORY, *, warm_start: bool = False) -> list[BankProof]:
+    """Proofs of the train split, in the order of its transitions. `warm_start`: only proofs whose transitions all
+    belong to the warm start. Empty for a bank without transitions. Raises BankError."""
+    rule = manifest_of(directory).warm_start if warm_start else None
+    rows = load_transitions(directory)
+    proofs = {name: list(steps) for name, steps in groupby(rows, key=lambda row: row.theorem)}
+    trees = {name: list(_trees(steps)) for name, steps in proofs.items()}
+    forms = _forms(candidates[0] for candidates in trees.values() if len(candidates) == 1)
+    theorems = {each.theorem.name: each.theorem for each in load_statements("train", directory)} if rows else {}
+    return [
+        BankProof(theorem, steps[0].level, steps[0].family, "\n".join(proof_lines(tree, "")))
+        for name, steps in proofs.items()
+        if (rule is None or all(rule.takes(step.level, step.tactic) for step in steps))
+        and (tree := _likeliest(trees[name], forms)) is not None
+        and (theorem := _theorem(name, theorems)) is not None
+    ]
+
+
+def _theorem(name: str, theorems: Mapping[str, Theorem]) -> Theorem | None:
+    if name in theorems:
+        return theorems[name]
+    refuted = theorems.get(name.removesuffix(NEGATION))
+    return refuted.negation() if refuted else None
+
+
+def _trees(steps: Sequence[BankTransition]) -> Iterator[ProofTree]:
+    """The proof trees with these steps in pre-order; none if there are more than MOST_TREES."""
+    trees = [tree for end, tree in _from(steps, 0) if end == len(steps)]
+    yield from trees if len(trees) <= MOST_TREES else []
+
+
+def _from(steps: Sequence[BankTransition], start: int) -> list[tuple[int, ProofTree]]:
+    """The trees that can start with a step, each with the index of the step after its end."""
+    endings: list[tuple[int, ProofTree]] = []
+    step = steps[start]
+
+    def grow(end: int, children: tuple[ProofTree, ...], longest: int) -> None:
+        if longest == step.remaining_steps - 1:
+            layout = tuple((goal,) for goal in range(len(children)))
+            endings.append((end, ProofTree(step.tactic, layout, children, step.state)))
+        if end < len(steps) and steps[end].remaining_steps < step.remaining_steps and len(endings) <= MOST_TREES:
+            for after, child in _from(steps, end):
+                grow(after, (*children, child), max(longest, steps[end].remaining_steps))
+
+    grow(start + 1, (), 0)
+    return endings
+
+
+def _likeliest(trees: Sequence[ProofTree], forms: Forms) -> ProofTree | None:
+    """The tree whose tactics leave the usual numbers of goals for their forms; None if there is no single best one."""
+    if len(trees) == 1:
+        return trees[0]
+    scores = [sum(forms[form] > 0 for form in _forms([tree]).elements()) for tree in trees]
+    best = [tree for tree, score in zip(trees, scores, strict=True) if score == max(scores)]
+    return best[0] if len(best) == 1 else None
+
+
+def _forms(trees: Iterator[ProofTree] | Sequence[ProofTree]) -> Forms:
+    forms: Forms = Counter()
+    todo = list(trees)
+    while todo:
+        node = todo.pop()
+        todo += node.children
+        forms[form_of(node.tactic), len(node.children)] += 1
+    return forms
+
+
+def form_of(tactic: str) -> str:
+    """A tactic's first word, and its holes and alternatives."""
+    return " ".join([tactic.split(maxsplit=1)[0] if tactic.strip() else "", *_SIGNS.findall(tactic)])

@@ -14,13 +14,11 @@ import msgspec
 
 from common.lean import Theorem
 from node.bank import bank
+from node.bank.bank import Manifest, SourceRecord
+from node.bank.elaboration import difference
+from node.bank.importing import LEVEL, Imported, Names, Reader, Refusal
 from node.bank.known import KNOWN, DataSet
-from node.bank.library import difference
-from node.bank.manifest import Manifest, SourceRecord
-from node.bank.problems import SourceProblem
-from node.bank.reading import LEVEL, Imported, Names, Reader, Refusal
-from node.bank.rows import SUFFIXES, TEXTS
-from node.bank.sources import Source, find, is_bank
+from node.bank.sources import SUFFIXES, TEXTS, Source, SourceProblem, find, is_bank
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 POCKET = "pocket"

@@ -1,10 +1,12 @@
-"""`proofmesh bank import SOURCE`: imports the statements of a data set that elaborate under this Lean into a bank.
+"""`proofmesh bank`: imports data sets into theorem banks, lists banks and known data sets, shows and checks a bank.
 
-SOURCE: the name of a known data set (`proofmesh bank list`), a .json, .jsonl, .parquet, .txt or .lean file, a folder of
-these, or a Hugging Face id. Train on the bank with `[learner] bank = "OUT"`. It has no proofs for a warm start, so name
-a network in `[learner.warm_start] checkpoint`.
+`proofmesh bank import SOURCE` imports the statements of a data set that elaborate under this Lean into a bank. SOURCE:
+the name of a known data set (`proofmesh bank list`), a .json, .jsonl, .parquet, .txt or .lean file, a folder of these,
+or a Hugging Face id. Train on the bank with `[learner] bank = "OUT"`. It has no proofs for a warm start, so name a
+network in `[learner.warm_start] checkpoint`.
 
-Exit code: 0 statements were imported, 1 none of them elaborates, 2 the source or the Lean cannot be used.
+Exit code: 0 no problems (import: statements were imported), 1 `check` found problems or none of the imported statements
+elaborates, 2 the source, the bank or the Lean cannot be used.
 """
 
 from __future__ import annotations
@@ -26,13 +28,12 @@ from common.limits import Natural, Positive, Timeout
 from common.output.visible import say
 
 if TYPE_CHECKING:
-    from node.bank.importing import Written
-    from node.bank.manifest import SourceRecord
-    from node.bank.reading import SourceReading
+    from node.bank.bank import BankTheorem, Manifest, SourceRecord
+    from node.bank.importing import SourceReading, Written
     from node.bank.sources import Source
     from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-IMPORTED, NOTHING, UNUSABLE = 0, 1, 2
+FINE, PROBLEMS, UNUSABLE = 0, 1, 2
 
 FIRST_ERRORS = 5
 """Errors of each kind that are shown. All are in OUT/import.json."""
@@ -102,14 +103,18 @@ def main(argv: Sequence[str]) -> int:
     """Entry point of `proofmesh bank`. Returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE)
-        return IMPORTED if argv else UNUSABLE
-    if argv[0] in ("list", "stats", "check"):
-        from node.bank import looking
-
-        return looking.main(argv)
-    if argv[0] != "import":
-        return unusable(f"no command `{argv[0]}`; there are import, list, stats and check")
-    settings = tyro.cli(ImportSettings, args=list(argv[1:]), prog="proofmesh bank import")
+        return FINE if argv else UNUSABLE
+    name, arguments = argv[0], list(argv[1:])
+    prog = f"proofmesh bank {name}"
+    if name == "list":
+        return list_all(tyro.cli(ListSettings, args=arguments, prog=prog))
+    if name == "stats":
+        return show_stats(tyro.cli(StatsSettings, args=arguments, prog=prog))
+    if name == "check":
+        return check(tyro.cli(CheckSettings, args=arguments, prog=prog))
+    if name != "import":
+        return unusable(f"no command `{name}`; there are import, list, stats and check")
+    settings = tyro.cli(ImportSettings, args=arguments, prog=prog)
     return import_source(settings, shlex.join(["proofmesh", "bank", *argv]))
 
 
@@ -117,7 +122,7 @@ def import_source(settings: ImportSettings, command: str) -> int:
     """Run an import. Returns the exit code. `command`: the command line, for the bank's manifest."""
     from node.bank.bank import BankError
     from node.bank.importing import write
-    from node.bank.problems import SourceProblem
+    from node.bank.sources import SourceProblem
     from node.bank.sources import find as find_source
     from node.lean.toolchain.find import find
     from node.lean.toolchain.pocket.build import PocketBuildError
@@ -143,13 +148,13 @@ def import_source(settings: ImportSettings, command: str) -> int:
         return unusable(str(error))
     except OSError as error:
         return unusable(f"{settings.out}: cannot be written ({error.strerror}); use another folder with --out")
-    return IMPORTED if good else NOTHING
+    return FINE if good else PROBLEMS
 
 
 def _read(settings: ImportSettings, source: Source) -> SourceReading:
     """The statements of the source. Raises SourceProblem, also if it has no rows."""
-    from node.bank.problems import SourceProblem
-    from node.bank.reading import Reader
+    from node.bank.importing import Reader
+    from node.bank.sources import SourceProblem
 
     known = source.data_set
     split = settings.split or ("train" if known is None else known.splits[0] if len(known.splits) == 1 else "")
@@ -167,7 +172,7 @@ def _record(
     settings: ImportSettings, source: Source, reading: SourceReading, toolchain: LeanToolchain | None
 ) -> SourceRecord:
     """The source's record in the bank's manifest. Raises SourceProblem."""
-    from node.bank.manifest import SourceRecord
+    from node.bank.bank import SourceRecord
     from node.lean.toolchain.library import library
 
     known = source.data_set
@@ -198,20 +203,12 @@ def _failed(settings: ImportSettings, toolchain: LeanToolchain, reading: SourceR
         errors = elaboration_errors(
             [each.theorem for each in reading.statements],
             toolchain,
-            folder=cache(),
             jobs=settings.jobs,
             limits=Limits(seconds=settings.seconds, memory_mb=settings.memory_mb),
             begin=lambda count: progress.update(task, total=count),
             report=lambda count: progress.advance(task, count),
         )
         return asyncio.run(errors)
-
-
-def cache() -> Path:
-    """The folder of the whitelists."""
-    from node.bank.elaboration import whitelists
-
-    return whitelists()
 
 
 def _report(
@@ -223,7 +220,7 @@ def _report(
 ) -> None:
     """Print a summary of the import, and write all details to OUT/import.json."""
     from common.output.words import number_of
-    from node.bank.reading import Names
+    from node.bank.importing import Names
 
     names = Names()
     read = len(reading.statements)
@@ -273,6 +270,179 @@ def unusable(message: str) -> int:
     """Print an error to standard error. Returns the exit code."""
     say(f"proofmesh bank: {message}", file=sys.stderr)
     return UNUSABLE
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# `proofmesh bank list`, `stats` and `check`: lists known data sets and banks, shows a bank's content, checks a bank.
+#
+# Exit code: 0 no problems, 1 `check` found problems, 2 there is no such bank, or it cannot be read.
+
+
+@dataclass
+class ListSettings:
+    """List known data sets and theorem banks."""
+
+    folders: Annotated[list[Path], tyro.conf.Positional] = field(default_factory=lambda: [Path()])
+    """Banks, or folders of banks. By default the current folder."""
+
+    data: list[Path] = field(default_factory=list)
+    """Folders with local copies of known data sets, besides $PROOFMESH_DATA."""
+
+
+@dataclass
+class StatsSettings:
+    """Show the content of a theorem bank."""
+
+    bank: Annotated[str, tyro.conf.Positional]
+    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
+
+
+@dataclass
+class CheckSettings:
+    """Check that a theorem bank is complete, and that it was made for this Lean."""
+
+    bank: Annotated[str, tyro.conf.Positional]
+    """Its folder, or `pocket`, `witness` or `textbook`, which are part of proofmesh."""
+
+    lean: LeanSettings = field(default_factory=LeanSettings)
+    """The Lean to compare with the one under which its statements were tried (--lean.project)."""
+
+
+def list_all(settings: ListSettings) -> int:
+    """Print a line for each data set and each bank."""
+    from rich.table import Table
+
+    from common.output.terminal import Console, line
+    from node.bank import bank
+    from node.bank.known import KNOWN
+    from node.bank.sources import is_bank, local_copy
+
+    known = Table("name", "statements", "splits", "licence", "source", title="known data sets", expand=False)
+    for each in KNOWN.values():
+        copy = local_copy(each, settings.data)
+        where = str(copy) if copy is not None else f"hub: {each.hub.id}"
+        known.add_row(each.name, str(each.statements), ", ".join(each.splits), each.licence or "not stated", where)
+    banks = Table("bank", "statements", "sources", title="theorem banks", expand=False)
+    below = (path for folder in settings.folders if folder.is_dir() for path in [folder, *sorted(folder.iterdir())])
+    folders = [*bank.BUNDLED.items(), *((str(path), path) for path in below if path.is_dir() and is_bank(path))]
+    for name, folder in folders:
+        try:
+            counts = {split: len(bank.load_statements(split, folder)) for split in bank.splits(folder)}
+            sources = ", ".join(bank.manifest_of(folder).sources)
+        except bank.BankError as error:
+            banks.add_row(name, line(str(error), style="red"), "")
+            continue
+        banks.add_row(name, ", ".join(f"{count} {split}" for split, count in counts.items()), sources)
+    for column in (*known.columns, *banks.columns):
+        column.overflow = "fold"
+    Console().print(known, banks, sep="\n")
+    return FINE
+
+
+def folder_of(name: str) -> Path:
+    """A bank's folder. Raises BankError if it is not a bank."""
+    from node.bank import bank
+
+    folder = bank.BUNDLED.get(name) or Path(name)
+    if not bank.splits(folder):
+        raise bank.BankError(
+            f"{folder}: no theorem bank (no {', '.join(f'{split}.jsonl.gz' for split in bank.SPLITS)} in it); "
+            "make one with `proofmesh bank import SOURCE`, or list banks with `proofmesh bank list`"
+        )
+    return folder
+
+
+def show_stats(settings: StatsSettings) -> int:
+    """Print the content of a bank. Returns the exit code."""
+    from node.bank import bank
+
+    try:
+        folder = folder_of(settings.bank)
+        manifest = bank.manifest_of(folder)
+        say(f"{settings.bank}: digest {bank.digest(folder)}")
+        for split in bank.splits(folder):
+            _show_split(split, bank.load_statements(split, folder))
+        say(f"transitions: {len(bank.load_transitions(folder))}")
+    except bank.BankError as error:
+        return unusable(str(error))
+    for name, record in manifest.sources.items():
+        lean = f"tried under Lean {record.lean}" if record.lean else "not tried under any Lean"
+        revision = f" at {record.revision}" if record.revision else ""
+        say(f"source {name}: {record.statements} statements of {record.rows} rows of {record.origin}{revision}")
+        say(f"  licence {record.licence or 'not known'}; {lean}; digest {record.digest}")
+        for package, commit in record.library.items():
+            say(f"  {package} {commit}")
+    return FINE
+
+
+def _show_split(split: str, statements: Sequence[BankTheorem]) -> None:
+    headers = Counter(each.theorem.header for each in statements)
+    sizes = sorted(len(each.theorem.signature) for each in statements)
+    say(f"{split}: {len(statements)} statements, {len(headers)} headers", end="")
+    say(f", {sizes[len(sizes) // 2]} characters in the middle, {sizes[-1]} at most" if sizes else "")
+    for title, counts in (
+        ("families", Counter(each.family for each in statements)),
+        ("levels", Counter(str(each.level) for each in statements)),
+    ):
+        if counts:
+            say(f"  {title}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
+    if flawed := [each.theorem.name for each in statements if each.flaw]:
+        say(f"  known to be flawed: {', '.join(flawed)}")
+
+
+def check(settings: CheckSettings) -> int:
+    """Compare a bank with its manifest and with this Lean. Returns the exit code."""
+    from node.bank import bank
+    from node.bank.elaboration import difference
+    from node.lean.toolchain.find import find
+    from node.lean.toolchain.pocket.build import PocketBuildError
+    from node.lean.toolchain.problems import LeanProblem
+
+    try:
+        folder = folder_of(settings.bank)
+        manifest = bank.manifest_of(folder)
+        problems = _content_problems(folder, manifest)
+        toolchain = find(settings.lean) if any(each.lean for each in manifest.sources.values()) else None
+    except (bank.BankError, LeanProblem, PocketBuildError) as error:
+        return unusable(str(error))
+    for name, record in manifest.sources.items():
+        if toolchain is not None and (problem := difference(record, toolchain)):
+            problems.append(f"{name}: {problem}; import it again, or name its Lean with --lean.project")
+        elif not record.lean:
+            say(f"{name}: its statements were not tried under any Lean")
+    for problem in problems:
+        say(f"{settings.bank}: {problem}")
+    if not problems:
+        under = f", of Lean {toolchain.version}" if toolchain is not None else ""
+        say(
+            f"{settings.bank}: whole{under}"
+            if manifest.digest
+            else f"{settings.bank}: readable; its manifest has no digest to compare with"
+        )
+    return PROBLEMS if problems else FINE
+
+
+def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
+    """The problems of a bank's content. Raises BankError for a file that cannot be read."""
+    from node.bank import bank
+
+    problems = []
+    names: Counter[str] = Counter()
+    stated: dict[str, set[tuple[object, ...]]] = {}
+    for split in bank.splits(folder):
+        statements = bank.load_statements(split, folder)
+        names.update(each.theorem.name for each in statements)
+        stated[split] = {each.theorem.stated for each in statements}
+    bank.load_transitions(folder)
+    digest = bank.digest(folder)
+    if manifest.digest and digest != manifest.digest:
+        problems.append(f"its content is not what was written: its digest is {digest}, and was {manifest.digest}")
+    if repeated := [name for name, count in names.items() if count > 1]:
+        problems.append(f"{len(repeated)} names stand for several statements, first {repeated[0]}")
+    scored = stated.get("valid", set()) | stated.get("test", set())
+    if leaked := stated.get("train", set()) & scored:
+        problems.append(f"{len(leaked)} train statements are valid or test statements too")
+    return problems
 
 
 if __name__ == "__main__":

@@ -1,17 +1,30 @@
 """Finds statements that do not elaborate under this Lean, with the errors. An import leaves them out. An evaluation
-counts them separately, neither as solved nor as unsolved."""
+counts them separately, neither as solved nor as unsolved.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import hashlib
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from common.cache import cache_directory
 from common.lean import Theorem
+from common.places import Place
 from common.sizing import read_machine
-from node.bank.whitelist import StatementElaborator, Whitelist, key
-from node.lean.process.fresh import Limits
+from node.bank.bank import SourceRecord
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
+from node.lean.text.headers import import_lines
+from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean.toolchain.library import library
 
 JOB_MB = 6000
 """Expected memory of a Lean with Mathlib loaded, for the default number of processes."""
@@ -52,3 +65,227 @@ async def elaboration_errors(
     await StatementElaborator(toolchain, jobs_of(jobs), limits).run(theorems, whitelist, report)
     entries = zip(theorems, (whitelist.known[each] for each in keys), strict=True)
     return {theorem.name: entry.error for theorem, entry in entries if not entry.ok}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Finds out which statements elaborate under a toolchain, once for each, and stores the results on disk.
+#
+# Statements with the same header go through Lean together, in the form of the lean-proxy: `example BINDERS : (C :
+# Prop) := by sorry`. A statement that exceeds a limit (a loop, memory) is found by halving the batch, so the results
+# of the other statements are not lost. An interrupted run continues where it stopped.
+
+BATCH = 100
+"""Statements for one process. These are enough to make the import of Mathlib (5-20 s) a small part of the time, and few
+enough to lose little if one of them ends Lean."""
+
+HEARTBEATS = 200_000
+"""Lean's default for a declaration. Statements of public data sets were checked with this limit or a higher one."""
+
+OPTIONS = ("-Dlinter.all=false", "-DmaxErrors=1000000")
+
+ABOVE = -2
+"""Instead of a statement's index, for a line of the file above the statement."""
+
+_GUARD = ("section", "end")
+"""Lines between two statements. An error at an unfinished end of a statement is then reported here, not in the next."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A line of a whitelist file."""
+
+    key: str
+    ok: bool
+    error: str = ""
+
+
+def key(toolchain: LeanToolchain, theorem: Theorem) -> str:
+    """The key of a statement under a toolchain: a digest of version, packages of the project, header and statement."""
+    stated = theorem.place.key if theorem.place is not None else (toolchain.header(theorem.header), theorem.proposition)
+    parts = (toolchain.version, packages(toolchain), *stated)
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def packages(toolchain: LeanToolchain) -> str:
+    """The versions of a project's packages, from Lake's manifest; empty without a project."""
+    if not toolchain.project:
+        return ""
+    manifest = Path(toolchain.project) / "lake-manifest.json"
+    return manifest.read_text(encoding="utf-8") if manifest.is_file() else toolchain.project
+
+
+@dataclass
+class Whitelist:
+    """The known results, in an append-only file with one line for each statement."""
+
+    path: Path
+    known: dict[str, Entry] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path, toolchain: LeanToolchain) -> Whitelist:
+        """The whitelist of a toolchain. An incomplete line of a killed run is ignored."""
+        version = "".join(char if char.isalnum() or char in ".-" else "-" for char in toolchain.version) or "unknown"
+        digest = hashlib.blake2b(packages(toolchain).encode(), digest_size=4).hexdigest()
+        whitelist = cls(folder / f"{version}-{digest}.jsonl")
+        if whitelist.path.exists():
+            for line in whitelist.path.read_bytes().splitlines():
+                try:
+                    entry = msgspec.json.decode(line, type=Entry)
+                except msgspec.DecodeError:
+                    continue
+                whitelist.known[entry.key] = entry
+        return whitelist
+
+    def add(self, entries: Sequence[Entry], *, keep: bool = True) -> None:
+        """Add entries. `keep`: also write them to the file, at once."""
+        self.known |= {entry.key: entry for entry in entries}
+        if not keep:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = b"\n".join([b"", *(msgspec.json.encode(entry) for entry in entries), b""])
+        with self.path.open("ab") as file:  # the text starts with a line break, in case the last line is incomplete
+            file.write(text)
+
+
+@dataclass(frozen=True)
+class StatementElaborator:
+    """Elaborates batches of statements, `jobs` of them at the same time."""
+
+    toolchain: LeanToolchain
+    jobs: int
+    limits: Limits
+
+    async def run(
+        self, theorems: Sequence[Theorem], whitelist: Whitelist, report: Callable[[int], None] = lambda count: None
+    ) -> None:
+        """Elaborate all statements that are not in the whitelist. `report` gets the number of finished statements."""
+        missing = {key(self.toolchain, theorem): theorem for theorem in theorems}
+        missing = {each: theorem for each, theorem in missing.items() if each not in whitelist.known}
+        batches = list(_batches(missing.values()))
+        queue = iter(batches)
+
+        async def work() -> None:
+            for batch in queue:
+                for part, errors, ended in await self._settled(batch):
+                    entries = [
+                        Entry(key(self.toolchain, theorem), error is None, error or "")
+                        for theorem, error in zip(part, errors, strict=True)
+                    ]
+                    # A timeout may be due to a slow machine, so it is not stored, and the next run tries again.
+                    whitelist.add(entries, keep=ended)
+                    report(len(entries))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, min(self.jobs, len(batches)))):
+                group.create_task(work())
+
+    async def _settled(self, batch: list[Theorem]) -> list[tuple[list[Theorem], list[str | None], bool]]:
+        """The batch in parts: the statements, the error of each (None: it elaborates), and whether Lean finished."""
+        try:
+            return [(batch, await self._elaborated(batch), True)]
+        except OutOfLimits as error:
+            if len(batch) == 1:
+                return [(batch, [f"Lean did not finish it: {error}"], False)]
+        half = len(batch) // 2
+        return [*await self._settled(batch[:half]), *await self._settled(batch[half:])]
+
+    async def _elaborated(self, batch: list[Theorem]) -> list[str | None]:
+        """The error of each statement. Raises OutOfLimits if Lean did not finish."""
+        options = [*OPTIONS, "-DautoImplicit=false", f"-DmaxHeartbeats={HEARTBEATS}"]
+        if (place := batch[0].place) is not None:  # the text of a file needs Lean's default options
+            lines, owners = _file(self.toolchain.header(place.context.text), place)
+            options = list(OPTIONS)
+        else:
+            lines, owners = _document(self.toolchain.header(batch[0].header), batch)
+        with tempfile.TemporaryDirectory(prefix="proofmesh-import-") as scratch:
+            file = Path(scratch) / "Statements.lean"
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            finished = await run_fresh(
+                [*self.toolchain.command, "--json", *options, str(file)],
+                environment=self.toolchain.environment,
+                folder=Path(self.toolchain.project or scratch),
+                limits=self.limits,
+                keeper=self.toolchain.keeper((), [scratch]),
+            )
+        if finished.code not in (0, 1):
+            raise OutOfLimits(f"Lean ended with code {finished.code}: {finished.errors.strip()[-200:]}")
+        return _errors(finished.output, owners, len(batch))
+
+
+def _batches(theorems: Iterable[Theorem]) -> Iterator[list[Theorem]]:
+    """Batches of statements with the same header. A theorem in a file is a batch alone."""
+    by_header: dict[str, list[Theorem]] = defaultdict(list)
+    for theorem in theorems:
+        if theorem.place is not None:
+            yield [theorem]
+            continue
+        by_header[theorem.header].append(theorem)
+    for theorems_of_header in by_header.values():
+        for start in range(0, len(theorems_of_header), BATCH):
+            yield theorems_of_header[start : start + BATCH]
+
+
+def _document(header: str, batch: Sequence[Theorem]) -> tuple[list[str], list[int]]:
+    """The lines of a document, and for each line the index of its statement (-1: the header)."""
+    lines = header.split("\n") if header else []
+    owners = [-1] * len(lines)
+    for index, theorem in enumerate(batch):
+        block = [*statement_lines("example", theorem), "  sorry", *_GUARD]
+        block = [line for part in block for line in part.split("\n")]
+        lines += block
+        owners += [index] * len(block)
+    return lines, owners
+
+
+def _file(context: str, place: Place) -> tuple[list[str], list[int]]:
+    """The lines of a file up to the end of a theorem's command. For each line: 0 if it belongs to the command, -1 if it
+    belongs to the imports, ABOVE for the lines between, whose errors do not count."""
+    above = context.split("\n")[:-1] if context.endswith("\n") else context.split("\n") if context else []
+    command = f"{place.before}sorry{place.after}".split("\n")
+    imports = import_lines(context)
+    return [*above, *command], [*([-1] * imports), *([ABOVE] * (len(above) - imports)), *([0] * len(command))]
+
+
+def _errors(output: str, owners: Sequence[int], count: int) -> list[str | None]:
+    """The first error of each statement. An error of the header is an error of all statements."""
+    errors: list[str | None] = [None] * count
+    for line in output.splitlines():
+        if not line.startswith("{"):
+            continue
+        message = json.loads(line)
+        if message.get("severity") != "error":
+            continue
+        place = min(int(message["pos"]["line"]), len(owners)) - 1
+        text = str(message["data"])
+        if owners[place] == ABOVE:
+            continue
+        if owners[place] < 0:
+            return [f"its header: {text}"] * count
+        if errors[owners[place]] is None:
+            errors[owners[place]] = text
+    return errors
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Compares the Lean of a bank's manifest, under which its statements elaborate, with the configured Lean.
+
+SHOWN = 12
+"""Number of characters of a commit in messages."""
+
+
+def difference(record: SourceRecord, toolchain: LeanToolchain) -> str:
+    """The difference between this Lean and the Lean under which a source's statements were tried. Empty if there is
+    none, or if the statements were not tried."""
+    if not record.lean:
+        return ""
+    if record.lean != toolchain.version:
+        return f"its statements were tried under Lean {record.lean}, and this is Lean {toolchain.version}"
+    here = library(toolchain.project)
+    for name in sorted(record.library.keys() | here.keys()):
+        there, now = record.library.get(name, ""), here.get(name, "")
+        if there != now:
+            return f"{name} was {_shown(there)} when its statements were tried, and is {_shown(now)} now"
+    return ""
+
+
+def _shown(commit: str) -> str:
+    return f"at {commit[:SHOWN]}" if commit else "absent"

@@ -87,7 +87,7 @@ class TrainerSettings:
 @dataclass
 class WarmStartSettings:
     """Supervised training before reinforcement learning, until the validation loss reaches a plateau. The bank's
-    manifest names its transitions (`node.bank.manifest`)."""
+    manifest names its transitions (`node.bank.bank`)."""
 
     theorems: Share = 1.0
     """Share of the bank's theorems whose transitions are used, here and in later batches."""

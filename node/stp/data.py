@@ -10,7 +10,7 @@ from pathlib import Path
 from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank.bank import BankError
-from node.bank.problems import SourceProblem
+from node.bank.sources import SourceProblem
 from node.stp.errors import StpError
 from node.stp.keys import key
 from node.stp.lemmas import LemmasError, Library

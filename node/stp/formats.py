@@ -24,7 +24,7 @@ import msgspec
 from common.files import replacing
 from common.lean import Theorem
 from node.bank import statements
-from node.bank.texts import Row
+from node.bank.statements import Row
 from node.lean.text.lexing import blanked
 from node.lean.text.proofs import NoProof, block_of
 from node.stp.parsing import END

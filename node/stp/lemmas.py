@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from common.lean import Theorem
-from node.bank.given_proofs import given_proof
+from node.bank.statements import given_proof
 from node.lean.text.declarations import Declaration, declarations
 from node.lean.text.identifiers import NAME
 from node.lean.text.lexing import blanked

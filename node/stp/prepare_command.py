@@ -74,7 +74,7 @@ def main_prepare(argv: Sequence[str]) -> int:
     settings = tyro.cli(PrepareSettings, args=list(argv), prog="proofmesh stp prepare", description=__doc__)
     from common.config import ConfigError
     from node.bank.bank import BankError
-    from node.bank.problems import SourceProblem
+    from node.bank.sources import SourceProblem
     from node.stp.lemmas import LemmasError
     from node.stp.prepare import PrepareError
 

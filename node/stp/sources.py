@@ -15,11 +15,10 @@ from typing import Any
 import msgspec
 
 from node.bank import bank, statements
-from node.bank.formats import NoFormat, format_of
-from node.bank.problems import SourceProblem
-from node.bank.proofs import load_proofs
-from node.bank.sources import Source, find
-from node.bank.texts import UNREAD, Row
+from node.bank.bank import load_proofs
+from node.bank.importing import NoFormat, format_of
+from node.bank.sources import Source, SourceProblem, find
+from node.bank.statements import UNREAD, Row
 from node.lean.text.lexing import blanked
 from node.lean.text.proofs import NoProof, block_of
 from node.stp.formats import BadRow, ConjectureRow, is_reference_row, read_row

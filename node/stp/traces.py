@@ -16,7 +16,7 @@ import msgspec
 from common.lean import ProofTree, Theorem
 from common.places import Context
 from node.bank import statements
-from node.bank.problems import SourceProblem
+from node.bank.sources import SourceProblem
 from node.lean.text.filling import below
 from node.lean.text.script import proof_lines
 from node.lean.trace.records import TracedBlock, TracedStep, TracedTheorem

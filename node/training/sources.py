@@ -25,7 +25,7 @@ import numpy as np
 
 from common.seeds import derive_seed
 from node.bank import bank
-from node.bank.proofs import load_proofs
+from node.bank.bank import load_proofs
 from node.lean.toolchain.pocket.build import SOURCES
 from node.training.errors import InputError
 from node.training.proof_rows import found_in

@@ -12,7 +12,7 @@ import msgspec
 
 from common.lean import Theorem
 from node.bank import bank
-from node.bank.proofs import load_proofs
+from node.bank.bank import load_proofs
 from node.lean.text.statement import StatementError, parse_statement
 from node.llm.faults import ContextExceeded
 from node.llm.hub.loading import Loaded

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from common.records import proofs as run_proofs
 from node.bank import bank
+from node.bank.bank import load_proofs
 from node.bank.benchmarks import BenchmarkError, load_benchmark
-from node.bank.proofs import load_proofs
 from node.bank.sources import is_bank
 from node.training.errors import InputError
 from node.training.proof_rows import ATTEMPTS

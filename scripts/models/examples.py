@@ -10,7 +10,7 @@ from itertools import groupby
 from common.lean import Theorem
 from common.seeds import is_held_out
 from node.bank import bank
-from node.bank.proofs import load_proofs
+from node.bank.bank import load_proofs
 from node.lean.text.script import INDENT
 from node.learner.choosing.data import HELD_OUT_SHARE
 from node.llm.prompts import proof_prompt, tactic_prompt

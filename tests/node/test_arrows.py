@@ -122,7 +122,6 @@ TOO_LARGE = {
     "common": 21,
     "common/bus": 17,
     "node/agent": 13,
-    "node/bank": 21,
     "node/eval": 26,
     "node/lean/adapters/repl": 20,
     "node/lean/check/files": 13,

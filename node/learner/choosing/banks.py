@@ -14,7 +14,7 @@ import msgspec
 from common.lean import Theorem
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
-from node.bank.reading import Names
+from node.bank.importing import Names
 
 POCKET = "pocket"
 

@@ -9,9 +9,18 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.bank import bank, manifest
-from node.bank.bank import BankError, BankTheorem, BankTransition, digest, load_statements, load_transitions, stratified
-from node.bank.manifest import Manifest, WarmStartRule
+from node.bank import bank
+from node.bank.bank import (
+    BankError,
+    BankTheorem,
+    BankTransition,
+    Manifest,
+    WarmStartRule,
+    digest,
+    load_statements,
+    load_transitions,
+    stratified,
+)
 
 STATEMENT = {
     "name": "train_0",
@@ -46,7 +55,7 @@ def small(tmp_path):
 
 @pytest.fixture
 def ruled(small):
-    manifest.write(small, Manifest({"a": "make it"}, WarmStartRule((1, 2), ("exfalso",))))
+    bank.write_manifest(small, Manifest({"a": "make it"}, WarmStartRule((1, 2), ("exfalso",))))
     return small
 
 
@@ -84,7 +93,7 @@ def test_only_the_bundled_bank_is_restored_from_the_checkout(small):
 
 
 def test_a_damaged_manifest_is_named(ruled):
-    (ruled / manifest.FILE).write_text("{")
+    (ruled / bank.MANIFEST).write_text("{")
     with pytest.raises(BankError, match=r"bank\.json: cannot be read"):
         load_transitions(ruled, warm_start=True)
 
@@ -129,11 +138,11 @@ def test_the_digest_follows_the_rule_of_the_warm_start_and_not_what_made_the_ban
     before = digest(ruled)
     copy = tmp_path_factory.mktemp("elsewhere") / "copy"
     shutil.copytree(ruled, copy)
-    manifest.write(copy, Manifest({"b": "made otherwise"}, WarmStartRule((2, 1), ("exfalso",))))
+    bank.write_manifest(copy, Manifest({"b": "made otherwise"}, WarmStartRule((2, 1), ("exfalso",))))
     assert digest(copy) == before
-    manifest.write(copy, Manifest({}, WarmStartRule((1,), ("exfalso",))))
+    bank.write_manifest(copy, Manifest({}, WarmStartRule((1,), ("exfalso",))))
     assert digest(copy) != before
-    (copy / manifest.FILE).unlink()
+    (copy / bank.MANIFEST).unlink()
     assert digest(copy) != before
 
 

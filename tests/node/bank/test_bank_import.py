@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from node.bank import command, manifest
+from node.bank import bank, command
 from node.bank.bank import BankError, load_statements, load_transitions
+from node.bank.elaboration import Whitelist, key
+from node.bank.importing import Reader
 from node.bank.known import MINIF2F_HEADER
-from node.bank.problems import SourceProblem
-from node.bank.reading import Reader
-from node.bank.rows import read
+from node.bank.sources import SourceProblem, read_rows
 from node.bank.statements import Refused, theorem
-from node.bank.whitelist import Whitelist, key
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
@@ -47,7 +46,7 @@ def lines(path, rows):
 def cache(tmp_path, monkeypatch):
     """A private cache of whitelists; pocket Lean's own build stays where it is."""
     folder = tmp_path / "whitelists"
-    monkeypatch.setattr(command, "cache", lambda: folder)
+    monkeypatch.setattr("node.bank.elaboration.whitelists", lambda: folder)
     return folder
 
 
@@ -78,15 +77,15 @@ def test_a_second_import_asks_lean_only_for_what_is_new(tmp_path, cache, monkeyp
     [file] = cache.iterdir()
     entries = file.read_bytes()
     asked = []
-    from node.bank import whitelist
+    from node.bank import elaboration
 
-    real = whitelist.run_fresh
+    real = elaboration.run_fresh
 
     async def counted(*arguments, **options):
         asked.append(arguments)
         return await real(*arguments, **options)
 
-    monkeypatch.setattr(whitelist, "run_fresh", counted)
+    monkeypatch.setattr(elaboration, "run_fresh", counted)
     assert command.main(argv) == 0
     assert asked == [] and file.read_bytes() == entries
     lines(source, BENCHMARK[:5])
@@ -97,7 +96,7 @@ def test_a_second_import_asks_lean_only_for_what_is_new(tmp_path, cache, monkeyp
 def test_a_whitelist_with_a_half_written_line_is_taken_up(tmp_path):
     toolchain = LeanToolchain.pocket()
     found = Whitelist.open(tmp_path, toolchain)
-    from node.bank.whitelist import Entry
+    from node.bank.elaboration import Entry
 
     found.add([Entry("a", True)])
     with found.path.open("ab") as file:
@@ -141,7 +140,9 @@ def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
 
     (tmp_path / "lean_workbook.json").write_text(json.dumps(workbook()))
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(workbook()), tmp_path / "workbook.parquet")
-    found = [Reader("w").collect(read(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")]
+    found = [
+        Reader("w").collect(read_rows(str(tmp_path / name))) for name in ("lean_workbook.json", "workbook.parquet")
+    ]
     assert found[0] == found[1]
     assert [each.theorem.name for each in found[0].statements] == ["lean_workbook_1", "lean_workbook_2"]
     assert found[0].repeated == 1 and {each.split for each in found[0].statements} == {"train"}
@@ -158,7 +159,7 @@ def test_lean_workbook_can_be_imported_under_another_header(tmp_path, cache):
 
 
 def test_numina_statements_lose_comments_and_proof_and_keep_what_they_need(tmp_path):
-    [found] = Reader("n").collect(read(str(lines(tmp_path / "n.jsonl", numina())))).statements
+    [found] = Reader("n").collect(read_rows(str(lines(tmp_path / "n.jsonl", numina())))).statements
     assert (found.theorem.name, found.theorem.binders) == ("number_theory_7", "(n : Nat) (h₀ : n = 1)")
     assert found.theorem.conclusion == "n + n = 2"
     assert found.theorem.header.startswith("import Mathlib\nopen Nat\n\nlemma helper : 1 = 1 := by\n  rfl")
@@ -240,7 +241,7 @@ def test_sources_that_cannot_be_read_say_where_and_why(tmp_path, capsys, name, c
 
 
 def test_rows_of_no_known_format_are_counted_with_their_fields(tmp_path):
-    reading = Reader("a").collect(read(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))))
+    reading = Reader("a").collect(read_rows(str(lines(tmp_path / "a.jsonl", [{"question": "x"}]))))
     assert reading.statements == [] and "question" in reading.refused[0].reason
 
 
@@ -248,11 +249,11 @@ def test_a_folder_and_lists_by_split_are_read(tmp_path):
     rows = {"validation": [BENCHMARK[0] | {"split": None}], "test": [{**BENCHMARK[1], "split": "test"}]}
     (tmp_path / "a.json").write_text(json.dumps(rows))
     lines(tmp_path / "b.jsonl", BENCHMARK[4:5])
-    reading = Reader("a").collect(read(str(tmp_path)))
+    reading = Reader("a").collect(read_rows(str(tmp_path)))
     assert [each.theorem.name for each in reading.statements] == ["first", "second", "behind_it"]
     with pytest.raises(SourceProblem, match="in this folder"):
         (tmp_path / "empty").mkdir()
-        list(read(str(tmp_path / "empty")))
+        list(read_rows(str(tmp_path / "empty")))
 
 
 def test_two_sources_share_a_bank_and_no_name(tmp_path):
@@ -260,7 +261,7 @@ def test_two_sources_share_a_bank_and_no_name(tmp_path):
         source = lines(tmp_path / f"{name}.jsonl", BENCHMARK[:2])
         assert command.main(["import", str(source), "--no-check", "--out", str(tmp_path / "bank")]) == 0
     assert [each.theorem.name for each in load_statements("valid", tmp_path / "bank")] == ["first", "first_two"]
-    assert set(manifest.read(tmp_path / "bank").commands) == {"one", "two"}
+    assert set(bank.manifest_of(tmp_path / "bank").commands) == {"one", "two"}
 
 
 def test_no_name_is_in_two_splits(tmp_path):
@@ -299,7 +300,7 @@ def test_all_statements_of_the_real_benchmarks_are_read(name, rows, statements, 
     path = DATA / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"../shared/data/{name}.jsonl is not here: other people's data is not part of the project")
-    reading = Reader(name).collect(read(str(path)))
+    reading = Reader(name).collect(read_rows(str(path)))
     assert (reading.rows, len(reading.statements) + reading.repeated) == (rows, statements)
     assert all("defines data" in each.reason for each in reading.refused)
     if splits:

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from common.lean_settings import LeanSettings
-from node.bank import bank, command, hub, manifest
+from node.bank import bank, command, sources
 from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
 from node.bank.elaboration import elaboration_errors
-from node.bank.problems import SourceProblem
+from node.bank.sources import SourceProblem
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.bank.stand_ins import MINIF2F, PROOFNET_SHARP, PROVERBENCH, PUTNAM, lines
@@ -190,9 +190,9 @@ def test_a_bank_without_test_names_its_splits(tmp_path):
 
 def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
-    said = manifest.read(out)
+    said = bank.manifest_of(out)
     record = msgspec.structs.replace(said.sources["minif2f"], statements=5)
-    manifest.write(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
     out.rename(tmp_path / "minif2f")
     found = load_benchmark("minif2f:test", data=[tmp_path])
     assert found.name == "minif2f" and len(found.statements) == 2
@@ -201,9 +201,9 @@ def test_an_imported_bank_may_stand_for_a_data_set_and_says_what_it_lacks(data, 
 
 def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
-    said = manifest.read(out)
+    said = bank.manifest_of(out)
     record = msgspec.structs.replace(said.sources["minif2f"], lean="4.9.0", library={"mathlib": "0123456789abcdef"})
-    manifest.write(out, msgspec.structs.replace(said, sources={"minif2f": record}))
+    bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
     with pytest.raises(BenchmarkError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
         check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.35.0"))
     with pytest.raises(BenchmarkError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
@@ -271,7 +271,7 @@ def offline(monkeypatch):
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    hub.revision_of.cache_clear()
+    sources.revision_of.cache_clear()
 
 
 def test_without_a_net_one_line_says_what_to_do(offline, tmp_path):
@@ -287,9 +287,9 @@ def test_a_data_set_in_the_hubs_form_has_its_splits_in_its_rows(offline, tmp_pat
     folder.mkdir()
     for split in ("train", "test"):
         lines(folder / f"{split}.jsonl", [{"name": split, "formal_statement": f"theorem {split} : 1 = 1"}])
-    assert {row["name"]: row["split"] for row in hub.rows(str(folder))} == {"train": "train", "test": "test"}
+    assert {row["name"]: row["split"] for row in sources.rows_of_hub(str(folder))} == {"train": "train", "test": "test"}
     with pytest.raises(SourceProblem, match="cannot be loaded from the Hugging Face hub"):
-        list(hub.rows(str(tmp_path / "nothing")))
+        list(sources.rows_of_hub(str(tmp_path / "nothing")))
 
 
 @pytest.mark.lean

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from node.bank.importing import Reader
 from node.bank.known import KNOWN, MINIF2F_HEADER, known
-from node.bank.reading import Reader
 from tests.node.bank.stand_ins import (
     FORMALMATH,
     MINIF2F,

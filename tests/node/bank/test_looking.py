@@ -8,7 +8,7 @@ import json
 import msgspec
 import pytest
 
-from node.bank import bank, command, manifest
+from node.bank import bank, command
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.toolchain.library import library
 from tests.node.bank.stand_ins import MINIF2F, WORKBOOK, lines
@@ -26,7 +26,7 @@ def small(tmp_path, monkeypatch):
 
 
 def test_an_import_records_where_statements_are_from(small):
-    said = manifest.read(small)
+    said = bank.manifest_of(small)
     known, mine = said.sources["minif2f"], said.sources["mine"]
     assert (known.origin, known.licence, known.rows, known.statements, known.lean) == ("minif2f.jsonl", "MIT", 3, 3, "")
     assert known.homepage.startswith("https://") and known.paper.startswith("https://")
@@ -80,14 +80,14 @@ def test_check_finds_what_was_changed(small, capsys):
 
 @pytest.mark.lean
 def test_check_finds_a_bank_of_another_lean(small, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(command, "cache", lambda: tmp_path / "whitelists")
+    monkeypatch.setattr("node.bank.elaboration.whitelists", lambda: tmp_path / "whitelists")
     assert command.main(["import", "mine.jsonl", "--header", "open Nat", "--name", "tried"]) == 0
-    said = manifest.read(small)
+    said = bank.manifest_of(small)
     assert said.sources["tried"].lean == "4.35.0" and said.sources["tried"].library == {}
     assert command.main(["check", "bank"]) == 0
     assert "of Lean 4.35.0" in capsys.readouterr().out
     old = msgspec.structs.replace(said.sources["tried"], lean="4.9.0")
-    manifest.write(small, msgspec.structs.replace(said, sources=said.sources | {"tried": old}))
+    bank.write_manifest(small, msgspec.structs.replace(said, sources=said.sources | {"tried": old}))
     assert command.main(["check", "bank"]) == 1
     assert "tried: its statements were tried under Lean 4.9.0, and this is Lean 4.35.0" in capsys.readouterr().out
 

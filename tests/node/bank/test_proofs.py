@@ -9,8 +9,7 @@ import pytest
 from common.proofs import transitions_of
 from data.generators.lean_check import load_truth
 from node.bank import bank
-from node.bank.bank import BankTransition
-from node.bank.proofs import _trees, form_of, load_proofs
+from node.bank.bank import BankTransition, _trees, form_of, load_proofs
 from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.script import indented

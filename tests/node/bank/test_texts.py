@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from node.bank import command
-from node.bank.answers import filled
 from node.bank.benchmarks import load_benchmark
-from node.bank.reading import Reader
-from node.bank.rows import read
-from node.bank.texts import IN_MUTUAL, INDENTED, NO_STATEMENT, statements_of_lean, statements_of_text
+from node.bank.importing import Reader
+from node.bank.sources import read_rows
+from node.bank.statements import IN_MUTUAL, INDENTED, NO_STATEMENT, filled, statements_of_lean, statements_of_text
 from node.lean.text.lexing import uncommented
 
 LEAN = """import Lean
@@ -57,7 +56,7 @@ def test_each_theorem_with_sorry_is_a_statement_with_all_that_stands_above():
 
 def test_statements_of_a_lean_file_are_read_whole(tmp_path):
     (tmp_path / "mine.lean").write_text(LEAN, encoding="utf-8")
-    reading = Reader("mine").collect(read(str(tmp_path / "mine.lean")))
+    reading = Reader("mine").collect(read_rows(str(tmp_path / "mine.lean")))
     assert reading.refused == []
     found = {each.theorem.name: each.theorem for each in reading.statements}
     assert list(found) == ["first", "Deep.second", "Deep.example_18", "third"]
@@ -67,14 +66,14 @@ def test_statements_of_a_lean_file_are_read_whole(tmp_path):
 
 def test_a_definition_without_a_value_refuses_what_stands_below_it(tmp_path):
     (tmp_path / "a.lean").write_text("def f : Nat := sorry\ntheorem a : f = f := sorry\n", encoding="utf-8")
-    [refused] = Reader("a").collect(read(str(tmp_path / "a.lean"))).refused
+    [refused] = Reader("a").collect(read_rows(str(tmp_path / "a.lean"))).refused
     assert refused.name == "a" and "would count as proved" in refused.reason
 
 
 def test_names_in_guillemets_and_universes_of_a_theorem_are_read(tmp_path):
     text = "theorem A.«b c».d (n : Nat) : n = n := sorry\nopen Nat in\ntheorem e.{u, v} (α : Type u) : α = α := sorry\n"
     (tmp_path / "a.lean").write_text(text, encoding="utf-8")
-    reading = Reader("a").collect(read(str(tmp_path / "a.lean")))
+    reading = Reader("a").collect(read_rows(str(tmp_path / "a.lean")))
     assert reading.refused == []
     first, second = (each.theorem for each in reading.statements)
     assert (first.name, first.binders) == ("A._b_c_.d", "(n : Nat)")
@@ -154,7 +153,7 @@ theorem k : ∀ n : Nat, n = n
 
 def test_lines_of_a_text_that_are_no_statement_are_refused_with_their_number_and_reason(tmp_path):
     (tmp_path / "a.txt").write_text(MIXED, encoding="utf-8")
-    reading = Reader("a", repeats=True).collect(read(str(tmp_path / "a.txt")))
+    reading = Reader("a", repeats=True).collect(read_rows(str(tmp_path / "a.txt")))
     assert [each.theorem.name for each in reading.statements] == ["a", "c", "f", "i", "k"]
     assert [each.name for each in reading.refused] == [f"line {number}" for number in (2, 7, 8, 11, 17)]
     assert {each.reason for each in reading.refused} == {NO_STATEMENT}
@@ -177,7 +176,7 @@ def test_a_folder_of_lean_files_is_read_but_for_its_lakefile(tmp_path):
     (tmp_path / ".lake").mkdir()
     for name in ("src/b.lean", "src/a.lean", "lakefile.lean", ".lake/c.lean"):
         (tmp_path / name).write_text(f"theorem {name[4]} : 1 = 1 := sorry\n", encoding="utf-8")
-    rows = list(read(str(tmp_path)))
+    rows = list(read_rows(str(tmp_path)))
     assert [(row["name"], row["file"]) for row in rows] == [
         ("a", str(tmp_path / "src" / "a.lean")),
         ("b", str(tmp_path / "src" / "b.lean")),

@@ -2,7 +2,7 @@
 
 from common.lean import Theorem
 from node.bank.benchmarks import Benchmark, BenchmarkStatement
-from node.bank.reading import Refusal
+from node.bank.importing import Refusal
 from node.eval.statements import chosen, facts_of, with_refusals
 
 

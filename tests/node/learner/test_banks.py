@@ -16,8 +16,8 @@ from common.config import ConfigError, load
 from common.lean import Theorem
 from common.places import Context, Place
 from node.bank import bank
+from node.bank.importing import Imported
 from node.bank.importing import write as write_imported
-from node.bank.reading import Imported
 from node.learner.choosing import data
 from node.learner.choosing.banks import BankPart, BanksError, factors, parse, parts_of
 from node.learner.choosing.banks import load as load_banks

@@ -65,7 +65,7 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     monkeypatch: pytest.MonkeyPatch,
     mixed: bool,
 ) -> None:
-    monkeypatch.setattr(command, "cache", lambda: tmp_path / "whitelists")
+    monkeypatch.setattr("node.bank.elaboration.whitelists", lambda: tmp_path / "whitelists")
     bank = tmp_path / "bank"
     assert await asyncio.to_thread(command.main, ["import", str(source(tmp_path)), "--out", str(bank)]) == 0
     given = checkpoint.save(tmp_path / "given", tiny_model(), tiny_tokenizer(), step=40)

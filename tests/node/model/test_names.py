@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.bank.bank import load_transitions
-from node.bank.proofs import load_proofs
+from node.bank.bank import load_proofs, load_transitions
 from node.model.names import CANONICAL, IDENTIFIER, Names, StatementNames
 
 STATE = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧ h1.symm = Nat.add_comm"

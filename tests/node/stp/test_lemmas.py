@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from common.lean import Theorem
-from node.bank.proofs import load_proofs
+from node.bank.bank import load_proofs
 from node.stp.lemmas import LemmaGone, LemmasError, Library
 from node.stp.records import EMPTY_LEMMA, Lemma
 
