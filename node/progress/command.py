@@ -13,12 +13,96 @@ Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
 
+import tyro
+
+from common.limits import Natural, Positive
 from common.output.visible import say
-from node.progress.settings import ProgressSettings
+from node.progress.data import Target
 from node.tuning import commands
+from node.tuning.settings import KEPT_OUT, TuningSettings
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Shape of an encoder with fresh weights (--from-scratch)."""
+
+    width: Positive = 128
+    """Length of a token vector."""
+
+    depth: Positive = 3
+    """Layers."""
+
+    heads: Positive = 4
+    """Attention heads."""
+
+    vocab_size: Positive = 2000
+    """Most tokens of the vocabulary; the tokenizer is trained on the data."""
+
+
+@dataclass(kw_only=True)
+class ProgressSettings(TuningSettings):
+    """Train a model that predicts how many steps of a proof remain, by regression (LeanProgress, arXiv 2502.17925)."""
+
+    model: Annotated[str, tyro.conf.Positional] = ""
+    """A folder or an id of the hub, in Hugging Face's format; it gets an output layer with one number. With --lora an
+    adapter is trained, and merged into the saved model."""
+
+    from_scratch: bool = False
+    """Start with a small encoder with fresh weights and a tokenizer trained on the data, instead of a model."""
+
+    shape: Shape = field(default_factory=Shape)
+
+    out: Path = Path("runs/progress")
+    """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
+
+    data: tuple[str, ...] = ("bank-all",)
+    """Sources of training data: lines of `goal`, `prefix`, `tactic`, `steps_remaining` (`proofmesh trace --format
+    progress`), folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank-all`, `bank:FOLDER`."""
+
+    prefix: bool = False
+    """Include the tactics before in the text, as LeanProgress does. A search gives the model only states."""
+
+    states: bool = True
+    """Train also on questions without a tactic: how many steps a state needs. A search uses this as value."""
+
+    target: Target = "log"
+    """Target of the regression: `log` for log(1 + steps), where one step more matters less if many remain, or
+    `steps`."""
+
+    keep_out: tuple[str, ...] = KEPT_OUT
+    """Benchmarks whose statements are never trained on, named as for `proofmesh eval`."""
+
+    held_out: Natural = 10
+    """One in this many theorems is held out with all its steps, to measure the error; 0: none."""
+
+    batch: Positive = 32
+    """Questions in a training step."""
+
+    max_tokens: Positive = 512
+    """Longer texts are truncated at the beginning, because goal and tactic are at the end."""
+
+    seed: Natural = 0
+    """Equal seeds give equal models, unless --minutes ends the training."""
+
+    fresh: bool = False
+    """Start from scratch, also if the folder has a run."""
+
+    def check(self) -> None:
+        """Checks conditions on several settings. Raises ValueError."""
+        if bool(self.model) == self.from_scratch:
+            raise ValueError("from-scratch: give either this flag or the name of a model")
+        if self.from_scratch and self.lora.on:
+            raise ValueError("lora needs an existing model: leave out --from-scratch")
+        if self.shape.width % self.shape.heads:
+            raise ValueError(f"shape.width {self.shape.width}: must be a multiple of --shape.heads {self.shape.heads}")
+        if self.from_scratch and self.max_tokens < 8:
+            raise ValueError(f"max-tokens {self.max_tokens}: must be at least 8, so that a state fits")
+
 
 ROWS = {"model": "model", "mean": "mean of the training data", "lengths": "linear in lengths"}
 
@@ -29,17 +113,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(settings: ProgressSettings) -> None:
-    """Raises TrainingError."""
-    from node.progress.training import run
-
-    _show(run(settings))
-
-
-def _show(summary: Mapping[str, Any]) -> None:
+    """Trains, and shows the measures of the model beside the baselines. Raises TrainingError."""
     from rich.table import Table
 
     from common.output.terminal import Console
+    from node.progress.training import run
 
+    summary = run(settings)
     console = Console()
     for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
         if not (measured := summary["held_out"].get(question_kind)):
@@ -58,8 +138,8 @@ def _show(summary: Mapping[str, Any]) -> None:
         for column in ("steps", *by_distance):
             distances.add_column(column, justify="right")
         distances.add_row("questions", *(f"{each['count']:,}" for each in by_distance.values()))
-        for field, words in (("mean_prediction", "mean prediction"), ("mean_absolute_error", "mean absolute error")):
-            distances.add_row(words, *(f"{each[field]:.2f}" for each in by_distance.values()))
+        for figure, words in (("mean_prediction", "mean prediction"), ("mean_absolute_error", "mean absolute error")):
+            distances.add_row(words, *(f"{each[figure]:.2f}" for each in by_distance.values()))
         console.print(distances)
     say(
         f"{summary['parameters']:,} parameters, {summary['questions']:,} questions, {summary['steps']:,} steps in "

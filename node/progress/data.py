@@ -1,12 +1,59 @@
-"""Training rows of a progress model, and their split into training and held-out data. Pure."""
+"""Training data of a progress model: the texts of its questions, rows with their remaining steps, and where they come
+from.
+
+The text of a question is that of LeanProgress (LeanDojo-v2 1.0.9, `ProgressTrainer._build_text`), so that models of
+either program work in both. With a tactic, the answer is the number of steps that remain after it: 0 if it completes
+the proof. Without a tactic (an extension of proofmesh), it is the number of steps that the state needs.
+
+Sources, as the command line names them:
+- `bank`, `bank-all`, `bank:FOLDER`, `bank-all:FOLDER`: transitions of a theorem bank, as for `proofmesh train hf-sft`.
+- A folder: of `proofmesh trace` (progress.jsonl, steps.jsonl or transitions.jsonl.gz), of a run, a theorem bank.
+- A file: LeanProgress' lines `goal, prefix, tactic, steps_remaining`; lines of a trace; of transitions; proofs.sqlite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
+from common.records import proofs as run_proofs
 from common.seeds import is_held_out
-from node.progress.texts import question
+from node.bank import bank
+from node.bank.sources import is_bank
+from node.training.errors import InputError
+from node.tuning import runs
+from node.tuning.data import Step, leaves_something_out
+from node.tuning.sources import ALL, BANK, bank_steps, benchmarks
+from node.tuning.traces import lines, stated
+
+Target = Literal["steps", "log"]
+
+
+def question(goal: str, tactic: str = "", prefix: str = "") -> str:
+    """The text for the model. `prefix`: the tactics before, joined by newlines. Empty `tactic`: a question about the
+    state."""
+    return f"Goal:\n{goal.strip()}\n\nPrefix:\n{prefix.strip()}\n\nCandidate tactic:\n{tactic.strip()}"
+
+
+def encode(steps: float, target: Target) -> float:
+    """The number that the model learns: the steps, or log(1 + steps)."""
+    return math.log1p(steps) if target == "log" else float(steps)
+
+
+MOST = 1000.0
+"""Largest prediction in steps: without a limit, exp of a large output could overflow."""
+
+
+def decode(output: float, target: Target) -> float:
+    """The steps that a model's output means, never negative."""
+    steps = math.expm1(min(output, math.log1p(MOST))) if target == "log" else output
+    return min(max(steps, 0.0), MOST)
+
+
+# --- rows and questions -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -61,3 +108,136 @@ def split(rows: Sequence[ProgressRow], share: int) -> tuple[list[ProgressRow], l
     for row in rows:
         (held_out if is_held_out(row.theorem, share) else train).append(row)
     return train, held_out
+
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+
+
+FORMS = "lines of `goal`, `prefix`, `tactic`, `steps_remaining`, a folder of `proofmesh trace`, a run, or `bank`"
+
+NAMES = ("progress.jsonl", "steps.jsonl", "transitions.jsonl.gz", "transitions.jsonl")
+"""Files of a trace, in order of preference."""
+
+MOST_STEPS = 10_000
+"""Most remaining steps of a row: a larger number is a mistake, and would dominate a squared error."""
+
+
+def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> list[ProgressRow]:
+    """The rows of all sources, without the statements of the benchmarks `keep_out` and without proofs that use `sorry`.
+    Raises InputError if a source cannot be read, or no row remains."""
+    if not specs:
+        raise InputError(f"--data: no sources; name {FORMS}")
+    rows = [row for spec in specs for row in read(spec)]
+    apart = benchmarks(keep_out)
+    unproved = {row.theorem for row in rows if leaves_something_out(row.tactic)}
+    remaining_rows = [
+        row
+        for row in rows
+        if row.theorem not in unproved
+        and row.statement not in apart.statements
+        and row.theorem.rpartition(":")[2] not in apart.names
+    ]
+    if not remaining_rows:
+        why = f" (all of its {len(rows):,} rows are of benchmarks or of proofs with sorry)" if rows else ""
+        raise InputError(f"--data {' '.join(specs)}: there is nothing to train on{why}")
+    return remaining_rows
+
+
+def read(spec: str) -> list[ProgressRow]:
+    """The rows of one source. Raises InputError."""
+    kind, _, where = spec.partition(":")
+    if kind in (BANK, ALL):
+        return _of(bank_steps(Path(where) if where else bank.DIRECTORY, warm_start=kind == BANK))
+    path = Path(spec).expanduser()
+    if path.is_dir():
+        if (path / run_proofs.DATABASE).is_file():
+            return _of(runs.steps(path / run_proofs.DATABASE))
+        if is_bank(path):
+            return _of(bank_steps(path, warm_start=False))
+        file = next((path / name for name in NAMES if (path / name).is_file()), None)
+        if file is None:
+            raise InputError(f"--data {path}: nothing to train on in this folder (no {', '.join(NAMES)}); name {FORMS}")
+        return list(_rows(file))
+    if not path.is_file():
+        raise InputError(f"--data {spec}: no such file or folder; name {FORMS}")
+    if path.suffix in (".sqlite", ".db"):
+        return _of(runs.steps(path))
+    return list(_rows(path))
+
+
+def _of(steps: Iterable[Step]) -> list[ProgressRow]:
+    """Rows of steps whose prefix is unknown."""
+    return [
+        ProgressRow(each.theorem, each.state, "", each.tactic, each.remaining - 1, each.statement)
+        for each in steps
+        if each.remaining is not None
+    ]
+
+
+def _rows(path: Path) -> Iterator[ProgressRow]:
+    """Raises InputError."""
+    first = next(lines(path), None)
+    if first is None:
+        raise InputError(f"{path}: is empty")
+    if "state" in first[1] and "goal" not in first[1]:
+        return _transitions(lines(path))
+    return _progress(path, lines(path))
+
+
+def _progress(path: Path, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[ProgressRow]:
+    """LeanProgress' rows. They have no name of the theorem unless there is a field `theorem`; otherwise a new theorem
+    begins at each empty prefix."""
+    begun = 0
+    for where, row in rows:
+        goal, tactic, prefix = (_text(row, name, where) for name in ("goal", "tactic", "prefix"))
+        begun += not prefix.strip()
+        steps = _number(row, "steps_remaining", where)
+        theorem = str(row.get("theorem") or f"{path}#{begun}")
+        yield ProgressRow(theorem, goal, prefix, tactic, steps, stated(str(row.get("statement") or "")))
+
+
+def _transitions(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[ProgressRow]:
+    """Lines of `state`, `tactic`, `remaining_steps`, as in traces and banks. The lines of a trace also have the parent
+    of each step."""
+    tactics: dict[tuple[str, int, int], str] = {}
+    """The tactics up to and including each step, by (theorem, block, step)."""
+    for where, row in rows:
+        state, tactic = _text(row, "state", where), _text(row, "tactic", where)
+        steps = _number(row, "remaining_steps", where)
+        if steps < 1:
+            raise InputError(
+                f"{where}: `remaining_steps` is {steps:g}; it includes the tactic itself, so it must be at least 1"
+            )
+        file = f"{row['file']}:" if "file" in row else ""
+        theorem = f"{file}{row.get('theorem') or state}"
+        prefix = ""
+        if isinstance(row.get("step"), int) and isinstance(row.get("parent"), int):
+            block = int(row.get("block") or 0)
+            prefix = tactics.get((theorem, block, row["parent"]), "")
+            tactics[theorem, block, row["step"]] = f"{prefix}\n{tactic}".strip("\n")
+        yield ProgressRow(theorem, state, prefix, tactic, steps - 1, stated(str(row.get("statement") or "")))
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    """Raises InputError."""
+    value = row.get(name)
+    if isinstance(value, str) and (value.strip() or name == "prefix"):
+        return value
+    if name == "prefix" and value is None:
+        return ""
+    problem = "is missing" if name not in row else f"is {value!r}; it must be a text"
+    raise InputError(
+        f"{where}: `{name}` {problem}; a row needs `goal`, `tactic`, `steps_remaining`, and may have `prefix`"
+    )
+
+
+def _number(row: Mapping[str, Any], name: str, where: str) -> float:
+    """Raises InputError."""
+    value = row.get(name)
+    if name not in row:
+        raise InputError(f"{where}: `{name}` is missing")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(f"{where}: `{name}` is {value!r}; it must be a number")
+    if not 0 <= value <= MOST_STEPS:
+        raise InputError(f"{where}: `{name}` is {value:g}; it must be between 0 and {MOST_STEPS:,}")
+    return float(value)

@@ -22,8 +22,8 @@ from node.llm.address import BadModel
 from node.llm.hub.library import place_of
 from node.llm.hub.loading import quiet
 from node.model.hub.folders import CONFIG
-from node.progress.settings import Shape
-from node.progress.texts import Target, decode
+from node.progress.command import Shape
+from node.progress.data import Target, decode
 from node.training.errors import InputError
 
 KEY = "proofmesh_progress"
@@ -56,7 +56,7 @@ class ProgressModel:
     asking: Asking
 
     def predict(self, texts: Sequence[str]) -> list[float]:
-        """Predicted steps for texts of `node.progress.texts.question`. Raises InputError if an output is not finite."""
+        """Predicted steps for texts of `node.progress.data.question`. Raises InputError if an output is not finite."""
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         predicted = [0.0] * len(texts)
         self.model.eval()

@@ -7,10 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from node.progress.errors import ProgressError
-from node.progress.guidance import Guidance
-from node.progress.source import ProgressSource
-from node.progress.texts import question
+from node.progress.data import question
+from node.progress.guidance import Guidance, ProgressError, ProgressSource
 from node.prover.methods.turns import ByTurns, wrapped
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy

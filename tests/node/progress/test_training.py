@@ -8,12 +8,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from node.progress import command
-from node.progress.data import Question, questions, split
-from node.progress.measures import baselines, measures
+from node.progress.data import Question, decode, encode, question, questions, read, split
+from node.progress.guidance import ProgressSource
 from node.progress.model import load
-from node.progress.source import ProgressSource
-from node.progress.sources import read
-from node.progress.texts import decode, encode, question
+from node.progress.training import baselines, measures
 from tests.node.progress.conftest import flags, rows, write
 
 

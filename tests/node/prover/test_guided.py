@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from node.progress.errors import ProgressError
-from node.progress.guidance import Guidance
-from node.progress.texts import question
+from node.progress.data import question
+from node.progress.guidance import Guidance, ProgressError
 from node.prover.methods.turns import ByTurns, Player
 from node.prover.policies.guided import Guide, open_guide, with_guide
 from node.prover.policies.names import BadPolicy
