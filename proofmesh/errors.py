@@ -26,8 +26,8 @@ def public_errors() -> Iterator[None]:
     from common.config import ConfigError
     from node.command.proofs.prove import UsageProblem
     from node.command.proofs.verify_run import BadReference
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.toolchain.problems import LeanProblem
     from node.lean.trace.worktrees import NoSource
     from node.play.attempts import ProvingFailed
     from node.play.checkpoints import BadPolicy

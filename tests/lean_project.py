@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from common.cache import cache_directory
 from node.lean.toolchain import judge
-from node.lean.toolchain.pocket import toolchain as pocket
+from node.lean.toolchain.pocket import build as pocket
 
 NAME = "leanprover/lean4:v4.35.0"
 """What elan calls pocket Lean's version."""

@@ -22,8 +22,7 @@ from node.agent.settings import AgentSettings
 from node.agent.sources import Source, digest_of, open_source
 from node.agent.store import AGENT, AgentStore
 from node.agent.summary import best_patches, counted, summary
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.problems import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.trace.sources import toolchain_of
 from node.proving.fill_files import NotWritten, write_file
 

@@ -286,7 +286,7 @@ class SourceRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     lean: str = ""
     """Version of the Lean under which the bank's statements elaborate; empty if this was not tried."""
     library: dict[str, str] = {}
-    """Commits of that Lean's project and its packages (`node.lean.toolchain.library`)."""
+    """Commits of that Lean's project and its packages (`node.lean.toolchain.lean_toolchain`)."""
 
 
 class Manifest(msgspec.Struct, frozen=True):

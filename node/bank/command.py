@@ -126,7 +126,7 @@ def import_source(settings: ImportSettings, command: str) -> int:
     from node.bank.sources import find as find_source
     from node.lean.toolchain.find import find
     from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     source = find_source(settings.source, settings.data, config=settings.config, revision=settings.revision)
     if source.is_bank:
@@ -173,7 +173,7 @@ def _record(
 ) -> SourceRecord:
     """The source's record in the bank's manifest. Raises SourceProblem."""
     from node.bank.bank import SourceRecord
-    from node.lean.toolchain.library import library
+    from node.lean.toolchain.lean_toolchain import library
 
     known = source.data_set
     return SourceRecord(
@@ -396,7 +396,7 @@ def check(settings: CheckSettings) -> int:
     from node.bank.elaboration import difference
     from node.lean.toolchain.find import find
     from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         folder = folder_of(settings.bank)

@@ -20,7 +20,7 @@ from node.bank.bank import SPLITS, SourceRecord
 from node.bank.known import MINIF2F_HEADER, DataSet, flaw_of
 from node.bank.statements import UNREAD, Refused, Row, filled, in_file, theorem_in_file
 from node.bank.statements import theorem as read_theorem
-from node.lean.text.headers import imports
+from node.lean.text.statement import imports
 
 NAMES_OF_SPLITS = {"train": "train", "valid": "valid", "validation": "valid", "dev": "valid", "test": "test"}
 """The bank's names of splits, by the names in data sets."""

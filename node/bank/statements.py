@@ -16,7 +16,7 @@ import msgspec
 from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.check.files.commands import PROOFS, SYNTAX, Command, Text
-from node.lean.text.filling import below
+from node.lean.text.script import below
 from node.lean.text.lexing import blanked, lex, outside_brackets, uncommented
 from node.lean.text.rules import header_problem, statement_problem
 from node.lean.text.statement import NAME, StatementError, parse_statement

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from node.lean.text.headers import imports
 from node.lean.text.lexing import blanked
+from node.lean.text.statement import imports
 
 _PROJECT = "needs Mathlib: --lean.project names a project with it"
 

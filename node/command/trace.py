@@ -74,8 +74,8 @@ def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     settings = tyro.cli(TraceSettings, args=list(argv), prog="proofmesh trace")
     from node.command.trace_progress import TraceProgress
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.toolchain.problems import LeanProblem
     from node.lean.trace.formats.writing import write
     from node.lean.trace.session import run_all
     from node.lean.trace.worktrees import NoSource

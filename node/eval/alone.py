@@ -14,8 +14,7 @@ from node.eval.records import StatementRecord
 from node.eval.weights import digests, label_of, without_servers
 from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.library import library
+from node.lean.toolchain.lean_toolchain import LeanToolchain, library
 from node.llm.settings import ModelSettings
 from node.play.here import LocalAttempts
 from node.play.policies import parse

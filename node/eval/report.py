@@ -13,7 +13,7 @@ from node.eval.records import AttemptRecord, Standing
 from node.eval.report_page import amount, document, facts, interval, percent, table, tally_cells, text
 from node.eval.results import Costs, Results, StatementResult
 from node.eval.results_file import reason_of
-from node.lean.text.filling import written
+from node.lean.text.script import written
 
 MOST_NAMED = 200
 """Most statements in a list of reasons; the table of statements and the files have all of them."""

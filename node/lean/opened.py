@@ -27,8 +27,8 @@ from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import tactic_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.frames import COPY
-from node.lean.worker.options import WorkerOptions, worker_options
+from node.lean.worker.document import COPY
+from node.lean.worker.process import WorkerOptions, worker_options
 
 SEARCHING_HEARTBEATS = 400_000
 """Lean's `maxHeartbeats` for a library search: twice the default, because a search of all of Mathlib needs that."""

@@ -8,7 +8,7 @@ from common.lean import OutcomeKind, outcome_values
 from common.life import metrics
 from common.life.metrics import Followed
 from common.life.node import NodeContext
-from node.lean.process.memory import MIB
+from node.lean.process.child import MIB
 from node.lean.requests import Requests
 from node.lean_proxy.handlers import Handlers
 

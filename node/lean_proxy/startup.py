@@ -16,10 +16,8 @@ from common.sizing import read_machine
 from node.lean.backend import Backend
 from node.lean.process.protections import Protections
 from node.lean.toolchain.find import find
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.problems import LeanProblem
-from node.lean.worker.pool import Pool
-from node.lean.worker.preparing import prepare
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
+from node.lean.worker.pool import Pool, prepare
 from node.lean_proxy.settings import LeanProxySettings
 
 WRONG_CONFIGURATION = 2

@@ -13,7 +13,7 @@ from common.life.waiting import as_they_end
 from common.places import Place
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
-from node.lean.text.filling import filled, written
+from node.lean.text.script import filled, written
 from node.play.attempts import ProvingFailed
 from node.proving.prover import Budget, Found, TheoremProver
 from node.proving.statements import Target

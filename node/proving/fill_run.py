@@ -22,11 +22,10 @@ from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.contexts.modules import ContextModules
 from node.lean.gaps.holes.finder import GapFinder
 from node.lean.gaps.holes.gaps import Gap, first_line_of
-from node.lean.process.fresh import Limits
-from node.lean.process.scratch import scratch_folder
+from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.headers import imports
-from node.lean.text.mentions import mentions
+from node.lean.text.lexing import mentions
+from node.lean.text.statement import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving.fill import FilledFile, Filler, FillOptions, FillProgress
 from node.proving.fill_check import FillVerifier

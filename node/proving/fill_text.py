@@ -10,7 +10,7 @@ from functools import cached_property
 
 from common.places import NO_CONTEXT, Place
 from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap
-from node.lean.text.filling import filled, filled_in_parentheses
+from node.lean.text.script import filled, filled_in_parentheses
 
 Form = Callable[[Place, Sequence[str]], str]
 """Writes a script into a place: in the usual layout, or in parentheses."""

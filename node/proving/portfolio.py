@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from common.lean import Outcome, OutcomeKind, Theorem
-from node.lean.text.headers import imports
+from node.lean.text.statement import imports
 from node.lean.worker.reading import PARSER_MESSAGE
 
 FIRST_PART = 0.4

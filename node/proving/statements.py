@@ -22,8 +22,8 @@ from common.places import Context, Place
 from node.lean.check.files.commands import PROOFS, Command
 from node.lean.check.files.looked import LookedAt
 from node.lean.check.files.sources import collect
-from node.lean.text.filling import below
 from node.lean.text.rules import statement_problem
+from node.lean.text.script import below
 from node.lean.text.statement import StatementError, parse_statement
 
 CLOSE_NAMES = 3

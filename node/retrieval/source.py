@@ -17,7 +17,7 @@ import numpy as np
 from common.lean import Theorem
 from common.places import Context
 from node.lean.text.declarations import declarations
-from node.lean.text.headers import imports
+from node.lean.text.statement import imports
 from node.retrieval.corpus import INIT, Corpus, Mask
 from node.retrieval.errors import RetrievalError
 from node.retrieval.index import PremiseIndex, read_about

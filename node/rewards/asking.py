@@ -152,7 +152,7 @@ async def _workers(where: Where) -> Checker:
     """Raises Unavailable."""
     from node.lean.snippets.making import make_checker
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         toolchain = await (await asyncio.to_thread(find, where.lean)).confined()

@@ -96,7 +96,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     from common.life.waiting import unless_stopped
     from node.lean.process.protections import READS_NOT_CONFINED
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         toolchain = await asyncio.to_thread(find, settings.lean)

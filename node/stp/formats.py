@@ -26,7 +26,7 @@ from common.lean import Theorem
 from node.bank import statements
 from node.bank.statements import Row
 from node.lean.text.lexing import blanked
-from node.lean.text.proofs import NoProof, block_of
+from node.lean.text.declarations import NoProof, block_of
 from node.stp.parsing import END
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Lemma, ProverExample, Seed
 

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from common.lean import Theorem
-from node.lean.text.identifiers import NAME
-from node.lean.text.lexing import CLOSING, OPENING
+from node.lean.text.lexing import CLOSING, NAME, OPENING
 
 _APART = r"()\[\]{}⟨⟩⦃⦄,∀∃λΣΠ∑∏"
 """Symbols that are always separate tokens."""

@@ -24,8 +24,7 @@ import msgspec
 from common.lean import Theorem
 from node.bank.statements import given_proof
 from node.lean.text.declarations import Declaration, declarations
-from node.lean.text.identifiers import NAME
-from node.lean.text.lexing import blanked
+from node.lean.text.lexing import NAME, blanked
 from node.lean.text.statement import StatementError, parse_statement
 from node.stp.keys import bound_names
 from node.stp.records import EMPTY_LEMMA, Lemma

@@ -15,8 +15,8 @@ from common.lean import Theorem
 from common.protocol.attempts import Purpose
 from common.records import proofs as run_proofs
 from node.bank import statements
+from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import blanked
-from node.lean.text.proofs import NoProof, block_of
 from node.model.prompt import unnamed
 from node.training.errors import InputError
 from node.training.rows import REFUSED, BadRow, Row, fields_of

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from common.protocol.attempts import Transition
-from node.lean.text.goals import split_goals, state_text
-from node.lean.text.leantree_goals import LeanTreeGoal, to_text
+from node.lean.text.goals import LeanTreeGoal, split_goals, state_text, to_text
 
 Row = Mapping[str, Any]
 

@@ -16,9 +16,9 @@ import msgspec
 
 from common.lean import Theorem
 from node.bank import statements
+from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.goals import split_goals, state_text
 from node.lean.text.lexing import blanked
-from node.lean.text.proofs import NoProof, block_of
 from node.lean.text.statement import StatementError, parse_statement
 from node.training.errors import InputError
 from node.training.proof_rows import weight_of

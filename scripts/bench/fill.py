@@ -30,8 +30,7 @@ from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.holes.gaps import CommandSpan, spans
 from node.lean.process.fresh import Limits
-from node.lean.text.lexing import blanked, outside_brackets
-from node.lean.text.mentions import mentions
+from node.lean.text.lexing import blanked, mentions, outside_brackets
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from scripts.bench._report import asked, machine, report
 

@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 import tyro
 
-from node.lean.process.memory import descendants, own_mb
+from node.lean.process.child import descendants, own_mb
 from scripts.bench._report import asked, machine, report
 
 STATEMENTS = (

@@ -44,8 +44,8 @@ from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from scripts.bench._report import report
 
 AND = Theorem("t", "(p q r : Prop) (h : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")

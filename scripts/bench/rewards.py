@@ -27,8 +27,8 @@ import tyro
 
 from common.life.process import kill_group, spawn_child
 from common.limits import Positive, Share, Timeout
+from node.lean.process.child import descendants
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.process.memory import descendants
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.rewards.lean_reward import LeanReward
 from scripts.bench._report import asked, machine, report

@@ -25,7 +25,7 @@ from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import find
-from node.lean.toolchain.problems import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.play.attempts import ProvingFailed
 from node.play.checkpoints import BadPolicy
 from node.proving.prover import Budget, TheoremProver, local_prover

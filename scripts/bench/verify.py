@@ -32,8 +32,8 @@ import tyro
 
 from common.life.process import kill_group, spawn_child
 from node.bank.bank import DIRECTORY, load_statements
+from node.lean.process.child import descendants, own_mb
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.process.memory import descendants, own_mb
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from scripts.bench._report import asked, machine, report

@@ -12,7 +12,7 @@ from common.records.proofs import DATABASE, UnreadableRecords, latest
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
 from common.records.schema import MIGRATIONS, migrate
 from common.records.store import Store
-from node.lean.text.filling import written
+from node.lean.text.script import written
 from tests.node.learner.builders import FAILED, planned, result, row
 
 SCRIPT = "  intro h\n  exact ⟨h.2, h.1⟩"

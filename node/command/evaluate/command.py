@@ -173,7 +173,7 @@ def run(settings: EvalSettings) -> int:
     from node.command.evaluate.run import evaluate
     from node.eval.folder import FolderError
     from node.eval.running import EvaluationFailed
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
     from node.play.checkpoints import BadPolicy
 

@@ -114,7 +114,7 @@ async def _fill(settings: FillSettings) -> int:
     from common.life.waiting import ended_by
     from node.command.proofs.fill_report import INTERRUPTED, UNREADABLE, FillReport
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
     from node.play.checkpoints import BadPolicy
     from node.proving.fill_run import FillRun

@@ -121,7 +121,7 @@ def run(settings: ProveSettings) -> int:
     """Prove, print, return the exit code."""
     from common.bus import BusError
     from node.command.proofs.prove_report import Report
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
     from node.play.checkpoints import BadPolicy
     from node.proving.many import BadRows

@@ -108,7 +108,7 @@ def main(argv: Sequence[str]) -> int:
 
 async def _recheck(settings: RecheckSettings, proofs: Sequence[RecordedProof]) -> int:
     from node.lean.process.fresh import OutOfLimits
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         async with _verifier(settings) as (verifier, configured):

@@ -92,7 +92,7 @@ async def _verify(settings: VerifySettings) -> int:
     from node.lean.check.files.verifier import FileVerifier
     from node.lean.check.second.calling import SecondKernel
     from node.lean.process.protections import READS_NOT_CONFINED
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         toolchain = await asyncio.to_thread(toolchain_of, settings)

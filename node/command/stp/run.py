@@ -223,7 +223,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from common.life import logging
     from common.life.waiting import unless_stopped
     from node.command.stp.view import StpView
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.mesh.mesh import Mesh
     from node.mesh.plan import PortInUse
     from node.mesh.supervisor import ChildFailed

@@ -29,10 +29,9 @@ from node.lean.process.child import Ending
 from node.lean.snippets import reading
 from node.lean.snippets.judging import Judge, NoJudgement
 from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed, timed_out
-from node.lean.text.headers import leading_imports
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.problems import LeanProblem
-from node.lean.worker.preparing import explained
+from node.lean.text.statement import leading_imports
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
+from node.lean.worker.pool import explained
 from node.lean.worker.process import WorkerEnded
 from node.lean.worker.runner import BadHeader, header_problem
 

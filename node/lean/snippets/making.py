@@ -23,10 +23,9 @@ from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
 from node.lean.snippets.reading import Fault
 from node.lean.snippets.snippet import Snippet, Verdict
-from node.lean.text.headers import imports
 from node.lean.text.lexing import ambiguity, lex, outside_brackets
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
-from node.lean.text.statement import StatementError, parse_statement
+from node.lean.text.statement import StatementError, imports, parse_statement
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 HEARTBEATS = 200_000

@@ -4,20 +4,71 @@ A text is balanced if it closes every bracket, string and comment that it opens,
 balanced could absorb the text behind it, or end the block around it, so it is never sent to Lean.
 
 This scanner does not know all of Lean's tokens, because libraries add more. So text that is code to the scanner may be
-a string or comment to Lean, or the other way round. `ambiguity` finds such places; texts with one are refused.
-"""
+a string or comment to Lean, or the other way round. `ambiguity` finds such places; texts with one are refused."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
+
+# --- Recognizes identifiers in Lean text, by the same characters as Lean ---------------------------------------------
+#
+# Source: `isIdFirst` and `isIdRest` (Lean 4, Init/Meta/Defs.lean).
+#
+# Regular expressions with `\w` differ from Lean: it reads `Cᵒᵖ` as `C` and an operator, and `n!` as one name. Use
+# this
+# module where a wrong reading costs more than a failed guess.
+
+
+LETTERS = (
+    "A-Za-z_"
+    "À-ÖØ-öø-ſ"  # Latin letters with accents
+    "α-κμ-ωΑ-ΟΡΤ-Ωϊ-ϻἀ-῾"  # Greek except λ, Π and Σ
+    "℀-⅏𝒜-𝖟"
+)
+"""Characters with which a name may begin, as ranges of a character class."""
+
+_REST = LETTERS + "0-9'!?₀-₉ₐ-ₜᵢ-ᵪⱼ"
+
+NAME = rf"[{LETTERS}][{_REST}]*"
+"""One component of a name."""
+
+SHADOWED = "✝"
+"""Lean prints this behind an inaccessible name, with a number: `h✝¹`."""
+
+LOCAL = re.compile(rf"(?<![{_REST}.{SHADOWED}])({NAME}(?:{SHADOWED}[⁰¹²³⁴-⁹]*)?)")
+"""A name that may be in the local context: the part of a dotted name before its first dot (`h` in `h.1`). It does not
+match the name behind a dot (`.inl h`) or a metavariable (`?h`)."""
+
+ATTRIBUTE = r"@\[[^\]]{0,1000}\]"
+"""Pattern of a list of attributes. Its length is limited, so that many unclosed ones are not all read to the end."""
+
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_COMMENT = r"--[^\n]*|/-.*?-/"
+_LABEL = rf"[({{,]\s*{NAME}\s*:=|\bwith\s+{NAME}\s*:="  # `f (n := 1)`, `{ h with fst := 1, snd := 2 }`
+_TAG = rf"\bcase'?\s+{NAME}"  # the tag of a goal: Lean chose it, so it does not name a hypothesis
+
+_IN_TACTICS = re.compile(rf"{_STRING}|{_COMMENT}|{_LABEL}|{_TAG}|{LOCAL.pattern}", re.DOTALL)
+
+
+def locals_of(tactic: str) -> list[str]:
+    """The distinct identifiers of a tactic that may be names of the context or new names, in order."""
+    return list(dict.fromkeys(name for name in _IN_TACTICS.findall(tactic) if name))
+
+
+def renamed(tactic: str, names: Mapping[str, str]) -> str:
+    """A tactic with names of the context replaced. Strings, comments, labels of arguments and fields, and tags of goals
+    stay unchanged."""
+    return _IN_TACTICS.sub(lambda match: names.get(match.group(1), match.group()), tactic)
+
 
 OPENING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧", "⟪": "⟫", "⌊": "⌋", "⌈": "⌉"}
 CLOSING = {close: open_ for open_, close in OPENING.items()}
 
 _CHARACTER = re.compile(r"'(?:\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|[^\\'\n])'", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _COMMENT_SIGN = re.compile(r"/-|-/")
 _BORING = re.compile(r"[\w\s.,:;=<>+*∧∨→↔¬∀∃λ|&^%$!?@~·←↦≤≥≠⊢×∈∘∣]+")
 """Runs of characters that begin no comment, string or bracket. The `r` of a raw string is checked at its quote."""
@@ -125,7 +176,7 @@ class _Scanner:
             before == "r" and not _ends_identifier(self.text[max(self.at - 2, 0) : self.at - 1])
         ):
             self.unusual = True
-        match = None if '"' in self.endless else _STRING.match(self.text, self.at)
+        match = None if '"' in self.endless else _STRING_LITERAL.match(self.text, self.at)
         if match is None:
             self.endless.add('"')
             return f"the string at character {self.at} is never closed"
@@ -224,7 +275,7 @@ def _scanned(text: str) -> _Scanner:
     return scanner
 
 
-_PLAIN_STRING = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")
+_PLAIN_STRING_LITERAL = re.compile(r"""(?<![\w'!#»\\"])"[^"\\{}«»'\n]*"(?!['"])""")
 _UNCLEAR = (
     (re.compile(r"--|/-|-/"), "looks like a comment, but Lean may read it differently"),
     (re.compile(r"«[^»]*[\"'()\[\]{}⟨⟩\n][^»]*»|'«|«'"), "is a name with characters that Lean may read differently"),
@@ -239,7 +290,7 @@ def ambiguity(bare: str) -> str:
     A string is plain if no character before its quote changes its kind, and it has no escape, brace or quote.
     """
     # Remove plain strings first, from the left as Lean reads them, so that every remaining quote is a doubtful one.
-    doubtful = _PLAIN_STRING.sub(
+    doubtful = _PLAIN_STRING_LITERAL.sub(
         lambda match: " " * len(match.group()) if _clear(match.group()) else match.group(), bare
     )
     for pattern, meaning in _UNCLEAR:
@@ -251,3 +302,167 @@ def ambiguity(bare: str) -> str:
 
 def _clear(string: str) -> bool:
     return not re.search(r"--|/-|-/", string)
+
+
+# --- Finds every `sorry` in a text. Pure -----------------------------------------------------------------------------
+
+
+_SORRY = re.compile(r"(?<![\w.'!?])sorry(?![\w'!?]|\.[^\W\d])")
+_QUOTED_NAME = re.compile(r"«[^«»\n]*»")
+_MANY_TIMES = re.compile(r"(\b(all_goals|any_goals|repeat'?|iterate( \d+)?)|<;>)[(\s]*$")
+"""The text before a tactic that runs more than once. A `sorry` in such a tactic has no single goal."""
+
+
+_LOOK_BACK = 200
+"""Number of characters before a `sorry` that are searched for such text. A file may have hundreds of `sorry`s."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A `sorry` in a text."""
+
+    start: int
+    many: bool
+    """True if it may run more than once."""
+
+    @property
+    def end(self) -> int:
+        return self.start + len("sorry")
+
+    def moved(self, by: int) -> Mention:
+        """The same mention, in a text with `by` more characters before it."""
+        return Mention(self.start + by, self.many)
+
+
+def mentions(text: str) -> list[Mention]:
+    """Every `sorry` of a text outside comments, strings and names in guillemets."""
+    code = _QUOTED_NAME.sub(lambda match: "x" * len(match.group()), blanked(text))
+    return [
+        Mention(match.start(), bool(_MANY_TIMES.search(code[max(0, match.start() - _LOOK_BACK) : match.start()])))
+        for match in _SORRY.finditer(code)
+    ]
+
+
+# --- Divides a Lean text into tokens, in linear time. No Lean needed -------------------------------------------------
+#
+# Names, numbers, strings, characters and comments are divided as Lean does. A symbol is one character, because which
+# longer ones exist depends on the libraries. Where a longer symbol or an error would make Lean divide the text
+# differently, the place is reported as doubtful.
+
+
+_PART = rf"(?:{NAME}|«[^»]*»)"
+_ESCAPE = r"\\(?:[\\\"'ntr{]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|\r?\n)"
+_TOKEN = re.compile(
+    rf"""(?P<space>[ \t\r\n]+)
+    |(?P<line>--[^\n]*)
+    |(?P<block>/-)
+    |(?P<raw>r\#*")
+    |(?P<name>{_PART}(?:\.{_PART})*)
+    |(?P<string>"[^"\\]*(?:{_ESCAPE}[^"\\]*)*")
+    |(?P<char>'(?:[^\\']|{_ESCAPE})')
+    |(?P<broken>[0-9]+[eE](?![0-9+-])|0[xX](?![0-9a-fA-F])|0[bB](?![01])|0[oO](?![0-7]))
+    |(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9]+(?:_+[0-9]+)*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)
+    |(?P<symbol>:=|=>|''|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+_FORMS_NO_TOKEN = frozenset(".,;()[]{}⟨⟩")
+"""Symbols that form no longer token with a comment or a character literal directly behind them."""
+
+_SAFE_BRACES = re.compile(r"[^{}]*(?:\{[^{}'\"«»\\]*\}[^{}]*)*")
+"""A string in which `{`...`}` may be code (`s!"{x}"`), but that ends where a plain string ends."""
+
+
+_UNUSUAL_DOCUMENTATION = re.compile(r"/-[-!](?:[ \n]|\r\n)*(?:--|/-|[\t\r])")
+_SPACE_ERROR = re.compile(r"\t|\r(?!\n)")
+_BEHIND_QUOTE = frozenset("\"'-/«»\\#@")
+
+
+class Token(NamedTuple):
+    """A token of a file."""
+
+    kind: str
+    """`name`, `string`, `char`, `number` or `symbol`."""
+    text: str
+    start: int
+    end: int
+    column: int
+    """0: at the start of its line; 1: first in its line, but indented; 2: behind another token."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text divided into tokens, without comments."""
+
+    tokens: list[Token]
+    comments: list[tuple[int, int]]
+    """Start and end of each comment, documentation included."""
+    doubtful: int
+    """Offset of the first place that Lean may divide differently; the text's length if there is none."""
+    end: int
+    """Offset where reading ended: the text's length, or the start of a comment or string that never ends."""
+
+
+def tokens_of(text: str) -> Tokens:
+    """Divide a text into tokens, in linear time: every step moves forwards, and the first failure ends it."""
+    tokens: list[Token] = []
+    comments: list[tuple[int, int]] = []
+    doubtful, at, column = len(text), 0, 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        assert match is not None and match.lastgroup is not None
+        kind, start, end = match.lastgroup, at, match.end()
+        before = tokens[-1] if tokens and tokens[-1].end == start else None
+        # 1. White space and comments.
+        if kind == "space":
+            if _SPACE_ERROR.search(text, start, end):
+                doubtful = min(doubtful, start)
+            column = 0 if text[end - 1] == "\n" else 1 if "\n" in match.group() else max(column, 1)
+            at = end
+            continue
+        if kind in ("line", "block"):
+            if before is not None and before.kind == "symbol" and before.text not in _FORMS_NO_TOKEN:
+                doubtful = min(doubtful, before.start)
+            closed = end if kind == "line" else comment_end(text, start)
+            if closed < 0:
+                return Tokens(tokens, comments, min(doubtful, start), start)
+            # Versions of Lean may differ in what the last `/` belongs to. White space and comments behind `/--` belong
+            # to that token, and after an error in them, Lean goes on inside the comment.
+            if text.startswith(("/--/", "/-/"), start) or _UNUSUAL_DOCUMENTATION.match(text, start):
+                doubtful = min(doubtful, start)
+            comments.append((start, closed))
+            column = 0 if text[closed - 1] == "\n" else max(column, 1)
+            at = closed
+            continue
+        # 2. Strings and other tokens.
+        if kind == "raw":
+            closing = text.find('"' + "#" * (end - start - 2), end)
+            if closing < 0:
+                return Tokens(tokens, comments, min(doubtful, start), start)
+            kind, end = "string", closing + (end - start - 1)
+        elif (kind == "symbol" and text[start] in '"«') or kind == "broken":
+            return Tokens(tokens, comments, min(doubtful, start), start)
+        if _is_doubtful(text, kind, start, end, before):
+            doubtful = min(doubtful, start)
+        tokens.append(Token(kind, text[start:end], start, end, column))
+        at, column = end, 2
+    return Tokens(tokens, comments, doubtful, len(text))
+
+
+def _is_doubtful(text: str, kind: str, start: int, end: int, before: Token | None) -> bool:
+    """True if Lean may read something else here, depending on the tokens of libraries or after an error.
+
+    `before`: the token directly before it.
+    """
+    glued = before is not None and before.text not in _FORMS_NO_TOKEN - {"]", ")", "}", "⟩"}
+    if kind == "string" and text[start] != "r" and "{" in text[start:end]:
+        inside = text[start + 1 : end - 1]
+        return "--" in inside or "/-" in inside or "\\{" in inside or not _SAFE_BRACES.fullmatch(inside)
+    if kind == "char":
+        return glued and not text[start + 1].isalnum()  # `xs[i]'h` has a token `]'`
+    if kind != "symbol":
+        return False
+    if text[start] == "'":
+        return not _BEHIND_QUOTE.isdisjoint(text[end : end + 3])  # after an error, Lean goes on some characters behind
+    # `-/` ends a comment that was not opened; other spaces than Lean's are errors.
+    return text.startswith("-/", start) or not text[start].isprintable() or text[start].isspace()

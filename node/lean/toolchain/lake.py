@@ -1,17 +1,140 @@
-"""Reads a Lake project with `lake env`, which prints Lake's environment variables for Lean as NAME=VALUE lines."""
+"""The user's lake and elan: toolchains, a project's environment, the commits of its packages."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.lean.toolchain import elan
-from node.lean.toolchain.asking import ask
-from node.lean.toolchain.problems import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem
+
+# --- Runs the user's lake, elan or lean and returns their output -----------------------------------------------------
+
+
+ASK_SECONDS = 120.0
+"""`lake env` takes seconds where it has to read a large workspace for the first time."""
+
+TOOLCHAIN_VARIABLES = frozenset(
+    {"ELAN_TOOLCHAIN", "LAKE", "LAKE_HOME", "LAKE_OVERRIDE_LEAN", "LEAN", "LEAN_AR", "LEAN_CC"}
+    | {"LEAN_GITHASH", "LEAN_PATH", "LEAN_SRC_PATH", "LEAN_SYSROOT"}
+)
+"""Variables that `lake env` sets. If proofmesh was started in `lake env`, they would select that project's toolchain.
+Lake itself unsets the same ones."""
+
+CREDENTIALS = "PROOFMESH_NATS_"
+"""Prefix of the variables with the broker's user and password: other programs could read and print them."""
+
+
+def without_toolchain(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the variables of another toolchain and without credentials."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if name not in TOOLCHAIN_VARIABLES and not name.startswith(CREDENTIALS)
+    }
+
+
+def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None = None) -> tuple[int, str, str]:
+    """Exit code, output and errors of a program. Raises LeanProblem if it does not start or exceeds ASK_SECONDS."""
+    try:
+        completed = subprocess.run(
+            command,
+            env=dict(environ),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ASK_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        where = f" in {folder}" if folder else ""
+        raise LeanProblem(
+            f"`{' '.join(command)}`{where} did not finish in {ASK_SECONDS:g} s; run it by hand to see why"
+        ) from None
+    except OSError as error:
+        raise LeanProblem(f"cannot run {command[0]}: {error.strerror}; check PATH and [lean] toolchain") from error
+    return completed.returncode, completed.stdout, completed.stderr
+
+
+# --- elan's toolchains: their names, their folders, and the toolchain that a project is pinned to --------------------
+#
+# A toolchain is a folder of $ELAN_HOME/toolchains with the toolchain's name. The rules are those of elan's source
+# (`lookup_toolchain_desc`, `Toolchain::from`, `find_override_from_dir_walk`). elan itself only runs to look up the
+# latest
+# release of a channel such as `stable`.
+
+
+FILE = "lean-toolchain"
+"""A file of a project. Its first line names the project's toolchain."""
+
+CHANNELS = ("stable", "beta", "nightly")
+"""Names of release channels. elan looks up their latest release."""
+
+_NAME = re.compile(r"(?:(?P<origin>[\w-]+/[\w-]+):)?(?P<release>[\w.-]+)")
+_RELEASE = re.compile(r"v?(\d+\.\d+\.\d+(?:-rc\d+)?)")
+
+
+def is_toolchain_name(text: str) -> bool:
+    """True for a name that elan accepts: `leanprover/lean4:v4.20.0`, `v4.20.0`, `stable`, `my-toolchain`."""
+    return _NAME.fullmatch(text) is not None
+
+
+def is_channel(name: str) -> bool:
+    """True for the name of a release channel, with or without an origin."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match["release"] in CHANNELS
+
+
+def full_name(name: str) -> str:
+    """The name with its origin and a leading `v`: `4.20.0` becomes `leanprover/lean4:v4.20.0`."""
+    match = _NAME.fullmatch(name.strip())
+    if match is None:
+        return name.strip()
+    origin, release = match["origin"] or "leanprover/lean4", match["release"]
+    if release.startswith("nightly") and not origin.endswith("-nightly"):
+        origin += "-nightly"
+    return f"{origin}:{'v' if release[0].isdigit() else ''}{release}"
+
+
+def release(name: str) -> str:
+    """The Lean version in a toolchain's name, for example `4.20.0`; empty for nightly and local toolchains."""
+    match = _RELEASE.fullmatch(full_name(name).rpartition(":")[2])
+    return match.group(1) if match else ""
+
+
+def elan_home(environ: Mapping[str, str]) -> Path:
+    """elan's folder: $ELAN_HOME, or ~/.elan."""
+    configured = environ.get("ELAN_HOME")
+    return Path(configured) if configured else Path(environ.get("HOME") or Path.home()) / ".elan"
+
+
+def toolchain_folder(name: str, environ: Mapping[str, str]) -> Path | None:
+    """The folder of an installed toolchain; None if it is not installed. A linked one of the same name comes first."""
+    for each in (name.strip(), full_name(name)):
+        candidate = elan_home(environ) / "toolchains" / each.replace("/", "--").replace(":", "---")
+        if (candidate / "bin" / "lean").is_file():
+            return candidate
+    return None
+
+
+def pinned_toolchain(project: Path) -> tuple[str, Path] | None:
+    """The toolchain that a project is pinned to, and the `lean-toolchain` file, in its folder or a folder above."""
+    for each in (project, *project.parents):
+        file = each / FILE
+        if file.is_file():
+            lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
+            return lines[0].strip(), file
+    return None
+
+
+# --- Reads a Lake project with `lake env`, which prints Lake's environment variables for Lean as NAME=VALUE lines ----
+
 
 CONFIGURATIONS = ("lakefile.toml", "lakefile.lean")
 
@@ -50,11 +173,11 @@ def project_folder(text: str) -> Path:
 
 def find_lake(environ: Mapping[str, str]) -> Path:
     """`lake` on PATH, or elan's. Raises LeanProblem."""
-    places = os.pathsep.join([environ.get("PATH", os.defpath), str(elan.home(environ) / "bin")])
+    places = os.pathsep.join([environ.get("PATH", os.defpath), str(elan_home(environ) / "bin")])
     program = shutil.which("lake", path=places)
     if program is None:
         raise LeanProblem(
-            f"there is no `lake` on PATH or in {elan.home(environ) / 'bin'}; {INSTALL}, or name the folder of a Lean "
+            f"there is no `lake` on PATH or in {elan_home(environ) / 'bin'}; {INSTALL}, or name the folder of a Lean "
             "installation in [lean] toolchain"
         )
     return Path(program)
@@ -66,13 +189,13 @@ def check_installed(lake: Path, project: Path, environ: Mapping[str, str]) -> No
     Otherwise elan would download hundreds of MB while proofmesh starts. A `lake` that is not elan's needs no check,
     because it uses its own Lean.
     """
-    pinned = elan.pinned(project)
+    pinned = pinned_toolchain(project)
     if pinned is None or not (lake.parent / "elan").exists():
         return
     name, file = pinned
-    if not elan.is_name(name):
+    if not is_toolchain_name(name):
         raise LeanProblem(f"{file}: {name!r} is not a toolchain's name; use one such as leanprover/lean4:v4.20.0")
-    if not elan.is_channel(name) and elan.folder(name, environ) is None:
+    if not is_channel(name) and toolchain_folder(name, environ) is None:
         raise LeanProblem(
             f"{file}: the toolchain {name!r} is not installed; run `elan toolchain install {name}`, then `lake build` "
             f"in {project}"

@@ -7,10 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import msgspec
+
 from common.protocol.messages import LeanProxyFacts
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
-from node.lean.text.headers import completed
-from node.lean.toolchain.library import library
+from node.lean.text.statement import completed
+
+# --- The error for a Lean that cannot be used ------------------------------------------------------------------------
+
+
+class LeanProblem(Exception):
+    """Lean cannot be used as configured; the text says what is wrong and what to do. Programs end with code 2."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +47,10 @@ class LeanToolchain:
     @classmethod
     def pocket(cls) -> LeanToolchain:
         """Pocket Lean, the default. Builds its library on first use. Raises PocketBuildError."""
-        from node.lean.toolchain.pocket import toolchain
+        from node.lean.toolchain.pocket import build
         from node.lean.toolchain.pocket.launcher import LIBRARY_VARIABLE
 
-        command, kernel, environment = toolchain.command(), toolchain.kernel_command(), toolchain.environment()
+        command, kernel, environment = build.command(), build.kernel_command(), build.environment()
         reads = (command[-1], kernel[-1], environment[LIBRARY_VARIABLE])
         return cls(tuple(command), environment, kernel=tuple(kernel), reads=reads)
 
@@ -103,3 +110,49 @@ class LeanToolchain:
             header=self.default_header,
             protections=self.protections.each(),
         )
+
+
+# --- The commits of a Lake project and its packages ------------------------------------------------------------------
+
+
+PROJECT = "project"
+"""Key of the project itself, such as a clone of Mathlib, among the names of packages."""
+
+
+class _Package(msgspec.Struct):
+    name: str = ""
+    rev: str = ""
+
+
+class _Packages(msgspec.Struct):
+    packages: list[_Package] = []
+
+
+def library(folder: str) -> dict[str, str]:
+    """The commits of a project and its packages, by name; empty without a project (`""`) or if they are unknown."""
+    if not folder:
+        return {}
+    project = Path(folder)
+    try:
+        manifest = msgspec.json.decode((project / "lake-manifest.json").read_bytes(), type=_Packages)
+    except (OSError, msgspec.DecodeError):
+        manifest = _Packages()
+    commits = {each.name: each.rev for each in manifest.packages if each.rev}
+    if head := _head(project / ".git"):
+        commits[PROJECT] = head
+    return commits
+
+
+def _head(git: Path) -> str:
+    """The commit of a working tree; empty if it cannot be read."""
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        if (git / name).is_file():
+            return (git / name).read_text(encoding="utf-8").strip()
+        packed = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.split()[0] for line in packed if line.endswith(f" {name}")), "")

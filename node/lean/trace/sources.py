@@ -9,10 +9,9 @@ from pathlib import Path
 
 from common.lean_settings import POCKET, LeanSettings
 from common.output.visible import without_credentials
-from node.lean.toolchain import elan, lake
+from node.lean.toolchain import lake
 from node.lean.toolchain.find import find
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.problems import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.trace.clones import clone, remote_of
 from node.lean.trace.worktrees import LAKE_FILES, NoSource, changed, commit_of, git
 
@@ -72,7 +71,7 @@ def toolchain_of(group: Group, lean: LeanSettings) -> LeanToolchain:
     pins no toolchain and there is no `lake`. Raises LeanProblem."""
     if lean.project or lean.toolchain or not group.lake:
         return find(lean)
-    if elan.pinned(group.root) is None:
+    if lake.pinned_toolchain(group.root) is None:
         try:
             lake.find_lake(os.environ)
         except LeanProblem:

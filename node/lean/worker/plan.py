@@ -14,8 +14,7 @@ from collections.abc import Mapping, Sequence
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
 from node.lean.text.goals import may_share, split_goals, state_text
-from node.lean.worker.document import MOST_COPIES, STATE, LeanDocument, Writer
-from node.lean.worker.frames import Frame
+from node.lean.worker.document import MOST_COPIES, STATE, Frame, LeanDocument, Writer
 from node.lean.worker.reading import DocumentReading
 
 _NAMES_A_GOAL = re.compile(r"\bcase'?(?![\w'])|\?(?!_(?!\w))[^\W\d]")

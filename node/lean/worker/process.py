@@ -1,8 +1,7 @@
 """Drives one `lean --worker` process: starts it with a header, edits its document, waits for the final diagnostics.
 
 The process is killed if it exceeds its memory limit, or if it exceeds a deadline and does not cancel its elaboration.
-The owner of a dead process starts another one.
-"""
+The owner of a dead process starts another one."""
 
 from __future__ import annotations
 
@@ -10,16 +9,223 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
 from node.lean.process.child import ConfinedChild, Ending
+from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker import framing
-from node.lean.worker.framing import Diagnostic
-from node.lean.worker.options import URI, WorkerOptions
+
+# --- Limits and options of worker processes, and their command line --------------------------------------------------
+
+
+URI = "file:///proofmesh/Batch.lean"
+"""The document's name. The file does not exist: Lean reads the text that we send."""
+
+REPORT_DELAY_MS = 2
+"""Milliseconds between two reports of diagnostics and progress. The default of 200 would be most of an edit's time, and
+0 costs a third more CPU for reports that are not read (measured with `proofmesh bench lean`)."""
+
+LOADING_SECONDS = 5.0
+"""Seconds before a request that waits for a header import gets Busy. Provers (and LeanTree clients, through their
+server) then retry. They would not wait much longer for a reply."""
+
+
+@dataclass(frozen=True)
+class WorkerOptions:
+    """Limits and options of a worker process."""
+
+    heartbeats: int = 40_000
+    """Lean's `maxHeartbeats` for one declaration: about two seconds of elaboration, a fifth of Lean's default."""
+    memory_mb: int = 1024
+    """Memory in MB, in addition to the header's, at which the process is killed."""
+    start_seconds: float = 60.0
+    """Time limit of the start with its header (importing a large library takes long)."""
+    loading_seconds: float = 60.0
+    """Seconds before a request that waits for a header import gets Busy. The import continues."""
+    spares: int = 2
+    """Idle processes that stay alive with their header for later requests. The least recently used one ends first."""
+    in_file: bool = False
+    """True for texts of files: they run with Lean's default options, for which they were written."""
+    extra: tuple[str, ...] = ()
+    """More arguments for `lean`."""
+
+    def arguments(self) -> list[str]:
+        """Command-line arguments of the worker: Lean reports all diagnostics, and runs no linters, to save time."""
+        options = {
+            "server.reportDelayMs": REPORT_DELAY_MS,
+            "maxErrors": 1_000_000,
+            "linter.all": "false",
+        }
+        if not self.in_file:
+            # As in verification, where the statement is a term: an unbound name is an error, not an implicit binder.
+            options |= {"maxHeartbeats": self.heartbeats, "autoImplicit": "false"}
+        # One task thread: there are as many workers as cores, and a second thread costs a third more CPU per edit.
+        return ["--worker", "-j1", *(f"-D{name}={value}" for name, value in options.items()), *self.extra, URI]
+
+
+def worker_options(settings: LeanProcessSettings) -> WorkerOptions:
+    """The worker options for these settings."""
+    return WorkerOptions(
+        heartbeats=settings.heartbeats,
+        memory_mb=settings.memory_mb,
+        start_seconds=settings.lean.header_seconds,
+        loading_seconds=LOADING_SECONDS,
+        spares=settings.spares,
+    )
+
+
+# --- JSON-RPC messages in the framing of the language server protocol: a `Content-Length` header, then JSON. No I/O --
+
+
+MAX_FRAME_BYTES = 64 * 1024 * 1024
+"""Largest message that is accepted. The response to a batch of 100 candidates is well below 1 MB."""
+
+_SEPARATOR = b"\r\n\r\n"
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Zero-based line, and column in UTF-16 units."""
+
+    line: int
+    character: int
+
+
+class Range(msgspec.Struct, frozen=True):
+    start: Position
+    end: Position
+
+
+class Diagnostic(msgspec.Struct, frozen=True, rename="camel"):
+    """One of Lean's messages about a document."""
+
+    range: Range
+    message: str
+    severity: int = 1
+    """1 error, 2 warning, 3 information, 4 hint."""
+    full_range: Range | None = None
+    """Lean's extension: the complete range. `range` ends at the end of the first line."""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line (zero-based) of the text that the message is about."""
+        whole = self.full_range or self.range
+        return whole.start.line, whole.end.line
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity == 1
+
+
+class Incoming(msgspec.Struct, frozen=True):
+    """A message from the server. Its parameters stay undecoded, because most of them are never needed."""
+
+    method: str = ""
+    id: int | str | None = None
+    params: msgspec.Raw = msgspec.Raw()
+    result: msgspec.Raw = msgspec.Raw()
+    error: msgspec.Raw = msgspec.Raw()
+
+
+class DiagnosticsParams(msgspec.Struct, frozen=True):
+    """`textDocument/publishDiagnostics`."""
+
+    diagnostics: list[Diagnostic]
+    version: int = -1
+
+
+class _Processing(msgspec.Struct, frozen=True):
+    range: Range
+
+
+class ProgressParams(msgspec.Struct, frozen=True):
+    """`$/lean/fileProgress`: the unfinished parts of the document."""
+
+    processing: list[_Processing]
+
+    @property
+    def lines(self) -> list[int]:
+        """First lines of the unfinished parts, in the document's order."""
+        return sorted(item.range.start.line for item in self.processing)
+
+
+class FramingError(ValueError):
+    """The bytes do not follow the protocol: the process must be replaced."""
+
+
+_incoming = msgspec.json.Decoder(Incoming)
+_progress = msgspec.json.Decoder(ProgressParams)
+_diagnostics = msgspec.json.Decoder(DiagnosticsParams)
+
+
+def encode(method: str, params: Any, request_id: int | None = None) -> bytes:
+    """A request (with an id) or a notification (without)."""
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    if request_id is not None:
+        message["id"] = request_id
+    body = msgspec.json.encode(message)
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def decode_diagnostics(params: msgspec.Raw) -> DiagnosticsParams:
+    """The parameters of `textDocument/publishDiagnostics`. Raises FramingError."""
+    try:
+        return _diagnostics.decode(params)
+    except msgspec.DecodeError as error:
+        raise FramingError(f"malformed diagnostics: {error}") from error
+
+
+def decode_progress(params: msgspec.Raw) -> ProgressParams:
+    """The parameters of `$/lean/fileProgress`. Raises FramingError."""
+    try:
+        return _progress.decode(params)
+    except msgspec.DecodeError as error:
+        raise FramingError(f"malformed progress report: {error}") from error
+
+
+class Decoder:
+    """Splits a byte stream into messages. The stream arrives in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._length: int | None = None
+
+    def feed(self, data: bytes) -> Iterator[Incoming]:
+        """Add bytes, and yield the messages that are now complete. Raises FramingError."""
+        self._buffer += data
+        while True:
+            if self._length is None and not self._read_header():
+                return
+            assert self._length is not None
+            if len(self._buffer) < self._length:
+                return
+            body = bytes(self._buffer[: self._length])
+            del self._buffer[: self._length]
+            self._length = None
+            try:
+                yield _incoming.decode(body)
+            except msgspec.DecodeError as error:
+                raise FramingError(f"not a JSON-RPC message: {error}") from error
+
+    def _read_header(self) -> bool:
+        """Read the length of the next message. Returns False if its header is incomplete."""
+        end = self._buffer.find(_SEPARATOR)
+        if end < 0:
+            if len(self._buffer) > 4096:
+                raise FramingError(f"no message header in {len(self._buffer)} bytes: {bytes(self._buffer[:80])!r}")
+            return False
+        for line in bytes(self._buffer[:end]).split(b"\r\n"):
+            name, _, value = line.partition(b":")
+            if name.strip().lower() == b"content-length" and value.strip().isdigit():
+                self._length = int(value)
+        if self._length is None or self._length > MAX_FRAME_BYTES:
+            raise FramingError(f"malformed message header: {bytes(self._buffer[:end])[:200]!r}")
+        del self._buffer[: end + len(_SEPARATOR)]
+        return True
+
 
 READ_BYTES = 1 << 20
 
@@ -63,8 +269,8 @@ class LeanProcess:
     """Seconds that its start took, including the header."""
     worked: float = 0.0
     """Seconds that its edits took."""
-    _decoder: framing.Decoder = field(default_factory=framing.Decoder)
-    _inbox: deque[framing.Incoming] = field(default_factory=deque)
+    _decoder: Decoder = field(default_factory=Decoder)
+    _inbox: deque[Incoming] = field(default_factory=deque)
     _published: msgspec.Raw | None = None
     """The last diagnostics, undecoded."""
     _progress: msgspec.Raw | None = None
@@ -209,18 +415,18 @@ class LeanProcess:
         self._progress = params
 
     def _diagnostics(self) -> list[Diagnostic]:
-        return framing.decode_diagnostics(self._published).diagnostics if self._published is not None else []
+        return decode_diagnostics(self._published).diagnostics if self._published is not None else []
 
     def _ended(self, ending: Ending, reason: str) -> WorkerEnded:
         return WorkerEnded(
             ending,
             self.child.with_stderr(reason),
-            framing.decode_progress(self._progress).lines if self._progress is not None else [],
+            decode_progress(self._progress).lines if self._progress is not None else [],
             self._diagnostics(),
             time.monotonic() - self._last_progress,
         )
 
-    async def _receive(self) -> framing.Incoming | None:
+    async def _receive(self) -> Incoming | None:
         """The next message; None at the end of the stream, or if the bytes do not follow the protocol."""
         while not self._inbox:
             data = await self.child.stdout.read(READ_BYTES)
@@ -228,7 +434,7 @@ class LeanProcess:
                 return None
             try:
                 self._inbox.extend(self._decoder.feed(data))
-            except framing.FramingError as error:
+            except FramingError as error:
                 self.child.note(str(error))
                 return None
         return self._inbox.popleft()
@@ -236,7 +442,7 @@ class LeanProcess:
     def _send(self, method: str, params: object, request_id: int | None = None) -> None:
         # A write error means that the process is dead. The next read reports that, with the reason.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
-            self.child.stdin.write(framing.encode(method, params, request_id))
+            self.child.stdin.write(encode(method, params, request_id))
 
     def _limit_cpu(self, seconds: float) -> float:
         """Make the operating system kill the worker if it uses more CPU time than an edit of `seconds` can need.

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from common.lean import Outcome, OutcomeKind
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.statement import BY_COLUMN
-from node.lean.worker.document import STATE, CandidateBlock, Form, LeanDocument, LeanExample
-from node.lean.worker.frames import SENTINEL
-from node.lean.worker.framing import Diagnostic
+from node.lean.worker.document import SENTINEL, STATE, CandidateBlock, Form, LeanDocument, LeanExample
+from node.lean.worker.process import Diagnostic
 
 _UNSOLVED = "unsolved goals"
 

@@ -13,7 +13,7 @@ from common.protocol.attempts import LEARNER, MOST_FAILED, TRAINED_PURPOSES, Att
 from common.records.rows import Planned, TheoremRow
 from common.records.store import Store
 from common.seeds import derive_seed
-from node.lean.text.filling import negated
+from node.lean.text.script import negated
 from node.learner.learning.schedule import wanted_outstanding
 from node.learner.run.journal import DISPATCHED
 from node.learner.run.run import Run, now

@@ -15,7 +15,7 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
 from common.records.errors import explained
-from node.lean.text.filling import written
+from node.lean.text.script import written
 
 RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])
 DUPLICATES = counter("learner_duplicate_results", "Results of attempts that were recorded before")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from node.lean.text.goals import ELIDED
-from node.lean.text.identifiers import LOCAL
+from node.lean.text.lexing import LOCAL
 from node.prover.search.merging import Canonical, Merging, canonical
 
 if TYPE_CHECKING:

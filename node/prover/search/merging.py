@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from node.lean.text.goals import ELIDED
-from node.lean.text.identifiers import LOCAL, NAME, SHADOWED
+from node.lean.text.lexing import LOCAL, NAME, SHADOWED
 
 Merging = Literal["text", "names", "names-and-order"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from common.lean import ProofTree
 from common.proofs import bounded
-from node.lean.text.identifiers import locals_of, renamed
+from node.lean.text.lexing import locals_of, renamed
 from node.prover.search.merging import hypothesis_names
 from node.prover.search.tree import Action, StateNode
 

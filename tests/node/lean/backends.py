@@ -17,8 +17,8 @@ from node.lean.adapters.repl.backend import ReplBackend
 from node.lean.backend import Backend
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 
 REPL = f"{shlex.quote(sys.executable)} -m node.command.cli repl --no-sandbox"
 """Our own REPL, as a command."""

@@ -10,10 +10,9 @@ from pathlib import Path
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.script import indent_tactic, path_lines
-from node.lean.worker.framing import Diagnostic
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import LeanProcess, WorkerEnded
+from node.lean.worker.process import Diagnostic, LeanProcess, WorkerEnded
 
 THEOREMS = [
     Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p"),

@@ -8,8 +8,8 @@ from node.lean.adapters.repl.backend import ReplBackend
 from node.lean.opened import make_backend
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import worker_options
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import worker_options
 
 
 @pytest.mark.parametrize(

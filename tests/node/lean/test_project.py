@@ -6,9 +6,9 @@ from common.lean import OutcomeKind, Theorem
 from common.lean_settings import LeanSettings
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.find import find
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from tests import lean_project
 
 pytestmark = pytest.mark.lean

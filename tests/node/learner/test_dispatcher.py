@@ -20,7 +20,7 @@ from common.protocol.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
 from common.protocol.messages import NodeInfo
 from common.records.rows import TheoremRow
 from common.records.store import Store
-from node.lean.text.filling import below
+from node.lean.text.script import below
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run.run import Run

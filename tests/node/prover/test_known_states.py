@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.bank.bank import load_transitions
-from node.lean.text.identifiers import LOCAL
+from node.lean.text.lexing import LOCAL
 from node.prover.methods.by_name import begin
 from node.prover.search import known_states, tree
 from node.prover.search.known_states import Alias, KnownStates, Sketches

@@ -3,7 +3,7 @@
 from node.lean.snippets import reading
 from node.lean.snippets.making import single_proof
 from node.lean.snippets.reading import Fault
-from node.lean.text.headers import leading_imports
+from node.lean.text.statement import leading_imports
 
 PLACE = {"line": 1, "column": 0}
 NEW_WARNING = reading.message("warning", PLACE, PLACE, "declaration uses `sorry`")

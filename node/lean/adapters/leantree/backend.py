@@ -35,8 +35,7 @@ from node.lean.adapters.places import Places
 from node.lean.adapters.run import AdapterRun, NotReplayed
 from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
 from node.lean.cache import StateKey, state_key
-from node.lean.text.headers import completed
-from node.lean.text.statement import statement_lines
+from node.lean.text.statement import completed, statement_lines
 from node.lean.worker.plan import CRASHES_ALONE
 
 # --- runs candidates on one process of a LeanTree server, and keeps its proof states by path --------------------------

@@ -5,10 +5,9 @@ from __future__ import annotations
 from common.lean import Theorem
 from node.lean.adapters.repl.protocol import CommandPosition, ReplMessage, severity_name
 from node.lean.process.child import Ending
-from node.lean.worker.document import LeanDocument
-from node.lean.worker.frames import Frame
-from node.lean.worker.framing import Diagnostic
+from node.lean.worker.document import Frame, LeanDocument
 from node.lean.worker.plan import BatchPlan
+from node.lean.worker.process import Diagnostic
 from node.lean.worker.reading import DocumentReading
 
 TRIES = 2

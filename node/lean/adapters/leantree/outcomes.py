@@ -10,8 +10,7 @@ import re
 
 from common.lean import Branch, Outcome, OutcomeKind
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
-from node.lean.text.goals import state_text
-from node.lean.text.leantree_goals import to_text
+from node.lean.text.goals import state_text, to_text
 from node.lean.worker.reading import MAX_GOALS, MAX_MESSAGE
 
 _WORDS = (

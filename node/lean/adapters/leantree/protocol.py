@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from node.lean.text.leantree_goals import LeanTreeGoal
+from node.lean.text.goals import LeanTreeGoal
 
 DEFAULT_TACTIC_MS = 1000
 """Default time limit of a tactic."""

@@ -33,7 +33,7 @@ from node.lean.adapters.leantree.sessions import Session, Sessions, State, Unkno
 from node.lean.adapters.leantree.texts import BadTheorem, imports, joined, read_theorem
 from node.lean.backend import BackendFull
 from node.lean.requests import Requests
-from node.lean.text.leantree_goals import from_state
+from node.lean.text.goals import from_state
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerEnded
 from node.lean.worker.runner import BadHeader

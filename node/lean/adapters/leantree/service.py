@@ -80,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
 async def serve(settings: LeanTreeServerSettings) -> int:
     """Serve until SIGINT or SIGTERM. Returns the exit code."""
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -124,8 +124,8 @@ def make_server(
     from node.lean.adapters.leantree.sessions import Sessions
     from node.lean.cache import OutcomeCache
     from node.lean.requests import Requests
-    from node.lean.worker.options import worker_options
     from node.lean.worker.pool import Pool
+    from node.lean.worker.process import worker_options
 
     lean = settings.lean
     workers = lean.resolved_workers()

@@ -27,11 +27,11 @@ from node.lean.backend import BackendDown, BatchResult, TacticBatch
 from node.lean.cache import state_key
 from node.lean.process.child import Ending
 from node.lean.process.protections import SCRIPTS, program_files
-from node.lean.text.headers import imports
-from node.lean.toolchain import elan
+from node.lean.text.statement import imports
+from node.lean.toolchain import lake
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import CRASHES_ALONE, KINDS
+from node.lean.worker.process import WorkerOptions
 
 RECYCLE_COMMANDS = 500
 """Commands after which a process is replaced. Some REPLs crash after a few hundred commands, and the environment or
@@ -185,7 +185,7 @@ def _command_files(command: Sequence[str]) -> list[str]:
 
     Of a program that Lake has built (`FOLDER/.lake/build/bin/repl`), that is its project.
     """
-    files = [*program_files(command), *SCRIPTS, str(elan.home(os.environ))]
+    files = [*program_files(command), *SCRIPTS, str(lake.elan_home(os.environ))]
     for argument in command:
         if os.sep in argument and Path(argument).exists():
             path = Path(argument).absolute()

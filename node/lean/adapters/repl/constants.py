@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from node.lean.adapters.repl.holes import wrapped
 from node.lean.adapters.repl.tactics import FoundTactic
-from node.lean.text.goals import goal_tag, split_goals
-from node.lean.text.leantree_goals import from_text
-from node.lean.worker.framing import Diagnostic
+from node.lean.text.goals import from_text, goal_tag, split_goals
+from node.lean.worker.process import Diagnostic
 
 _VALUE, _TERM, _WORK, _SHOW = (f"«proofmesh-{name}»" for name in ("value", "term", "work", "show"))
 

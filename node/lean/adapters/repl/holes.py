@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from node.lean.text.lexing import lex
 from node.lean.text.script import indent_tactic
-from node.lean.worker.frames import SENTINEL
-from node.lean.worker.framing import Position
+from node.lean.worker.document import SENTINEL
+from node.lean.worker.process import Position
 
 
 @dataclass(frozen=True)

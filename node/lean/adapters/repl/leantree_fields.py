@@ -15,8 +15,7 @@ from node.lean.adapters.repl.protocol import (
     MetavariableDeclaration,
     ProofStatus,
 )
-from node.lean.text.goals import metavariables
-from node.lean.text.leantree_goals import from_text
+from node.lean.text.goals import from_text, metavariables
 
 ANONYMOUS = "[anonymous]"
 

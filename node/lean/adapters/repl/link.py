@@ -21,9 +21,8 @@ from node.lean.adapters.run import NotReplayed
 from node.lean.cache import StateKey, state_key
 from node.lean.process.child import Ending
 from node.lean.text.goals import factorise, split_goals, state_text
-from node.lean.text.headers import import_lines
 from node.lean.text.script import INDENT, indent_tactic, path_lines
-from node.lean.text.statement import statement_lines
+from node.lean.text.statement import import_lines, statement_lines
 from node.lean.worker.plan import KINDS
 from node.lean.worker.reading import ALREADY_DECLARED, HEARTBEATS, MAX_GOALS, MAX_MESSAGE
 

@@ -11,7 +11,7 @@ from node.lean.adapters.repl.holes import Filled
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import ProofStatus, ReplMessage, severity_name
 from node.lean.gaps.holes.positions import characters, position
-from node.lean.worker.framing import Diagnostic
+from node.lean.worker.process import Diagnostic
 from node.lean.worker.reading import PARSER_MESSAGE
 
 _METAVARIABLES = re.compile(

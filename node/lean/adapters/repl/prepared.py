@@ -13,10 +13,10 @@ from itertools import accumulate
 
 from node.lean.adapters.repl.protocol import CommandPosition
 from node.lean.gaps.holes.positions import characters, utf16
-from node.lean.text.headers import import_lines
 from node.lean.text.lexing import lex
+from node.lean.text.statement import import_lines
 from node.lean.trace.infotree import Span
-from node.lean.worker.framing import Position
+from node.lean.worker.process import Position
 
 _END = re.compile(r"end\b")
 """Ends a section or namespace, which also resets the options that were set inside."""

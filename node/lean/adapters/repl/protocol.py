@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from node.lean.worker.framing import Diagnostic
+from node.lean.worker.process import Diagnostic
 
 UNKNOWN_ENVIRONMENT = "Unknown environment."
 UNKNOWN_PROOF_STATE = "Unknown proof state."

@@ -83,7 +83,7 @@ async def serve(settings: ReplSettings) -> int:
     from node.lean.adapters.repl.session import ReplSession
     from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.problems import LeanProblem
+    from node.lean.toolchain.lean_toolchain import LeanProblem
 
     try:
         toolchain = await asyncio.to_thread(find, settings.lean)

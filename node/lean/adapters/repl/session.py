@@ -40,11 +40,10 @@ from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
 from node.lean.adapters.repl.traced import Traced
 from node.lean.gaps.holes.elaborator import ElaboratedCommand, Elaborator, Goals
 from node.lean.gaps.holes.positions import position
-from node.lean.text.lexing import lex
-from node.lean.text.mentions import Mention, mentions
+from node.lean.text.lexing import Mention, lex, mentions
 from node.lean.trace.elaborating import TraceLimits
 from node.lean.trace.tracing import Tracer
-from node.lean.worker.frames import SENTINEL
+from node.lean.worker.document import SENTINEL
 from node.lean.worker.process import WorkerEnded
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from node.lean.text.lexing import lex
 from node.lean.trace.infotree import Info, parse
-from node.lean.worker.framing import Diagnostic
+from node.lean.worker.process import Diagnostic
 
 TREES = ("set_option Elab.async false", "set_option trace.Elab.info true")
 """Lines before a command that make Lean print its info trees. Without threads, the tree of a theorem includes its body.

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from node.lean.check.files.report import LocalItem
-from node.lean.text.identifiers import LETTERS, NAME
-from node.lean.text.tokens import Token, tokens_of
+from node.lean.text.lexing import LETTERS, NAME, Token, tokens_of
 
 RAW = "text"
 """Kind of an item that was found by a search without regard to tokens."""

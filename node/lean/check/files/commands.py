@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from node.lean.check.files.report import FileMessage
-from node.lean.text.identifiers import ATTRIBUTE
-from node.lean.text.lexing import blanked
-from node.lean.text.tokens import Tokens, tokens_of
+from node.lean.text.lexing import ATTRIBUTE, Tokens, blanked, tokens_of
 
 PROOFS = frozenset({"theorem", "lemma", "example"})
 

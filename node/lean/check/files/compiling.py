@@ -20,8 +20,7 @@ import msgspec
 from common.output.visible import visible
 from node.lean.check.files.commands import UNCLOSED, UNREAD, Command, Text
 from node.lean.check.files.report import FileMessage
-from node.lean.process.fresh import Limits
-from node.lean.process.watched import WatchedProcess, run_watched
+from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 from node.lean.text.lexing import unclosed_comment
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

@@ -7,11 +7,8 @@ from itertools import pairwise
 
 from common.lean import Theorem
 from node.lean.check.files.commands import PROOFS, Command, Text, documented, is_prefix
-from node.lean.text.identifiers import ATTRIBUTE
-from node.lean.text.lexing import blanked, lex, outside_brackets
-from node.lean.text.mentions import mentions
+from node.lean.text.lexing import ATTRIBUTE, blanked, lex, mentions, outside_brackets, tokens_of
 from node.lean.text.statement import StatementError, parse_statement
-from node.lean.text.tokens import tokens_of
 
 _STATEMENT_WORD = re.compile(r"(?<![\w.'])(?:theorem|lemma|example)\b")
 _BINDS = re.compile(r"(?:let|have|letI|haveI)\b")

@@ -20,12 +20,10 @@ from node.lean.check.second.calling import SecondKernel
 from node.lean.check.verify.judge import axioms_problem
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.filling import filled
-from node.lean.text.headers import import_lines
-from node.lean.text.lexing import blanked
-from node.lean.text.mentions import mentions
+from node.lean.text.lexing import blanked, mentions
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
-from node.lean.text.statement import statement_lines
+from node.lean.text.script import filled
+from node.lean.text.statement import import_lines, statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 _PLAIN_LINE = re.compile(

@@ -32,10 +32,9 @@ from common.files import write_whole
 from common.lean import Theorem
 from node.lean.check.files.proofs import declares
 from node.lean.check.verify.fresh_lean import HEARTBEATS
-from node.lean.text.headers import completed, imports, imports_end
 from node.lean.text.lexing import blanked
 from node.lean.text.script import INDENT
-from node.lean.text.statement import statement_lines
+from node.lean.text.statement import completed, imports, imports_end, statement_lines
 
 NAMESPACE = "ProofmeshProofs"
 """Namespace of all proofs. No library uses it."""

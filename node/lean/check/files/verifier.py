@@ -52,9 +52,8 @@ from node.lean.check.second.calling import SecondKernel
 from node.lean.check.verify.fresh_lean import FreshLean
 from node.lean.check.verify.judging import KernelProcess
 from node.lean.process.dialog import Dialog
-from node.lean.process.fresh import Limits, OutOfLimits
-from node.lean.process.scratch import scratch_folder
-from node.lean.text.headers import imports
+from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
+from node.lean.text.statement import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 _CORE = frozenset({"Init", "Lean", "Std", "Lake"})

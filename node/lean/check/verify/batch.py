@@ -49,8 +49,7 @@ from node.lean.check.verify.verdicts import (
     statement_part,
     uses_sorry,
 )
-from node.lean.process.fresh import OutOfLimits
-from node.lean.process.watched import WatchedProcess
+from node.lean.process.fresh import OutOfLimits, WatchedProcess
 
 STALL_SECONDS = 5.0
 """The process of a batch is stopped if no proof ends within this time. A typical proof takes 10 ms. A slow one is

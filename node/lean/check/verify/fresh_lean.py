@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from node.lean.process.fresh import FinishedProcess, Limits, run_fresh
-from node.lean.process.watched import WatchedProcess, run_watched
+from node.lean.process.fresh import FinishedProcess, Limits, WatchedProcess, run_fresh, run_watched
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 HEARTBEATS = 1_000_000

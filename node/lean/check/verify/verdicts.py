@@ -13,8 +13,7 @@ import msgspec
 from common.lean import Theorem
 from common.protocol.messages import FailureKind
 from node.lean.check.verify.judge import UNFINISHED
-from node.lean.process.fresh import FinishedProcess
-from node.lean.process.watched import WatchedProcess
+from node.lean.process.fresh import FinishedProcess, WatchedProcess
 from node.lean.text.script import INDENT
 from node.lean.text.statement import statement_lines
 

@@ -37,8 +37,7 @@ from node.lean.check.verify.fresh_lean import FreshLean
 from node.lean.check.verify.judging import ProofJudge
 from node.lean.check.verify.single import SingleCheck
 from node.lean.check.verify.verdicts import Verdict, VerificationFailed
-from node.lean.process.fresh import Limits, OutOfLimits
-from node.lean.process.scratch import scratch_folder
+from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -24,9 +24,8 @@ from common.lean import Theorem
 from common.places import Context, digest_of
 from node.lean.check.files.sources import imports_of
 from node.lean.gaps.contexts.scopes import ScopedText
-from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.process.scratch import scratch_folder
-from node.lean.text.headers import imports_end, leading_imports
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh, scratch_folder
+from node.lean.text.statement import imports_end, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 STEP = 64

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 import msgspec
 
 from node.lean.process.child import Ending
-from node.lean.text.headers import import_lines
+from node.lean.text.statement import import_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.framing import Diagnostic, Position
-from node.lean.worker.options import URI, WorkerOptions
-from node.lean.worker.process import LeanProcess, WorkerEnded
+from node.lean.worker.process import URI, Diagnostic, LeanProcess, Position, WorkerEnded, WorkerOptions
 
 RECYCLE_EDITS = 5000
 """Number of edits after which the process is replaced, as in the pool."""

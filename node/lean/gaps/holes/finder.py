@@ -23,15 +23,12 @@ from node.lean.gaps.holes.elaborator import Elaborator, Goals
 from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap, Lines, first_line_of, spans
 from node.lean.gaps.holes.positions import position
 from node.lean.process.child import Ending
-from node.lean.process.fresh import Limits
-from node.lean.process.scratch import scratch_folder
+from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.text.goals import without_tag
-from node.lean.text.headers import imports
-from node.lean.text.mentions import Mention, mentions
+from node.lean.text.lexing import Mention, mentions
+from node.lean.text.statement import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.framing import Diagnostic, Position
-from node.lean.worker.options import WorkerOptions
-from node.lean.worker.process import WorkerEnded
+from node.lean.worker.process import Diagnostic, Position, WorkerEnded, WorkerOptions
 
 NO_GOAL = "Lean shows no goal here: it does not elaborate this `sorry`, or does not know its type"
 DATA = "a value is missing here, not a proof"

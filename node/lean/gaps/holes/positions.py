@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.lean.worker.framing import Position
+from node.lean.worker.process import Position
 
 
 def position(text: str, at: int) -> Position:

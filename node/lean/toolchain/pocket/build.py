@@ -3,10 +3,13 @@
 python -m node.lean.toolchain.pocket.build [--out DIRECTORY]
 
 The result is a directory for LEAN_PATH. It is built in a temporary directory and renamed at the end, so it is complete
-or absent. A lock file makes concurrent callers wait for one build.
-"""
+or absent. A lock file makes concurrent callers wait for one build."""
+
+from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import hashlib
 import importlib.metadata
 import os
@@ -18,13 +21,111 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 
 from common.cache import cache_directory
 from node.lean.toolchain.pocket import kernel, launcher
-from node.lean.toolchain.pocket.builds import SEAL, prune
+
+# --- The command and the environment that run pocket Lean ------------------------------------------------------------
+#
+# subprocess.run([*toolchain.command(), "--json", "--stdin"], env=toolchain.environment(), ...)
+
+
+def environment() -> dict[str, str]:
+    """All variables that Lean needs: LEAN_PATH, LEAN_BACKTRACE, the path of the native library. None is inherited.
+
+    Builds the library on first use (seconds; later calls return at once). Raises PocketBuildError.
+    """
+    return lean_environment(library())
+
+
+@cache
+def library() -> Path:
+    """Directory of the compiled library, which is built on first use, and locked until this process ends."""
+    while not hold(directory := build()):
+        pass  # another process deleted the build before it was locked: build again
+    return directory
+
+
+# --- Locks the builds of pocket Lean in the cache while they are in use, and deletes old unused builds ---------------
+#
+# A process that runs Lean from a build holds a shared lock on the build's seal until the process ends. A process that
+# deletes a build first takes an exclusive lock on the seal. The system releases both locks when their process ends,
+# also
+# after a crash.
+
+
+SEAL = "BUILT"
+"""A file in a built directory, written last. It has the build's key, then the size in bytes and path of each file."""
+
+MOST_BUILDS = 2
+"""Builds that stay in the cache: the current one, and one of another branch or checkout."""
+
+_held: list[int] = []
+"""Descriptors of locked seals. They stay open, and so locked, until this process ends."""
+
+
+def hold(directory: Path) -> bool:
+    """Protect a build from deletion until this process ends. Returns False if it has just been deleted."""
+    try:
+        descriptor = os.open(directory / SEAL, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    if not _is_there(directory / SEAL, descriptor):
+        os.close(descriptor)
+        return False
+    _held.append(descriptor)
+    with contextlib.suppress(PermissionError):  # another user's cache: the seal then keeps the time of the build
+        os.utime(directory / SEAL)
+    return True
+
+
+def prune(cache: Path, keep: int = MOST_BUILDS) -> list[Path]:
+    """Delete all builds in `cache` except the `keep` last used ones and locked ones. Returns the deleted builds."""
+    seals = sorted(cache.glob(f"pocket-*/{SEAL}"), key=_last_used, reverse=True)
+    pruned = [seal.parent for seal in seals[keep:] if _take_away(seal)]
+    for each in cache.glob(".pruned-pocket-*"):  # includes those of a process that was killed between rename and here
+        shutil.rmtree(each, ignore_errors=True)
+    return pruned
+
+
+def _last_used(seal: Path) -> float:
+    try:
+        return seal.stat().st_mtime
+    except FileNotFoundError:  # another process is pruning
+        return 0.0
+
+
+def _take_away(seal: Path) -> bool:
+    """Rename the build of a seal, to delete it. Returns False if the build is locked or already gone."""
+    try:
+        descriptor = os.open(seal, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _is_there(seal, descriptor):
+            return False
+        # The rename is atomic, so other processes see either the complete build or none.
+        seal.parent.rename(seal.parent.with_name(f".pruned-{seal.parent.name}"))
+    except OSError:  # locked, another user's, or the new name is taken by a leftover that `prune` deletes
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _is_there(path: Path, descriptor: int) -> bool:
+    """True when the path still leads to the open file."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
 
 SOURCES = Path(__file__).parent / "lean"
 
@@ -167,16 +268,16 @@ def compile_module(module: str, file: Path, out: Path) -> float:
     olean.parent.mkdir(parents=True, exist_ok=True)
     started = time.perf_counter()
     root = file.parents[module.count(".")]  # the default root is the working directory, which may not contain the file
-    command = [*lean_command(), f"--root={root}", "-o", str(olean), str(file)]
+    compiler = [*command(), f"--root={root}", "-o", str(olean), str(file)]
     environment = lean_environment(out) | {launcher.DIE_WITH_PARENT_VARIABLE: "1"}
-    outcome = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    outcome = subprocess.run(compiler, env=environment, capture_output=True, text=True, check=False)
     message = (outcome.stdout + outcome.stderr).strip()
     if outcome.returncode != 0 or not olean.exists():
         raise PocketBuildError(f"module {module} ({file}) does not compile (exit {outcome.returncode}):\n{message}")
     return time.perf_counter() - started
 
 
-def lean_command() -> list[str]:
+def command() -> list[str]:
     """Command line that acts as a `lean` executable. Python starts faster isolated (-I) and without packages (-S)."""
     return [sys.executable, "-I", "-S", str(Path(launcher.__file__).resolve())]
 

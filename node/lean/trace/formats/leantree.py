@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from node.lean.text.leantree_goals import from_text
+from node.lean.text.goals import from_text
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem
 from node.lean.trace.source import LeanSource

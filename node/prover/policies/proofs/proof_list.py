@@ -15,7 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from node.lean.text.proofs import NoProof, block_of
+from node.lean.text.declarations import NoProof, block_of
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.proofs.drafts import Draft, ProofRequest
 

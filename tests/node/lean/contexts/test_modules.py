@@ -11,10 +11,9 @@ from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.gaps.contexts.modules import ContextModules
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.frames import Frame
-from node.lean.worker.options import WorkerOptions
+from node.lean.worker.document import Frame
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import LeanProcess
+from node.lean.worker.process import LeanProcess, WorkerOptions
 from node.lean.worker.runner import Runner
 
 pytestmark = pytest.mark.lean

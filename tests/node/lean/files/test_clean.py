@@ -7,7 +7,7 @@ from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 
 from node.lean.check.files.clean import RAW, cleaned, code_in, touches_statements
-from node.lean.text.tokens import tokens_of
+from node.lean.text.lexing import tokens_of
 
 HONEST = """import Init
 /-! # A file about macros and syntax: `#eval`, `@[extern "x"]`, `run_cmd` /- nested: macro foo -/ -/

@@ -13,11 +13,9 @@ from node.lean.check.files.looked import LookedAt
 from node.lean.check.files.proofs import theorems_assumed
 from node.lean.check.files.report import FileMessage
 from node.lean.check.files.sources import imports_of
-from node.lean.text.declarations import declarations
-from node.lean.text.headers import imports_end
-from node.lean.text.lexing import lex, uncommented
-from node.lean.text.mentions import mentions
-from node.lean.text.proofs import NoProof, block_of
+from node.lean.text.declarations import NoProof, block_of, declarations
+from node.lean.text.lexing import lex, mentions, uncommented
+from node.lean.text.statement import imports_end
 
 CHARACTERS = 8_000
 """Length of the shorter of two texts."""

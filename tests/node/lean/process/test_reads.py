@@ -18,8 +18,7 @@ from node.lean.process.protections import Protections, detect, that_lean_starts_
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.elaborating import TraceLimits, elaborate
-from node.lean.worker.options import WorkerOptions
-from node.lean.worker.process import LeanProcess
+from node.lean.worker.process import LeanProcess, WorkerOptions
 from node.serve.service import make_checker
 from node.serve.settings import ServeSettings
 

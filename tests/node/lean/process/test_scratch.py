@@ -6,11 +6,11 @@ import tempfile
 
 import pytest
 
-from node.lean.process.scratch import scratch_folder
+from node.lean.process.fresh import scratch_folder
 
 LEAVE_ONE = (
     "import sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
-    "from node.lean.process.scratch import scratch_folder\n"
+    "from node.lean.process.fresh import scratch_folder\n"
     "print(scratch_folder('proofmesh-x-'))"
 )
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.process.fresh import Limits
-from node.lean.process.watched import WatchedProcess, run_watched
+from node.lean.process.fresh import Limits, WatchedProcess, run_watched
 
 pytestmark = pytest.mark.process
 

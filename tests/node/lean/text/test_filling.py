@@ -3,7 +3,7 @@
 import pytest
 
 from common.places import NO_CONTEXT, Place
-from node.lean.text.filling import filled
+from node.lean.text.script import filled
 
 ONE = ["simp"]
 TWO = ["intro x", "simp"]

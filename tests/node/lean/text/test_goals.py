@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from node.lean.text.goals import factorise, goal_tag, metavariables, normalise, split_goals
-from node.lean.toolchain.pocket import toolchain
+from node.lean.toolchain.pocket import build
 
 EXAMPLES = {
     "conjunction": "example (p q : Prop) (hp : p) : p ∧ q := by\n  constructor",
@@ -32,9 +32,9 @@ def printed() -> dict[str, str]:
         starts[name] = line
         line += example.count("\n") + 1
     output = subprocess.run(
-        [*toolchain.command(), "--json", "--stdin"],
+        [*build.command(), "--json", "--stdin"],
         input="\n".join(EXAMPLES.values()),
-        env=toolchain.environment(),
+        env=build.environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,6 @@
 """Headers as text: the configured one and a theorem's own, and what they import."""
 
-from node.lean.text.headers import completed, import_lines, imports
+from node.lean.text.statement import completed, import_lines, imports
 
 
 def test_a_theorems_header_comes_behind_the_configured_one_unless_it_imports():

@@ -4,8 +4,15 @@ import msgspec
 import pytest
 
 from node.bank.bank import load_transitions
-from node.lean.text.goals import split_goals, state_text
-from node.lean.text.leantree_goals import LeanTreeGoal, LeanTreeHypothesis, from_state, from_text, to_text
+from node.lean.text.goals import (
+    LeanTreeGoal,
+    LeanTreeHypothesis,
+    from_state,
+    from_text,
+    split_goals,
+    state_text,
+    to_text,
+)
 
 
 def test_every_name_has_an_entry_of_its_own():

@@ -3,8 +3,8 @@
 import pytest
 
 from node.lean.gaps.holes.positions import position
-from node.lean.text.mentions import mentions
-from node.lean.worker.framing import Position
+from node.lean.text.lexing import mentions
+from node.lean.worker.process import Position
 
 
 @pytest.mark.parametrize(

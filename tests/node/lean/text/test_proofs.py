@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.lean.text.proofs import NoProof, block_of
+from node.lean.text.declarations import NoProof, block_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from tests import lean_project
 
 pytestmark = pytest.mark.lean

@@ -13,8 +13,8 @@ from node.lean.cache import OutcomeCache
 from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 
 pytestmark = pytest.mark.lean
 

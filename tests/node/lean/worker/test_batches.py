@@ -9,10 +9,9 @@ from common.protocol.messages import LeanRunRequest
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests, screen
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.frames import Frame
-from node.lean.worker.options import WorkerOptions
+from node.lean.worker.document import Frame
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import LeanProcess
+from node.lean.worker.process import LeanProcess, WorkerOptions
 from tests.node.lean.corpus import PARSER, Case, asked_alone, corpus
 
 pytestmark = pytest.mark.lean

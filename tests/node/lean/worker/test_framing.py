@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from node.lean.worker import framing
+from node.lean.worker import process
 
 
 def frame(message: object) -> bytes:
@@ -16,7 +16,7 @@ def test_messages_come_whole_however_the_stream_is_cut():
         frame({"method": "a", "params": {"text": "∀ ∃"}}) + frame({"id": 7, "result": None}) + frame({"method": "b"})
     )
     for size in (1, 2, 3, 7, 1000):
-        decoder = framing.Decoder()
+        decoder = process.Decoder()
         parts = [stream[start : start + size] for start in range(0, len(stream), size)]
         messages = [message for part in parts for message in decoder.feed(part)]
         assert [(message.method, message.id) for message in messages] == [("a", None), ("", 7), ("b", None)]
@@ -24,7 +24,7 @@ def test_messages_come_whole_however_the_stream_is_cut():
 
 
 def test_other_headers_are_read_over():
-    (message,) = framing.Decoder().feed(b"Content-Type: x\r\nCONTENT-LENGTH: 14\r\n\r\n" + b'{"method":"a"}')
+    (message,) = process.Decoder().feed(b"Content-Type: x\r\nCONTENT-LENGTH: 14\r\n\r\n" + b'{"method":"a"}')
     assert message.method == "a"
 
 
@@ -39,12 +39,12 @@ def test_other_headers_are_read_over():
     ],
 )
 def test_what_is_not_the_protocol_raises(data):
-    with pytest.raises(framing.FramingError):
-        list(framing.Decoder().feed(data))
+    with pytest.raises(process.FramingError):
+        list(process.Decoder().feed(data))
 
 
 def test_what_is_sent_can_be_read():
-    (message,) = framing.Decoder().feed(framing.encode("textDocument/didChange", {"version": 3}, 4))
+    (message,) = process.Decoder().feed(process.encode("textDocument/didChange", {"version": 3}, 4))
     assert (message.method, message.id) == ("textDocument/didChange", 4)
 
 
@@ -55,6 +55,6 @@ def test_diagnostics_know_their_lines_and_severity():
         "message": "unsolved goals",
         "severity": 1,
     }
-    params = framing.decode_diagnostics(msgspec.Raw(msgspec.json.encode({"diagnostics": [item], "version": 5})))
+    params = process.decode_diagnostics(msgspec.Raw(msgspec.json.encode({"diagnostics": [item], "version": 5})))
     (diagnostic,) = params.diagnostics
     assert diagnostic.lines == (1, 4) and diagnostic.is_error and params.version == 5

@@ -8,12 +8,11 @@ from common.lean import OutcomeKind, Theorem
 from common.lean_settings import LeanSettings
 from common.sizing import Machine
 from node.lean.toolchain.find import find
-from node.lean.toolchain.problems import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.lean.worker import process
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.pool import Pool, StillLoading
-from node.lean.worker.preparing import prepare
+from node.lean.worker.pool import Pool, StillLoading, prepare
+from node.lean.worker.process import WorkerOptions
 
 pytestmark = pytest.mark.lean
 

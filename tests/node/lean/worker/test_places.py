@@ -7,8 +7,8 @@ import pytest
 from common.lean import OutcomeKind, Step, Theorem
 from common.places import Context, Place
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.options import WorkerOptions
 from node.lean.worker.plan import BatchPlan
+from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import BadHeader, Runner
 
 pytestmark = pytest.mark.lean

@@ -4,10 +4,9 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
-from node.lean.worker.document import STATE, Form, LeanDocument, Writer
-from node.lean.worker.frames import COPY, SENTINEL, Frame
-from node.lean.worker.framing import Diagnostic, Position, Range
+from node.lean.worker.document import COPY, SENTINEL, STATE, Form, Frame, LeanDocument, Writer
 from node.lean.worker.plan import BatchPlan
+from node.lean.worker.process import Diagnostic, Position, Range
 from node.lean.worker.reading import echoed, read, suspect_at
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q")

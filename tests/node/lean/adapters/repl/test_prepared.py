@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import CommandPosition
 from node.lean.trace.infotree import Span
-from node.lean.worker.framing import Position
+from node.lean.worker.process import Position
 
 OURS = ["set_option a true", "set_option b true"]
 

@@ -4,7 +4,7 @@ import pytest
 
 from node.lean.adapters.repl import constants, options, syntax, traced
 from node.lean.adapters.repl.protocol import BadRequest
-from node.lean.worker.framing import Diagnostic, Position, Range
+from node.lean.worker.process import Diagnostic, Position, Range
 
 
 @pytest.mark.parametrize(

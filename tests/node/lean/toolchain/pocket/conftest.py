@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from node.lean.toolchain.pocket import toolchain
+from node.lean.toolchain.pocket import build
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ Elaborate = Callable[[str], list[Diagnostic]]
 
 def elaborate_file(text: str) -> list[Diagnostic]:
     """Elaborate a Lean file in a fresh process; the messages in order of their lines."""
-    command = [*toolchain.command(), "-DmaxErrors=1000000", "--json", "--stdin"]
+    command = [*build.command(), "-DmaxErrors=1000000", "--json", "--stdin"]
     outcome = subprocess.run(
-        command, env=toolchain.environment(), input=text, capture_output=True, text=True, check=False, timeout=170
+        command, env=build.environment(), input=text, capture_output=True, text=True, check=False, timeout=170
     )
     assert outcome.returncode in (0, 1), outcome.stderr
     messages = [json.loads(line) for line in outcome.stdout.splitlines()]

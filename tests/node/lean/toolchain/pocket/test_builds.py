@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.toolchain.pocket import build, builds
+from node.lean.toolchain.pocket import build
 
 pytestmark = pytest.mark.lean
 
 HOLD = """
 import sys
 from pathlib import Path
-from node.lean.toolchain.pocket import builds
-print(builds.hold(Path(sys.argv[1])), flush=True)
+from node.lean.toolchain.pocket import build
+print(build.hold(Path(sys.argv[1])), flush=True)
 sys.stdin.read()
 """
 
 PRUNE = """
 import sys
 from pathlib import Path
-from node.lean.toolchain.pocket import builds
+from node.lean.toolchain.pocket import build
 for _ in range(50):
-    builds.prune(Path(sys.argv[1]), keep=1)
+    build.prune(Path(sys.argv[1]), keep=1)
 """
 
 
@@ -34,7 +34,7 @@ def place(cache: Path, name: str, used: int) -> Path:
     (directory / "Pocket").mkdir(parents=True)
     (directory / "Pocket" / "Nat.olean").write_bytes(b"compiled")
     build.seal(directory, name)
-    os.utime(directory / builds.SEAL, (used, used))
+    os.utime(directory / build.SEAL, (used, used))
     return directory
 
 
@@ -47,7 +47,7 @@ def test_the_last_used_builds_stay(tmp_path: Path) -> None:
         place(tmp_path, name, used)
     (tmp_path / "warm-start").mkdir()
     (tmp_path / ".pruned-pocket-z").mkdir()  # a process was killed while it pruned
-    assert {path.name for path in builds.prune(tmp_path)} == {"pocket-a", "pocket-b"}
+    assert {path.name for path in build.prune(tmp_path)} == {"pocket-a", "pocket-b"}
     assert left(tmp_path) == {"pocket-c", "pocket-d", "warm-start"}
 
 
@@ -59,14 +59,14 @@ def test_a_build_that_a_process_holds_stays_until_the_process_is_killed(tmp_path
         [sys.executable, "-c", HOLD, str(oldest)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout is not None and holder.stdout.readline() == "True\n"
-    os.utime(oldest / builds.SEAL, (0, 0))  # holding it made it the last used one
-    builds.prune(tmp_path)
+    os.utime(oldest / build.SEAL, (0, 0))  # holding it made it the last used one
+    build.prune(tmp_path)
     assert left(tmp_path) == {"pocket-a", "pocket-c", "pocket-d"}
     holder.kill()
     holder.communicate()
-    builds.prune(tmp_path)
+    build.prune(tmp_path)
     assert left(tmp_path) == {"pocket-c", "pocket-d"}
-    assert not builds.hold(oldest)
+    assert not build.hold(oldest)
 
 
 def test_many_processes_prune_at_once(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.toolchain.pocket import launcher, toolchain
+from node.lean.toolchain.pocket import build, launcher
 
 pytestmark = pytest.mark.lean
 
 
 def run_lean(*arguments: str, text: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [*toolchain.command(), *arguments]
-    environment = toolchain.environment()
+    command = [*build.command(), *arguments]
+    environment = build.environment()
     return subprocess.run(
         command, env=environment, input=text, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
     )
@@ -39,10 +39,10 @@ def test_a_file_that_fails_ends_with_exit_code_1() -> None:
 def test_a_compiled_module_can_be_imported(tmp_path: Path) -> None:
     (tmp_path / "Mine.lean").write_text("theorem mine : 1 + 1 = 2 := rfl\n")
     assert run_lean("-o", str(tmp_path / "Mine.olean"), "Mine.lean", cwd=tmp_path).returncode == 0
-    environment = toolchain.environment()
+    environment = build.environment()
     environment["LEAN_PATH"] = f"{environment['LEAN_PATH']}:{tmp_path}"
     outcome = subprocess.run(
-        [*toolchain.command(), "--stdin"],
+        [*build.command(), "--stdin"],
         env=environment,
         input="import Mine\nexample : 1 + 1 = 2 := mine\n",
         capture_output=True,
@@ -56,7 +56,7 @@ def test_a_compiled_module_can_be_imported(tmp_path: Path) -> None:
 def test_a_missing_library_is_explained() -> None:
     environment = {launcher.LIBRARY_VARIABLE: "/no/such/libleanshared.so"}
     outcome = subprocess.run(
-        [*toolchain.command(), "--version"], env=environment, capture_output=True, text=True, check=False
+        [*build.command(), "--version"], env=environment, capture_output=True, text=True, check=False
     )
     assert (outcome.returncode, "no such file" in outcome.stderr) == (1, True)
 
@@ -66,8 +66,8 @@ def test_it_dies_with_its_parent() -> None:
     program = (
         "import os, subprocess, sys\n"
         "from node.lean.toolchain.pocket import toolchain\n"
-        "environment = toolchain.environment() | {'PROOFMESH_DIE_WITH_PARENT': str(os.getpid())}\n"
-        "child = subprocess.Popen([*toolchain.command(), '--stdin'], env=environment, stdin=subprocess.PIPE)\n"
+        "environment = build.environment() | {'PROOFMESH_DIE_WITH_PARENT': str(os.getpid())}\n"
+        "child = subprocess.Popen([*build.command(), '--stdin'], env=environment, stdin=subprocess.PIPE)\n"
         "print(child.pid, flush=True)\n"
         "child.wait()\n"
     )
@@ -81,9 +81,9 @@ def test_it_dies_with_its_parent() -> None:
 
 
 def test_it_does_not_start_when_its_parent_is_gone() -> None:
-    environment = toolchain.environment() | {launcher.DIE_WITH_PARENT_VARIABLE: "999999999"}
+    environment = build.environment() | {launcher.DIE_WITH_PARENT_VARIABLE: "999999999"}
     outcome = subprocess.run(
-        [*toolchain.command(), "--version"], env=environment, capture_output=True, text=True, check=False
+        [*build.command(), "--version"], env=environment, capture_output=True, text=True, check=False
     )
     assert (outcome.returncode, "parent" in outcome.stderr) == (1, True)
 
