@@ -24,8 +24,8 @@ from node.bank.bank import SPLITS, BankTheorem, load_statements, stratified
 from node.lean.cache import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.process import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment

@@ -51,11 +51,11 @@ class Checked:
 
 def run_lean(text: str, timeout: float = 600) -> list[dict[str, Any]]:
     """Lean's messages about a file. Raises RuntimeError if Lean itself fails, and subprocess.TimeoutExpired."""
-    from node.lean.toolchain.pocket import toolchain
+    from node.lean.toolchain.pocket import build
 
-    command = [*toolchain.command(), "--json", "--stdin", "-DmaxErrors=1000000", *OPTIONS]
+    command = [*build.command(), "--json", "--stdin", "-DmaxErrors=1000000", *OPTIONS]
     outcome = subprocess.run(
-        command, env=toolchain.environment(), input=text, capture_output=True, text=True, timeout=timeout, check=False
+        command, env=build.environment(), input=text, capture_output=True, text=True, timeout=timeout, check=False
     )
     if outcome.returncode not in (0, 1):
         raise RuntimeError(f"lean ended with code {outcome.returncode}: {outcome.stderr.strip()[-500:]}")

@@ -20,8 +20,8 @@ from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.records import TracedTheorem
 from node.lean.trace.tracing import Tracer
-from node.lean.worker.process import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 
 pytestmark = pytest.mark.lean
 
