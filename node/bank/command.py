@@ -125,8 +125,8 @@ def import_source(settings: ImportSettings, command: str) -> int:
     from node.bank.sources import SourceProblem
     from node.bank.sources import find as find_source
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.toolchain.lean_toolchain import LeanProblem
+    from node.lean.toolchain.pocket.build import PocketBuildError
 
     source = find_source(settings.source, settings.data, config=settings.config, revision=settings.revision)
     if source.is_bank:
@@ -395,8 +395,8 @@ def check(settings: CheckSettings) -> int:
     from node.bank import bank
     from node.bank.elaboration import difference
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.toolchain.lean_toolchain import LeanProblem
+    from node.lean.toolchain.pocket.build import PocketBuildError
 
     try:
         folder = folder_of(settings.bank)

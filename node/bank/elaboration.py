@@ -21,10 +21,8 @@ from common.places import Place
 from common.sizing import read_machine
 from node.bank.bank import SourceRecord
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
-from node.lean.text.statement import import_lines
-from node.lean.text.statement import statement_lines
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.lean_toolchain import library
+from node.lean.text.statement import import_lines, statement_lines
+from node.lean.toolchain.lean_toolchain import LeanToolchain, library
 
 JOB_MB = 6000
 """Expected memory of a Lean with Mathlib loaded, for the default number of processes."""

@@ -16,9 +16,9 @@ import msgspec
 from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.check.files.commands import PROOFS, SYNTAX, Command, Text
-from node.lean.text.script import below
 from node.lean.text.lexing import blanked, lex, outside_brackets, uncommented
 from node.lean.text.rules import header_problem, statement_problem
+from node.lean.text.script import below
 from node.lean.text.statement import NAME, StatementError, parse_statement
 
 _WORD = re.compile(r"(?<![\w.'!?«])(?:let|have|letI|haveI|match|fun|λ)(?![\w'!?»])|:=|\|(?=\s)")

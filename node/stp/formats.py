@@ -25,8 +25,8 @@ from common.files import replacing
 from common.lean import Theorem
 from node.bank import statements
 from node.bank.statements import Row
-from node.lean.text.lexing import blanked
 from node.lean.text.declarations import NoProof, block_of
+from node.lean.text.lexing import blanked
 from node.stp.parsing import END
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Lemma, ProverExample, Seed
 

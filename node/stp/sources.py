@@ -19,8 +19,8 @@ from node.bank.bank import load_proofs
 from node.bank.importing import NoFormat, format_of
 from node.bank.sources import Source, SourceProblem, find
 from node.bank.statements import UNREAD, Row
-from node.lean.text.lexing import blanked
 from node.lean.text.declarations import NoProof, block_of
+from node.lean.text.lexing import blanked
 from node.stp.formats import BadRow, ConjectureRow, is_reference_row, read_row
 from node.stp.lemmas import TRACED, Library
 from node.stp.pairs import Given

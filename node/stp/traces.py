@@ -17,8 +17,7 @@ from common.lean import ProofTree, Theorem
 from common.places import Context
 from node.bank import statements
 from node.bank.sources import SourceProblem
-from node.lean.text.script import below
-from node.lean.text.script import proof_lines
+from node.lean.text.script import below, proof_lines
 from node.lean.trace.records import TracedBlock, TracedStep, TracedTheorem
 from node.stp.lemmas import TRACED, without_proof
 from node.stp.pairs import Given

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from node.bank import bank, command
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.lean_toolchain import library
+from node.lean.toolchain.lean_toolchain import LeanToolchain, library
 from tests.node.bank.stand_ins import MINIF2F, WORKBOOK, lines
 
 
