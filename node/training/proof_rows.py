@@ -13,7 +13,7 @@ import msgspec
 
 from common.lean import Theorem
 from common.protocol.attempts import Purpose
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 from node.bank import statements
 from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import blanked

@@ -13,7 +13,7 @@ import msgspec
 
 from common.lean import Theorem
 from common.protocol.attempts import Purpose
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 from node.training.errors import InputError
 from node.training.proof_rows import ATTEMPTS, STATEMENTS
 from node.tuning.data import SORRY, Data, Proof, Step, leaves_something_out, stated_as

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 from node.bank import bank
 from node.bank.bank import load_proofs
 from node.bank.benchmarks import BenchmarkError, load_benchmark

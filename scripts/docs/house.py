@@ -340,8 +340,7 @@ async def theorem_way(folder: Path, calls: Calls) -> list[str]:
 async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     """A learner without a trainer, until the result of an attempt is recorded; `calls` is on from the first dispatch
     until then, and while the bank is read. Raises RuntimeError if there is no proof."""
-    from common.records.store import Store
-    from common.records.thread import StoreThread
+    from common.records.store import Store, StoreThread
     from node.learner.attempts.collector import Collector
     from node.learner.attempts.dispatcher import Dispatcher
     from node.learner.choosing import data
