@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 from common.seeds import is_held_out
 from node.bank import bank
 from node.bank.sources import is_bank
