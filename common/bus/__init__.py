@@ -19,26 +19,26 @@ if TYPE_CHECKING:
         StreamSpec,
         StreamState,
     )
-    from common.bus.asking import Asking, Here
-    from common.bus.bus import Bus
-    from common.bus.errors import (
+    from common.bus.asking import (
+        Asking,
         BadKey,
         BusError,
         BusUnavailable,
         BusyError,
         DigestMismatch,
+        Here,
         NoRoom,
         NotThere,
         RemoteFailure,
         StreamConflict,
         Unanswered,
+        persistently,
     )
-    from common.bus.leases import Lease
+    from common.bus.bus import Bus
+    from common.bus.connection import ServedSubscription, Subscription
     from common.bus.names import ACK_WAIT, NODE_TTL
-    from common.bus.objects import file_digest
-    from common.bus.persistence import persistently
     from common.bus.signing import Signer
-    from common.bus.subscriptions import ServedSubscription, Subscription
+    from common.bus.stored import Lease, file_digest
     from common.settings import BusSettings
 
 __all__ = [
@@ -74,40 +74,26 @@ __all__ = [
     "persistently",
 ]
 
-_HOMES = {
-    "common.bus.admin": (
-        "BucketSpec",
-        "ConsumerSpec",
-        "HistorySpec",
-        "ObjectStoreSpec",
-        "RunSpec",
-        "StreamSpec",
-        "StreamState",
-    ),
-    "common.bus.asking": ("Asking", "Here"),
-    "common.bus.bus": ("Bus",),
-    "common.bus.errors": (
-        *("BadKey", "BusError", "BusUnavailable", "BusyError", "DigestMismatch", "NoRoom", "NotThere", "RemoteFailure"),
-        *("StreamConflict", "Unanswered"),
-    ),
-    "common.bus.leases": ("Lease",),
-    "common.bus.names": ("ACK_WAIT", "NODE_TTL"),
-    "common.bus.objects": ("file_digest",),
-    "common.bus.persistence": ("persistently",),
-    "common.bus.signing": ("Signer",),
-    "common.bus.subscriptions": ("ServedSubscription", "Subscription"),
-    "common.settings": ("BusSettings",),
-}
-"""The exported names of each module."""
-
-_HOME = {name: module for module, names_ in _HOMES.items() for name in names_}
+_MODULES = (
+    "settings",
+    "bus.asking",
+    "bus.names",
+    "bus.signing",
+    "bus.connection",
+    "bus.stored",
+    "bus.admin",
+    "bus.bus",
+)
+"""Modules of `common` with the exported names. Each imports only those before it, so nothing is loaded in vain."""
 
 
 def __getattr__(name: str) -> Any:
     """Import a name from the module that defines it (PEP 562)."""
     if name == "names":
         return importlib.import_module("common.bus.names")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
-    return value
+    if name in __all__:
+        for module in _MODULES:
+            if hasattr(found := importlib.import_module(f"common.{module}"), name):
+                value = globals()[name] = getattr(found, name)
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from common.bus import names
-from common.bus.errors import BusError, NoRoom, NotThere, StreamConflict, Unanswered
-from common.bus.leases import api
-from common.bus.replies import Replies
+from common.bus.asking import BusError, NoRoom, NotThere, StreamConflict, Unanswered
+from common.bus.connection import Replies
+from common.bus.stored import api
 
 _LIMITS = {"max_bytes", "max_msgs", "max_msg_size", "duplicate_window", "max_ack_pending", "max_waiting"}
 """Settings of a stream or consumer that are kept if they are larger than needed; -1 is no limit."""

@@ -1,4 +1,8 @@
-"""Requests to whoever serves a subject: nodes of a mesh (`Bus`), or handlers of the same process (`Here`)."""
+"""Requests, without a broker: who answers them (`Asking`), errors, the back-off before a retry, patience with a broker.
+
+`Asking` is what a node of a mesh (`common.bus.Bus`) and code of one process (`Here`) have in common. Nothing here
+imports the client library, so code that handles errors does not load it.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,144 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from common.bus.errors import BusyError, RemoteFailure, Unanswered
-from common.bus.retries import RetryDelay
-from common.protocol.messages import Busy, Failure, Message
+import structlog
+
+from common.protocol.messages import Busy, Failure, FailureKind, Message
+
+
+class BusError(Exception):
+    """Base class of all errors of the bus."""
+
+
+class BusUnavailable(BusError):
+    """The broker could not be reached in the given time, or it refused the credentials."""
+
+
+class BadKey(BusError):
+    """A key of a verifier cannot be used. The message names the file or the text, and what to do."""
+
+
+class Unanswered(BusError):
+    """A request got no reply: no node serves the subject, the reply was late, or the connection was lost meanwhile.
+
+    The request may still have been carried out, so a retry must be harmless.
+    """
+
+
+class BusyError(BusError):
+    """The server's queue is full: retry after `retry_after` seconds."""
+
+    def __init__(self, retry_after: float, reason: str) -> None:
+        super().__init__(f"{reason}; retry after {retry_after:.3f} s")
+        self.retry_after = retry_after
+        self.reason = reason
+
+
+class RemoteFailure(BusError):
+    """The server cannot answer this request, and a retry will not help."""
+
+    def __init__(self, reason: str, kind: FailureKind) -> None:
+        super().__init__(f"{kind}: {reason}")
+        self.reason = reason
+        self.kind = kind
+
+
+class NotThere(BusError):
+    """The object (or the stream or bucket of the run) does not exist."""
+
+
+class DigestMismatch(BusError):
+    """An object does not match its digest. Nothing was written."""
+
+
+class NoRoom(BusError):
+    """The broker's disk limit is too low for the requested size. A retry will not help."""
+
+
+class StreamConflict(BusError):
+    """A stream or consumer exists with a configuration that cannot be changed to the requested one."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The back-off before a retry. Pure, so that it can be tested without a broker.
+
+FIRST = 0.05
+"""Seconds before the first retry: some two hundred round trips to the broker. A restarted node is back in about this
+time."""
+
+LONGEST = 5.0
+"""Longest pause in seconds between two tries, so that a restarted node is found soon."""
+
+
+class RetryDelay:
+    """Exponential back-off with jitter. If the server gives an estimate, the back-off follows it."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def after(self, retry_after: float | None, jitter: float) -> float:
+        """Seconds to wait after one more failure. `retry_after`: from a Busy reply. `jitter` in [0, 1).
+
+        After Busy: about the server's estimate, longer with every repetition, since other clients also wait. Without a
+        reply: doubling.
+        """
+        base = FIRST * 2**self._failures if retry_after is None else max(0.0, retry_after) * 1.5**self._failures
+        self._failures = min(self._failures + 1, 16)
+        return min(LONGEST, base) * (0.5 + jitter)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Retries operations on the broker until they succeed.
+
+T = TypeVar("T")
+
+FIRST_PAUSE, LONGEST_PAUSE, JITTER = 0.25, 5.0, 0.25
+"""Seconds: the first pause doubles up to the longest pause; a random part up to JITTER is added. A broker needs one to
+three seconds to restart."""
+
+log = structlog.get_logger("bus")
+
+
+async def persistently(
+    send: Callable[[], Awaitable[T]],
+    complaint: str,
+    *,
+    tries: int | None = None,
+    until: Callable[[], bool] = lambda: False,
+    **context: str,
+) -> T:
+    """Retry `send` until it succeeds, with a pause after every BusError, while the broker is unreachable or full.
+
+    Each failure is logged as `complaint` with its `context`. Raises the last BusError after `tries` attempts, or if
+    `until()` is true after a failure.
+    """
+
+    import stamina
+
+    # Each failure is logged here, so stamina's own log lines are switched off.
+    stamina.instrumentation.set_on_retry_hooks(())
+
+    def should_retry(error: Exception) -> bool:
+        if not isinstance(error, BusError):
+            return False
+        log.warning(complaint, reason=str(error), **context)
+        return not until()
+
+    async for attempt in stamina.retry_context(
+        on=should_retry,
+        attempts=tries,
+        timeout=None,
+        wait_initial=FIRST_PAUSE,
+        wait_max=LONGEST_PAUSE,
+        wait_jitter=JITTER,
+    ):
+        with attempt:
+            return await send()
+    raise AssertionError("stamina ends with a result or an error")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Requests to whoever serves a subject: nodes of a mesh (`Bus`), or handlers of the same process (`Here`).
 
 R = TypeVar("R", bound=Message)
 

@@ -9,20 +9,25 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from common.bus import admin, counters, leases, names, objects, state, traffic
-from common.bus.connection import DRAIN_SECONDS, Connection
-from common.bus.errors import BadKey, BusError, BusyError, NotThere, RemoteFailure, Unanswered
-from common.bus.leases import Lease, Puller
-from common.bus.replies import Replies
-from common.bus.retries import RetryDelay
-from common.bus.signing import Signer, Verifiers
-from common.bus.stored import stored
-from common.bus.subscriptions import (
+from common.bus import admin, names, stored
+from common.bus.asking import BadKey, BusError, BusyError, NotThere, RemoteFailure, RetryDelay, Unanswered
+from common.bus.connection import (
+    DRAIN_SECONDS,
+    REQUEST_SECONDS,
+    TRAFFIC,
+    UNSIGNED,
+    Connection,
+    Replies,
     RequestServer,
     ServedSubscription,
     Subscription,
+    count_malformed,
+    log,
     message_callback,
+    warn_sometimes,
 )
+from common.bus.signing import Signer, Verifiers
+from common.bus.stored import Lease, Puller
 from common.protocol.channels import channel_name
 from common.protocol.messages import (
     AnyMessage,
@@ -60,7 +65,7 @@ class Bus:
         self._prefix = f"{run}."
         self._connection = connection
         self._replies = Replies(connection)
-        self._jetstream = connection.client.jetstream(timeout=state.API_TIMEOUT)
+        self._jetstream = connection.client.jetstream(timeout=stored.API_TIMEOUT)
         self._pullers: dict[str, Puller] = {}
         self._puller_lock = asyncio.Lock()
         self._served: list[ServedSubscription] = []
@@ -84,7 +89,7 @@ class Bus:
         bus = cls(connection, run, outage)
         await connection.open(wait)
         await bus._replies.start()
-        traffic.follow(connection.client)
+        TRAFFIC.follow(connection.client)
         return bus
 
     @property
@@ -119,7 +124,7 @@ class Bus:
         for puller in self._pullers.values():
             await puller.close()
         await self._connection.close()
-        traffic.forget(self._connection.client)
+        TRAFFIC.forget(self._connection.client)
 
     # --- plain messages and requests ---------------------------------------------------------------------------------
 
@@ -150,7 +155,7 @@ class Bus:
         On a subject of `subjects.SIGNED`, replies without the signature of a verifier do not end the wait.
         """
         payload = encode(message)
-        with counters.REQUEST_SECONDS.labels(channel_name(subject)).time():
+        with REQUEST_SECONDS.labels(channel_name(subject)).time():
             if subject in SIGNED:
                 answer = await self._signed_reply(subject, payload, timeout)
             else:
@@ -172,8 +177,8 @@ class Bus:
             problem = verifiers.problem(answer.headers, self._prefix + subject, payload, answer.data)
             if problem:
                 unsigned += 1
-                counters.UNSIGNED.inc()
-                counters.warn_sometimes("a verdict does not count", subject, reason=problem)
+                UNSIGNED.inc()
+                warn_sometimes("a verdict does not count", subject, reason=problem)
             return not problem
 
         answer = await self._replies.collect(self._prefix + subject, payload, timeout=timeout, done=counts)
@@ -287,13 +292,13 @@ class Bus:
             try:
                 replies.append(_decoded_reply(answer, reply))
             except (BusyError, RemoteFailure) as error:
-                counters.log.warning("refused", subject=subject, error=str(error))
+                log.warning("refused", subject=subject, error=str(error))
             return len(replies) >= expected
 
         try:
             await self._replies.collect(self._prefix + subject, encode(message), timeout=timeout, done=complete)
         except Unanswered as error:
-            counters.log.warning("not acknowledged", subject=subject, error=str(error))
+            log.warning("not acknowledged", subject=subject, error=str(error))
         return replies
 
     # --- durable work ------------------------------------------------------------------------------------------------
@@ -306,7 +311,7 @@ class Bus:
         """
         stream = names.stream_that_stores(self.run, subject)
         try:
-            await leases.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
+            await stored.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
         except BusError as error:
             self._note_trouble(f"writing to {stream}", str(error))
             raise
@@ -341,7 +346,7 @@ class Bus:
 
     async def _consumer_info(self, consumer: str) -> dict[str, Any]:
         stream = names.stream_of(self.run, consumer)
-        return await leases.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
+        return await stored.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
 
     async def _puller(self, consumer: str, wait: float) -> Puller | None:
         """The puller of a consumer. If the broker does not have the consumer yet: logs it, pauses, returns None."""
@@ -352,9 +357,9 @@ class Bus:
             try:
                 info = await self._consumer_info(consumer)
             except (NotThere, Unanswered) as error:
-                counters.warn_sometimes("pull refused", consumer, reason=leases.MISSING, error=str(error))
-                self._note_trouble(f"reading {consumer}", leases.MISSING)
-                await asyncio.sleep(min(wait, leases.REFUSED_PAUSE))
+                warn_sometimes("pull refused", consumer, reason=stored.MISSING, error=str(error))
+                self._note_trouble(f"reading {consumer}", stored.MISSING)
+                await asyncio.sleep(min(wait, stored.REFUSED_PAUSE))
                 return None
             puller = Puller(self._connection, self._replies, stream, consumer, info["config"]["ack_wait"] / 1e9)
             await puller.start()
@@ -370,14 +375,14 @@ class Bus:
     async def get_state(self, key: str, type: type[R]) -> R | None:
         """The value of a key of the run's state; None if there is none, or if it cannot be decoded (counted,
         logged)."""
-        answer = await state.get(self._replies, names.state_bucket(self.run), key)
-        return None if answer is None else state.decoded(answer, type)
+        answer = await stored.get_key(self._replies, names.state_bucket(self.run), key)
+        return None if answer is None else stored.decoded(answer, type)
 
     async def put_state(self, key: str, message: Message) -> None:
         """Set a key of the run's state. Raises Unanswered."""
-        await state.put(self._replies, names.state_bucket(self.run), key, encode(message))
+        await stored.put_key(self._replies, names.state_bucket(self.run), key, encode(message))
 
-    async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> state.Watch[R]:
+    async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> stored.Watch[R]:
         """Call `callback` with the current value, with every change, and with the current value again after a
         reconnect.
 
@@ -386,10 +391,10 @@ class Bus:
         """
         return await self.watch_aged(key, type, lambda value, _: callback(value))
 
-    async def watch_aged(self, key: str, type: type[R], callback: Callable[[R | None, float], None]) -> state.Watch[R]:
+    async def watch_aged(self, key: str, type: type[R], callback: Callable[[R | None, float], None]) -> stored.Watch[R]:
         """Like `watch_state`; the callback also gets the value's age in seconds, as the broker's clock has it."""
         bucket = names.state_bucket(self.run)
-        watch = state.Watch(
+        watch = stored.Watch(
             *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
             callback,
             channel=channel_name(key),
@@ -399,14 +404,14 @@ class Bus:
 
     async def watch_results(
         self, client: str, types: tuple[type[Message], ...], callback: Callable[[Any], None]
-    ) -> state.Watch[Message]:
+    ) -> stored.Watch[Message]:
         """Call `callback` with each result of a client's attempts that the broker has stored, and once more with all of
         them after a reconnect. For clients other than `subjects.DURABLE_CLIENTS`, which lease theirs.
 
         Raises NotThere if the run's streams do not exist.
         """
         subject, stream = result_subject(client), names.answers_stream(self.run)
-        watch = state.Watch(
+        watch = stored.Watch(
             *(self._connection, self._jetstream, stream, self._prefix + subject, types),
             lambda value, _: callback(value),
             channel=channel_name(subject),
@@ -417,18 +422,18 @@ class Bus:
 
     async def register(self, info: NodeInfo) -> None:
         """Put a node into the registry, for NODE_TTL seconds. Raises Unanswered."""
-        await state.put(self._replies, names.nodes_bucket(self.run), info.node_id, encode(info))
+        await stored.put_key(self._replies, names.nodes_bucket(self.run), info.node_id, encode(info))
 
     async def unregister(self, node_id: str) -> None:
         """Remove a node from the registry. Raises Unanswered."""
-        await state.delete(self._replies, names.nodes_bucket(self.run), node_id)
+        await stored.delete_key(self._replies, names.nodes_bucket(self.run), node_id)
 
     async def nodes(self, run: str = "") -> list[NodeInfo]:
         """All registered nodes of a run; empty: of this one. Their entries are not checked.
 
         Raises Unanswered, NotThere, BusError.
         """
-        return state.messages_of(await state.get_all(self._replies, names.nodes_bucket(run or self.run)), NodeInfo)
+        return stored.messages_of(await stored.all_values(self._replies, names.nodes_bucket(run or self.run)), NodeInfo)
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
         """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.
@@ -436,7 +441,7 @@ class Bus:
         Messages that cannot be decoded are counted and left out. Raises Unanswered, NotThere, BusError.
         """
         accepted = types if isinstance(types, tuple) else (types,)
-        return state.messages_of(await stored(self._replies, names.history_stream(self.run)), *accepted)
+        return stored.messages_of(await stored.all_messages(self._replies, names.history_stream(self.run)), *accepted)
 
     # --- objects -----------------------------------------------------------------------------------------------------
 
@@ -445,27 +450,27 @@ class Bus:
 
         Raises NotThere, NoRoom (the broker's own limit is lower), Unanswered.
         """
-        max_bytes = int(files * size * objects.OVERHEAD)
+        max_bytes = int(files * size * stored.OVERHEAD)
         await admin.grow(self._replies, f"OBJ_{names.weights_bucket(self.run)}", max_bytes)
 
     async def put_object(self, name: str, path: Path) -> str:
         """Store a file for all nodes of the run; returns its blake2b digest. Raises NotThere, Unanswered, OSError."""
-        return await objects.put(self._jetstream, names.weights_bucket(self.run), name, path)
+        return await stored.put_object(self._jetstream, names.weights_bucket(self.run), name, path)
 
     async def get_object(self, name: str, path: Path, *, digest: str) -> None:
         """Download a file. `path` appears complete and with a checked digest, or not at all.
 
         Raises NotThere, DigestMismatch, Unanswered, OSError.
         """
-        await objects.get(self._jetstream, names.weights_bucket(self.run), name, path, digest)
+        await stored.get_object(self._jetstream, names.weights_bucket(self.run), name, path, digest)
 
     async def has_object(self, name: str) -> bool:
         """Whether the run's object store has an object of this name. Raises Unanswered."""
-        return await objects.exists(self._jetstream, names.weights_bucket(self.run), name)
+        return await stored.has_object(self._jetstream, names.weights_bucket(self.run), name)
 
     async def delete_object(self, name: str) -> None:
         """Remove an object if it exists. Raises Unanswered."""
-        await objects.delete(self._jetstream, names.weights_bucket(self.run), name)
+        await stored.delete_object(self._jetstream, names.weights_bucket(self.run), name)
 
     # --- streams and buckets of the run ------------------------------------------------------------------------------
 
@@ -496,7 +501,7 @@ def _decoded_reply(answer: Any, reply: type[R]) -> R:
     try:
         message: Message = decode(answer.data, reply, Busy, Failure)
     except MessageError as error:
-        failure = counters.count_malformed(answer, error)
+        failure = count_malformed(answer, error)
         raise RemoteFailure(f"the reply cannot be decoded: {failure.reason}", failure.kind) from error
     if isinstance(message, Busy):
         raise BusyError(message.retry_after, message.reason)

@@ -1,4 +1,8 @@
-"""The connection to the broker. It reconnects for ever, and calls hooks on every disconnect and reconnect."""
+"""The connection to the broker, and plain messages and requests over it.
+
+In reading order: what the bus counts, the connection (it reconnects for ever), requests that this node sends and their
+replies, subscriptions and requests that this node serves.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Callable, Coroutine, Sequence
+import weakref
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import structlog
 from nats.aio.client import PING_PROTO, Client, Server
 from nats.aio.msg import Msg
-from nats.aio.subscription import Subscription
+from nats.aio.subscription import Subscription as NatsSubscription
 from nats.errors import (
     AuthorizationError,
     ConnectionClosedError,
@@ -22,12 +29,124 @@ from nats.errors import (
     OutboundBufferLimitError,
     SlowConsumerError,
 )
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
-from common.bus import counters
-from common.bus.errors import BusUnavailable
+from common.bus.asking import BusUnavailable, BusyError, RemoteFailure, Unanswered
+from common.bus.signing import Signer
+from common.life import metrics
+from common.protocol.channels import channel_name
+from common.protocol.messages import (
+    Busy,
+    Failure,
+    FailureKind,
+    Message,
+    MessageError,
+    OversizedMessage,
+    UnknownVersion,
+    decode,
+    encode,
+)
 from common.settings import BusSettings
 
 log = structlog.get_logger("bus")
+
+MALFORMED = metrics.counter("bus_malformed", "Payloads that were not the expected message", ["kind"])
+SLOW_CONSUMERS = metrics.counter("bus_slow_consumers", "Messages dropped because a subscription's queue was full")
+RECONNECTS = metrics.counter("bus_reconnects", "Reconnections to the broker")
+CONNECTED = metrics.gauge("bus_connected", "1 while the broker is connected")
+DROPPED = metrics.counter("bus_dropped", "Messages dropped during an outage because the buffer was full")
+BUSY = metrics.counter("bus_busy_answers", "Requests answered with Busy", ["channel"])
+HANDLER_ERRORS = metrics.counter("bus_handler_errors", "Exceptions of request handlers and callbacks", ["channel"])
+REQUEST_SECONDS = metrics.histogram("bus_request_seconds", "Response time of requests that this node sent", ["channel"])
+UNSIGNED = metrics.counter("bus_unsigned_replies", "Verdicts that do not count, for want of a verifier's signature")
+SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["channel"])
+
+_SENDERS_REMEMBERED = 1024
+"""Senders whose malformed messages are not logged again. Limited, since senders choose their own names."""
+
+WARN_EVERY = 30.0
+"""Seconds between log lines about the same continuing problem, so that it does not fill the log."""
+
+_warned: dict[tuple[str, ...], float] = {}
+_logged_senders: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+
+
+def warn_sometimes(event: str, about: str, **fields: object) -> None:
+    """Log a warning about `about`, unless the same one was logged within the last WARN_EVERY seconds."""
+    key, now = (event, about), time.monotonic()
+    if now - _warned.get(key, float("-inf")) >= WARN_EVERY:
+        _warned[key] = now
+        log.warning(event, about=about, **fields)
+
+
+def failure_kind(error: MessageError) -> FailureKind:
+    """The kind of an invalid payload: `malformed`, `version` or `oversized`."""
+    if isinstance(error, UnknownVersion):
+        return FailureKind.VERSION
+    return FailureKind.OVERSIZED if isinstance(error, OversizedMessage) else FailureKind.MALFORMED
+
+
+def sender_of(message: Msg) -> str:
+    """The sender of a message: the reply inbox, which names the node, or the subject if there is no inbox."""
+    return message.reply.rsplit(".", 1)[0] if message.reply else message.subject
+
+
+def count_malformed(message: Msg, error: MessageError) -> Failure:
+    """Count an invalid payload, log it once per sender and kind, and return the Failure to reply with."""
+    kind = failure_kind(error)
+    MALFORMED.labels(kind).inc()
+    key = (sender_of(message), message.subject, kind)
+    if key not in _logged_senders:
+        _logged_senders[key] = None
+        if len(_logged_senders) > _SENDERS_REMEMBERED:
+            _logged_senders.popitem(last=False)
+        log.warning("bad message", subject=message.subject, sender=key[0], kind=kind, error=str(error))
+    return Failure(reason=f"{message.subject}: {error}", kind=kind)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Messages and bytes of all connections, read from the client library's counts on each request of `/metrics`.
+
+_FIELDS = {"in": ("in_msgs", "in_bytes"), "out": ("out_msgs", "out_bytes")}
+
+
+class Traffic(Collector):
+    """Messages and bytes in and out, over all connections that this process had."""
+
+    def __init__(self) -> None:
+        self._clients: weakref.WeakSet[Client] = weakref.WeakSet()
+        self._past = {"in_msgs": 0, "in_bytes": 0, "out_msgs": 0, "out_bytes": 0}
+
+    def follow(self, client: Client) -> None:
+        self._clients.add(client)
+
+    def forget(self, client: Client) -> None:
+        """Add the counts of a closed connection to the totals."""
+        if client in self._clients:
+            self._clients.discard(client)
+            for name in self._past:
+                self._past[name] += client.stats[name]
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        messages = CounterMetricFamily("proofmesh_bus_messages", "Messages through the broker", labels=["direction"])
+        size = CounterMetricFamily("proofmesh_bus_bytes", "Payload bytes through the broker", labels=["direction"])
+        for direction, (messages_field, bytes_field) in _FIELDS.items():
+            messages.add_metric([direction], self._sum(messages_field))
+            size.add_metric([direction], self._sum(bytes_field))
+        yield messages
+        yield size
+
+    def _sum(self, name: str) -> int:
+        return self._past[name] + sum(client.stats[name] for client in self._clients)
+
+
+TRAFFIC = Traffic()
+metrics.METRICS.registry.register(TRAFFIC)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The connection to the broker. It reconnects for ever, and calls hooks on every disconnect and reconnect.
 
 SCHEMES = ("nats", "tls", "ws", "wss")
 """Allowed schemes of addresses: the transports of nats-py."""
@@ -136,12 +255,12 @@ class Connection:
     def _set_up(self) -> None:
         self._up_since = time.monotonic()
         self._up.set()
-        counters.CONNECTED.set(1)
+        CONNECTED.set(1)
 
     def _set_down(self) -> None:
         self._up_before = self.connected_seconds()
         self._up.clear()
-        counters.CONNECTED.set(0)
+        CONNECTED.set(0)
 
     async def open(self, wait: float | None) -> None:
         """Connect within `wait` seconds (None: no limit). Raises BusUnavailable; at once if the credentials are
@@ -216,10 +335,10 @@ class Connection:
         try:
             await self.client.publish(subject, payload, reply, headers)
         except OutboundBufferLimitError:
-            counters.DROPPED.inc()
+            DROPPED.inc()
         except ConnectionClosedError:
             if not self._closing:
-                counters.DROPPED.inc()
+                DROPPED.inc()
 
     async def subscribe(
         self,
@@ -229,7 +348,7 @@ class Connection:
         queue: str = "",
         pending_messages: int = PENDING_MESSAGES,
         pending_bytes: int = PENDING_BYTES,
-    ) -> Subscription:
+    ) -> NatsSubscription:
         """Subscribe. When this returns, the broker has the subscription; in an outage it gets it on reconnect."""
         subscription = await self.client.subscribe(
             subject, queue, callback, pending_msgs_limit=pending_messages, pending_bytes_limit=pending_bytes
@@ -261,15 +380,15 @@ class Connection:
 
     async def _on_error(self, error: Exception) -> None:
         if isinstance(error, SlowConsumerError):
-            counters.SLOW_CONSUMERS.inc()
-            counters.warn_sometimes("slow consumer: messages dropped", error.subject)
+            SLOW_CONSUMERS.inc()
+            warn_sometimes("slow consumer: messages dropped", error.subject)
             return
         self._last_error = error
         if self._refused is not None and not self._refused.done() and _is_refusal(error):
             self._refused.set_result(None)
         elif not self._closing:
             text = str(error) or type(error).__name__
-            counters.warn_sometimes("broker not reached", self.settings.url, error=text)
+            warn_sometimes("broker not reached", self.settings.url, error=text)
 
     async def _on_disconnected(self) -> None:
         if not self._up.is_set():
@@ -281,7 +400,7 @@ class Connection:
 
     async def _on_reconnected(self) -> None:
         self._set_up()
-        counters.RECONNECTS.inc()
+        RECONNECTS.inc()
         log.info("broker found again", url=self.settings.url)
         # Hooks send requests to the broker. Awaiting them here would block the client's own reconnection task.
         for hook in self.on_returned:
@@ -302,3 +421,253 @@ class Connection:
         if self._opened and not self._closing:
             log.error("connection closed by the client library", error=str(self.client.last_error))
             self.given_up.set()
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Requests and their replies over one inbox.
+#
+# Unlike the client library's own requests, these fail at once when the connection is lost, since the reply is then
+# lost, too. They can also collect several replies to one request.
+
+NO_RESPONDERS = "503"
+
+
+def status_of(message: Msg) -> str:
+    """The broker's status code in a reply (`503` no subscriber, `404` not found, ...), or an empty string."""
+    return (message.headers or {}).get("Status", "")
+
+
+class Replies:
+    """The inbox of a node's requests."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._inbox = ""
+        self._numbers = count(1)
+        self._waiting: dict[str, asyncio.Queue[Msg | None]] = {}
+        self._single: dict[str, asyncio.Future[Msg]] = {}
+        connection.on_lost.append(self._lost)
+
+    async def start(self) -> None:
+        """Subscribe to the inbox. Called once, after connecting."""
+        self._inbox = self._connection.client.new_inbox()
+        await self._connection.subscribe(f"{self._inbox}.*", self._received)
+
+    async def ask(self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None) -> Msg:
+        """Send a request and return the first reply. Raises Unanswered."""
+        token = await self._ready(subject, timeout)
+        future = self._single[token] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
+                answer: Msg = await future
+        except TimeoutError:
+            raise Unanswered(f"{subject}: no answer within {timeout:g} s") from None
+        finally:
+            del self._single[token]
+        if status_of(answer) == NO_RESPONDERS:
+            raise Unanswered(f"{subject}: no node serves it")
+        return answer
+
+    async def collect(self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]) -> Msg | None:
+        """Send a request and read replies until `done(reply)` is true. Returns that reply; None after the timeout.
+
+        Raises Unanswered if no node serves the subject or the connection is lost.
+        """
+        token = await self._ready(subject, timeout)
+        queue = self._waiting[token] = asyncio.Queue()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._connection.publish(subject, payload, f"{self._inbox}.{token}")
+                while True:
+                    answer = await queue.get()
+                    if answer is None or status_of(answer) == NO_RESPONDERS:
+                        raise Unanswered(f"{subject}: {'no node serves it' if answer else 'the broker was lost'}")
+                    if done(answer):
+                        return answer
+        except TimeoutError:
+            return None
+        finally:
+            del self._waiting[token]
+
+    async def _ready(self, subject: str, timeout: float) -> str:
+        if not self._connection.connected and not await self._connection.wait_connected(timeout):
+            raise Unanswered(f"{subject}: no broker for {timeout:g} s")
+        return str(next(self._numbers))
+
+    async def _received(self, message: Msg) -> None:
+        token = message.subject[len(self._inbox) + 1 :]
+        future = self._single.get(token)
+        if future is not None:
+            if not future.done():
+                future.set_result(message)
+        elif (queue := self._waiting.get(token)) is not None:
+            queue.put_nowait(message)
+
+    def _lost(self) -> None:
+        for future in self._single.values():
+            if not future.done():
+                future.set_exception(Unanswered("the broker was lost while the request was open"))
+        for queue in self._waiting.values():
+            queue.put_nowait(None)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Subscriptions with a synchronous callback, and request servers with bounded concurrency.
+#
+# The client library runs the callbacks of one subscription one after another. So a callback here only decodes the
+# message and passes it on; each request handler runs as its own task.
+
+RETRY_AFTER_BOUNDS = (0.02, 5.0)
+"""Shortest and longest `retry_after` of a Busy reply, in seconds. A request to the broker takes 0.2 ms, so a shorter
+wait gains nothing. A longer wait leaves free slots unused."""
+
+
+class Subscription:
+    """A subscription that is active until `unsubscribe`."""
+
+    def __init__(self, inner: NatsSubscription, name: str) -> None:
+        self._inner = inner
+        self.subject = name
+
+    async def unsubscribe(self) -> None:
+        """Stop. Queued messages that are not handled yet are dropped."""
+        if not self._inner._closed and not self._inner._conn.is_closed:
+            await self._inner.unsubscribe()
+
+    async def drain(self, timeout: float) -> None:
+        """Stop, and wait at most `timeout` seconds for running handlers."""
+        await self.unsubscribe()
+
+
+class ServedSubscription(Subscription):
+    """A served subject: `unsubscribe` stops taking requests, `drain` also waits for running ones."""
+
+    def __init__(self, inner: NatsSubscription, name: str, server: RequestServer) -> None:
+        super().__init__(inner, name)
+        self._server = server
+
+    @property
+    def at_work(self) -> int:
+        """The number of running request handlers."""
+        return len(self._server.at_work)
+
+    async def drain(self, timeout: float) -> None:
+        """Stop taking requests, and wait at most `timeout` seconds for running ones. Then the others are cancelled."""
+        await self.unsubscribe()
+        tasks = set(self._server.at_work)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=timeout)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+
+class ServiceTime:
+    """Estimates the time of a request by an exponential moving average, and from it when a slot becomes free."""
+
+    def __init__(self, initial: float = 0.1) -> None:
+        self.seconds = initial
+
+    def observe(self, seconds: float) -> None:
+        self.seconds += 0.1 * (seconds - self.seconds)
+
+    def retry_after(self, slots: int) -> float:
+        """Expected seconds until the next of `slots` busy slots is free, within RETRY_AFTER_BOUNDS."""
+        low, high = RETRY_AFTER_BOUNDS
+        return min(high, max(low, self.seconds / slots))
+
+
+class RequestServer:
+    """Answers the requests of one subject with at most `limit` concurrent handlers. Further requests get Busy."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        subject: str,
+        request: type[Message],
+        handler: Callable[[Any], Awaitable[Message]],
+        limit: int,
+        signer: Signer | None = None,
+    ) -> None:
+        self._connection = connection
+        self._signer = signer
+        self._subject = subject
+        self._request = request
+        self._handler = handler
+        self._limit = limit
+        self._time = ServiceTime()
+        self.at_work: set[asyncio.Task[None]] = set()
+        self._busy = BUSY.labels(channel_name(subject))
+        self._seconds = SERVED_SECONDS.labels(channel_name(subject))
+
+    async def received(self, message: Msg) -> None:
+        """The subscription's callback: starts a handler, or replies Busy or Failure."""
+        try:
+            request = decode(message.data, self._request)
+        except MessageError as error:
+            await self._answer(message, count_malformed(message, error))
+            return
+        if len(self.at_work) >= self._limit:
+            self._busy.inc()
+            await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason="queue full"))
+            return
+        task = asyncio.get_running_loop().create_task(self._handle(message, request))
+        self.at_work.add(task)
+        task.add_done_callback(self.at_work.discard)
+
+    async def _handle(self, message: Msg, request: Message) -> None:
+        start = time.perf_counter()
+        answer = await self._outcome(request)
+        seconds = time.perf_counter() - start
+        self._seconds.observe(seconds)
+        self._time.observe(seconds)
+        await self._answer(message, answer)
+
+    async def _outcome(self, request: Message) -> Message:
+        """The handler's reply. Exceptions of the handler become replies, too, so that a request cannot crash a node."""
+        try:
+            return await self._handler(request)
+        except BusyError as error:
+            return Busy(retry_after=error.retry_after, reason=error.reason)
+        except RemoteFailure as error:
+            return Failure(reason=error.reason, kind=error.kind)
+        except Exception as error:
+            HANDLER_ERRORS.labels(channel_name(self._subject)).inc()
+            log.exception("request handler failed", subject=self._subject)
+            return Failure(reason=f"{self._subject}: {type(error).__name__}: {error}")
+
+    async def _answer(self, message: Msg, answer: Message) -> None:
+        if not message.reply:
+            return
+        try:
+            payload = encode(answer)
+        except MessageError as error:
+            payload = encode(
+                Failure(reason=f"{self._subject}: the reply is too large: {error}", kind=FailureKind.OVERSIZED)
+            )
+        headers = self._signer.headers(message.subject, message.data, payload) if self._signer is not None else None
+        await self._connection.publish(message.reply, payload, headers=headers)
+
+
+def message_callback(
+    types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
+) -> Callable[[Msg], Coroutine[Any, Any, None]]:
+    """A subscription's callback that decodes each message and calls `callback(subject, message)`, with the subject
+    without the run's prefix."""
+    skip = len(prefix)
+
+    async def received(message: Msg) -> None:
+        try:
+            decoded = decode(message.data, *types)
+        except MessageError as error:
+            count_malformed(message, error)
+            return
+        subject = message.subject[skip:]
+        try:
+            callback(subject, decoded)
+        except Exception:
+            HANDLER_ERRORS.labels(channel_name(subject)).inc()
+            log.exception("subscription callback failed", subject=subject)
+
+    return received

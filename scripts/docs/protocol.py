@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from broker import streams
-from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, errors, names, retries
+from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, asking, names
 from common.protocol import attempts, messages
 from common.protocol import channels as protocol
 from common.protocol.channels import CHANNELS, Channel, Delivery
@@ -98,7 +98,7 @@ def page() -> str:
     head = INTRODUCTION.format(
         version=messages.SCHEMA_VERSION,
         size=messages.MAX_MESSAGE_BYTES // 1024,
-        longest=retries.LONGEST,
+        longest=asking.LONGEST,
         lease=ACK_WAIT,
         timeout=ProverSettings().verify_timeout,
         patience=ProverSettings().verify_patience,
@@ -308,7 +308,7 @@ def _classes_in(hints: Any) -> Iterator[type]:
 
 
 def _errors() -> str:
-    classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.BusError)]
+    classes = [kind for _, kind in inspect.getmembers(asking, inspect.isclass) if issubclass(kind, asking.BusError)]
     lines = ["| error | meaning |", "|---|---|"]
     lines += [f"| `{kind.__name__}` | {fields.cell(fields.doc(kind))} |" for kind in classes]
     return "\n".join(lines) + "\n"

@@ -11,8 +11,8 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
 from common.bus.admin import RunSpec, StreamSpec
-from common.bus.leases import api
 from common.bus.names import streams_of
+from common.bus.stored import api
 from common.lean import Theorem
 from common.protocol.attempts import Attempt
 from common.protocol.subjects import PURPOSES, todo

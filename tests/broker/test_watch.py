@@ -20,7 +20,7 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from broker.watch import StreamKeeper
 from common.bus import Bus, BusError, BusSettings, names, persistently
-from common.bus.leases import api
+from common.bus.stored import api
 from common.lean import Theorem
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from common.bus.subscriptions import ServiceTime
+from common.bus.connection import ServiceTime
 from common.life import metrics
 from common.life.node import NodeContext, NodeFailure
 from common.life.waiting import unless_stopped

@@ -11,7 +11,7 @@ import structlog
 from nats.aio.client import Client
 
 from common.bus import Bus, BusSettings, RemoteFailure, names
-from common.bus.counters import MALFORMED
+from common.bus.connection import MALFORMED
 from common.lean import Theorem
 from common.protocol.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import (

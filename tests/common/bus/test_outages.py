@@ -15,8 +15,7 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings, BusUnavailable, Lease, Unanswered
-from common.bus.connection import OUTAGE_BUFFER_BYTES, Connection
-from common.bus.counters import DROPPED, SLOW_CONSUMERS
+from common.bus.connection import DROPPED, OUTAGE_BUFFER_BYTES, SLOW_CONSUMERS, Connection
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, Purpose
 from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from common.bus.connection import RECONNECT_LONGEST, reconnect_delay
-from common.bus.retries import FIRST, LONGEST, RetryDelay
-from common.bus.subscriptions import RETRY_AFTER_BOUNDS, ServiceTime
+from common.bus.asking import FIRST, LONGEST, RetryDelay
+from common.bus.connection import RECONNECT_LONGEST, RETRY_AFTER_BOUNDS, ServiceTime, reconnect_delay
 
 
 def test_unanswered_requests_wait_twice_as_long_each_time_up_to_a_limit() -> None:

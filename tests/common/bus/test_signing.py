@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered, counters
+from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered, connection
 from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, Verifiers
 from common.lean import Theorem
 from common.protocol.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
@@ -106,7 +106,7 @@ async def verdict(bus: Bus, timeout: float = 20.0) -> LeanVerifyReply:
 
 
 def unsigned() -> float:
-    return float(next(each.value for metric in counters.UNSIGNED.collect() for each in metric.samples))
+    return float(next(each.value for metric in connection.UNSIGNED.collect() for each in metric.samples))
 
 
 async def test_forged_verdicts_are_counted_and_do_not_end_the_wait(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from broker import streams
-from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, state
+from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, stored
 from common.protocol.messages import NodeInfo, PauseHold, WeightsState
 from tests.waiting import eventually
 
@@ -90,7 +90,7 @@ async def test_a_watch_sees_what_is_written_after_its_bucket_was_made_again(
     bus: Bus, other: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bucket begins to count anew, so the client library alone would skip as many values as there were before."""
-    monkeypatch.setattr(state, "WATCH_LOOK", 0.05)
+    monkeypatch.setattr(stored, "WATCH_LOOK", 0.05)
     seen: list[PauseHold | None] = []
     for epoch in (1, 2, 3):
         await bus.put_state("pause", hold(epoch))

@@ -12,7 +12,7 @@ import pytest
 from broker import streams
 from broker.watch import StreamKeeper
 from common.bus import Bus, names
-from common.bus.leases import api
+from common.bus.stored import api
 from common.lean import Theorem
 from common.places import Context, Place
 from common.protocol import subjects

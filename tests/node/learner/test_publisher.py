@@ -12,7 +12,7 @@ from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, NotThere
-from common.bus.leases import api
+from common.bus.stored import api
 from common.protocol.messages import WeightsState
 from common.records.store import Store
 from common.weights import KEY

@@ -9,7 +9,7 @@ import pytest
 
 from broker import streams
 from common.bus import Bus, BusSettings, names
-from common.bus.leases import api
+from common.bus.stored import api
 from common.lean import Theorem
 from common.protocol.attempts import Attempt
 from common.protocol.messages import NodeInfo
