@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from common import curves
-from common.curves import Evaluated, Tail
+from common import evaluations
+from common.curves import Tail
+from common.evaluations import Evaluated
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.output.visible import say
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
@@ -74,7 +75,7 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
     hosts = Hosts(settings.host, settings.hosts)
     monitor = Monitor(state, run, training, mesh=watched, files=files, hosts=hosts)
     if settings.history:
-        beside = Path(settings.history).with_name(curves.EVALUATIONS)
+        beside = Path(settings.history).with_name(evaluations.FILE)
         monitor.take(Change(read_history(settings.history), _evaluations(beside)))
     if files is not None:
         monitor.take(files.look())
@@ -85,7 +86,7 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
 
 def _evaluations(path: Path) -> list[Evaluated]:
     try:
-        return curves.read_evaluations(path)
+        return evaluations.read(path)
     except OSError:
         return []  # the points contain the evaluations, too
 

@@ -15,8 +15,8 @@ from common.seeds import derive_seed, is_held_out
 from node.agent.errors import AgentError
 from node.agent.records import TheoremRow
 from node.agent.tracing import STEPS
-from node.training.rows import BadRow, TheoremTransition, steps_of
-from node.training.sources import open_source, parse
+from node.data.rows import BadRow, Step, steps_of
+from node.data.tables import open_source, parse
 
 TRAIN, VALID = "train.jsonl", "valid.jsonl"
 
@@ -111,7 +111,7 @@ def check_source(source: str) -> None:
     next(_transitions(source), None)
 
 
-def _transitions(source: str) -> Iterator[TheoremTransition]:
+def _transitions(source: str) -> Iterator[Step]:
     spec = parse(source)
     if spec.kind != "transitions":
         raise AgentError(f"--start-data {source}: has no transitions; name transitions:WHERE")

@@ -67,7 +67,7 @@ def _run(settings: AgentSettings) -> int:
     from node.agent.agent import Agent
     from node.agent.report import report_of, show, write
     from node.agent.store import AgentStore
-    from node.training.errors import TrainingError
+    from node.data.errors import TrainingError
 
     logging.configure("error")
     console = _console()

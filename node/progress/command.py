@@ -60,9 +60,10 @@ class ProgressSettings(TuningSettings):
     out: Path = Path("runs/progress")
     """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
 
-    data: tuple[str, ...] = ("bank-all",)
+    data: tuple[str, ...] = ("bank@all",)
     """Sources of training data: lines of `goal`, `prefix`, `tactic`, `steps_remaining` (`proofmesh trace --format
-    progress`), folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank-all`, `bank:FOLDER`."""
+    progress`), folders of `proofmesh trace`, runs (proofs.sqlite), `bank`, `bank@all`, another
+    bank's FOLDER or FOLDER@warm."""
 
     prefix: bool = False
     """Include the tactics before in the text, as LeanProgress does. A search gives the model only states."""

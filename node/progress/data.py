@@ -5,8 +5,8 @@ The text of a question is that of LeanProgress (LeanDojo-v2 1.0.9, `ProgressTrai
 either program work in both. With a tactic, the answer is the number of steps that remain after it: 0 if it completes
 the proof. Without a tactic (an extension of proofmesh), it is the number of steps that the state needs.
 
-Sources, as the command line names them:
-- `bank`, `bank-all`, `bank:FOLDER`, `bank-all:FOLDER`: transitions of a theorem bank, as for `proofmesh train hf-sft`.
+Sources (`node.data.grammar`):
+- `bank`, `bank@all`, another bank's FOLDER or FOLDER@warm: transitions of a theorem bank.
 - A folder: of `proofmesh trace` (progress.jsonl, steps.jsonl or transitions.jsonl.gz), of a run, a theorem bank.
 - A file: LeanProgress' lines `goal, prefix, tactic, steps_remaining`; lines of a trace; of transitions; proofs.sqlite.
 """
@@ -19,15 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from common.records import readers as run_proofs
 from common.seeds import is_held_out
-from node.bank import bank
-from node.bank.sources import is_bank
-from node.training.errors import InputError
-from node.tuning import runs
-from node.tuning.data import Step, leaves_something_out
-from node.tuning.sources import ALL, BANK, bank_steps, benchmarks
-from node.tuning.traces import lines, stated
+from node.data import grammar
+from node.data.errors import InputError
+from node.data.grammar import PROGRESS, TRANSITIONS
+from node.data.reading import benchmarks, counted_steps, lines, stated
+from node.data.rows import Step, leaves_something_out
 
 Target = Literal["steps", "log"]
 
@@ -131,11 +128,7 @@ def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> list[ProgressRow]
     apart = benchmarks(keep_out)
     unproved = {row.theorem for row in rows if leaves_something_out(row.tactic)}
     remaining_rows = [
-        row
-        for row in rows
-        if row.theorem not in unproved
-        and row.statement not in apart.statements
-        and row.theorem.rpartition(":")[2] not in apart.names
+        row for row in rows if row.theorem not in unproved and apart.free(row.statement, row.theorem.rpartition(":")[2])
     ]
     if not remaining_rows:
         why = f" (all of its {len(rows):,} rows are of benchmarks or of proofs with sorry)" if rows else ""
@@ -145,23 +138,17 @@ def read_all(specs: Sequence[str], keep_out: Sequence[str]) -> list[ProgressRow]
 
 def read(spec: str) -> list[ProgressRow]:
     """The rows of one source. Raises InputError."""
-    kind, _, where = spec.partition(":")
-    if kind in (BANK, ALL):
-        return _of(bank_steps(Path(where) if where else bank.DIRECTORY, warm_start=kind == BANK))
-    path = Path(spec).expanduser()
+    source = grammar.parse(spec, (PROGRESS, TRANSITIONS), PROGRESS)
+    if (steps := counted_steps(source)) is not None:
+        return _of(steps)
+    path = source.path
     if path.is_dir():
-        if (path / run_proofs.DATABASE).is_file():
-            return _of(runs.steps(path / run_proofs.DATABASE))
-        if is_bank(path):
-            return _of(bank_steps(path, warm_start=False))
         file = next((path / name for name in NAMES if (path / name).is_file()), None)
         if file is None:
             raise InputError(f"--data {path}: nothing to train on in this folder (no {', '.join(NAMES)}); name {FORMS}")
         return list(_rows(file))
     if not path.is_file():
         raise InputError(f"--data {spec}: no such file or folder; name {FORMS}")
-    if path.suffix in (".sqlite", ".db"):
-        return _of(runs.steps(path))
     return list(_rows(path))
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from common.limits import Ratio, Share
+from node.data.errors import InputError
 from node.llm.address import BadModel, HubAddress
-from node.training.errors import InputError
 
 if TYPE_CHECKING:
     from node.progress.model import ProgressModel

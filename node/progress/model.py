@@ -18,13 +18,13 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from node.data.errors import InputError
 from node.llm.address import BadModel
 from node.llm.hub.library import place_of
 from node.llm.hub.loading import quiet
 from node.model.hub.folders import CONFIG
 from node.progress.command import Shape
 from node.progress.data import Target, decode
-from node.training.errors import InputError
 
 KEY = "proofmesh_progress"
 """Key in config.json with the format of the questions."""

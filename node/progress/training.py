@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments, set_seed
 
+from node.data.errors import InputError
 from node.model.hub.folders import written_folder
 from node.progress.command import ProgressSettings
 from node.progress.data import Question, encode, questions, read_all, split
 from node.progress.model import Asking, ProgressModel, begin, fresh
-from node.training.errors import InputError
 from node.tuning import stepping
 from node.tuning.base_model import lora_config
 from node.tuning.carrying_out import carried_out, explained, journal_of, part_of, steps_of

@@ -29,11 +29,11 @@ def _run(settings: RetrieverSettings) -> None:
     """Raises TrainingError."""
     import msgspec
 
+    from node.data.errors import InputError
     from node.retrieval.errors import RetrievalError
     from node.retrieval.evaluation import Evaluation
     from node.retrieval.printing import table
     from node.retrieval.training import EVALUATION, run
-    from node.training.errors import InputError
 
     try:
         summary = run(settings)

@@ -13,15 +13,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from node.data.rows import Pair, Proof
 from node.lean.text.script import INDENT
 from node.llm.prompts import PromptTooLong, proof_prompt
 from node.llm.sampling import Decoding, Prompt
 from node.llm.templates import Template, TemplateError
 from node.stp.parsing import END
 from node.stp.records import ConjecturerExample, ProverExample, Seed
-from node.tuning.data import Proof
 from node.tuning.examples import Example, proof_example
-from node.tuning.pairs import Pair
 
 ASSIGNMENT = ":="
 """The start of a proof; a conjecture ends before it."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from common import config
+from node.data.grammar import PAIRS
+from node.data.reading import write_pairs
+from node.data.rows import Pair
 from node.llm.address import HubAddress
 from node.stp.errors import StpError
 from node.stp.training import LAST_LINES, run_child
-from node.tuning.pairs import PAIRS, Pair, write_pairs
 from node.tuning.sft_settings import SftSettings
 
 FILE = "pairs.jsonl"

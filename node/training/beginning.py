@@ -11,6 +11,10 @@ from typing import Any
 import torch
 
 from common.seeds import derive_seed
+from node.data.errors import InputError
+from node.data.grammar import modern
+from node.data.rows import BadRow, conjecture_of, proof_of, steps_of, text_of
+from node.data.tables import open_source, parse
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint, CheckpointError
 from node.model.checkpoint_folders import STATE, newest_whole, none_whole
@@ -19,12 +23,7 @@ from node.model.names import StatementNames, canonical
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.trained import CONJECTURES_KEY, PROOFS_KEY
 from node.model.transformer import Transformer
-from node.training.conjecture_rows import conjecture_of
-from node.training.errors import InputError
-from node.training.proof_rows import proof_of
-from node.training.rows import BadRow, steps_of, text_of
 from node.training.settings import DataSettings, StageSettings
-from node.training.sources import open_source, parse
 
 TOKENIZER_ROWS = 20_000
 """Most rows of each source for training a tokenizer: some megabytes, which take seconds."""
@@ -104,6 +103,8 @@ def check_same(settings: StageSettings, found: Checkpoint, path: Path, ranks: in
     before = {**default, **before}
     changed = {name: (before[name], now[name]) for name in FIXED if before[name] != now[name]}
     data_before, data_now = {**default["data"], **before["data"]}, now["data"]
+    for each in (data_before, data_now):
+        each["sources"] = [modern(source) for source in each["sources"]]
     for name in data_now:
         if name not in FREE_DATA and data_before[name] != data_now[name]:
             changed[f"data.{name}"] = (data_before[name], data_now[name])
@@ -149,7 +150,7 @@ def corpus(sources: tuple[str, ...], data: DataSettings) -> list[str]:
                 elif spec.kind == "proofs":
                     proof = proof_of(row)
                     names = StatementNames(proof.statement) if proof else None
-                    texts += [names.state, names.hide(proof.proof)] if proof and names else []
+                    texts += [names.state, names.hide(proof.script)] if proof and names else []
                 elif spec.kind == "conjectures":
                     asked = conjecture_of(row)
                     if asked is not None:

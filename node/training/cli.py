@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import config
 from common.output.visible import say
-from node.training.errors import InputError, NotFinite, TrainingError
+from node.data.errors import InputError, NotFinite, TrainingError
 from node.training.monitor import monitor
 from node.training.settings import STAGES, StageSettings
 

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 from common.sizing import read_machine
-from node.training.errors import InputError
+from node.data.errors import InputError
 from node.training.launch import RENDEZVOUS
 
 

@@ -19,13 +19,22 @@ from msgspec.structs import replace as replace_fields
 
 from common.protocol.attempts import Transition
 from common.seeds import derive_seed, is_held_out
+from node.data.rows import (
+    NOTHING_LEFT,
+    Proof,
+    Row,
+    SeededConjecture,
+    Step,
+    conjecture_of,
+    proof_of,
+    steps_of,
+    text_of,
+    theorem_of,
+)
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
 from node.model.names import Names, StatementNames
 from node.model.prompt import prompt_tokens, proof_prompt_tokens, tactic_tokens
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
-from node.training.conjecture_rows import SeededConjecture, conjecture_of
-from node.training.proof_rows import TheoremProof, proof_of
-from node.training.rows import NOTHING_LEFT, Row, TheoremTransition, steps_of, text_of
 from node.training.settings import DataSettings
 
 Purpose = Literal["train", "valid", "all"]
@@ -107,10 +116,10 @@ def with_state_after(document: Document, tokenizer: Tokenizer, state: str, limit
     return replace(document, tokens=(*document.tokens, *after), after=len(after))
 
 
-def proof_document(tokenizer: Tokenizer, proof: TheoremProof, limit: int, *, canonical: bool = True) -> Document | None:
+def proof_document(tokenizer: Tokenizer, proof: Proof, limit: int, *, canonical: bool = True) -> Document | None:
     """A whole proof, with names as in `transition_document`; None if it has more than `limit` tokens, because neither a
     statement nor a proof can be cut."""
-    statement, text = proof.statement, proof.proof
+    statement, text = proof.statement, proof.script
     if canonical:
         names = StatementNames(statement)
         statement, text = names.state, names.hide(text)
@@ -159,7 +168,7 @@ class Encoder:
 
     def _proofs(self, row: Row, purpose: Purpose) -> Iterator[Document]:
         proof = proof_of(row)
-        if proof is not None and self._is_for(proof.theorem, purpose):
+        if proof is not None and self._is_for(theorem_of(row, proof), purpose):
             canonical = self._settings.canonical_names
             document = proof_document(self._tokenizer, proof, self._length, canonical=canonical)
             if document is not None:
@@ -202,7 +211,7 @@ class Encoder:
                 )
             yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition, step)
 
-    def _supervised(self, transition: Transition, step: TheoremTransition | None = None) -> Document:
+    def _supervised(self, transition: Transition, step: Step | None = None) -> Document:
         canonical = self._settings.canonical_names
         document = transition_document(self._tokenizer, transition, self._length, canonical=canonical)
         options = self._settings

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from node.data.errors import InputError
 from node.model.config import ModelConfig
 from node.model.tokenizer import Tokenizer
 from node.training.beginning import load, resolve
 from node.training.device import choose_device, has_bf16
-from node.training.errors import InputError
 from node.training.estimate import estimate, product_speed
 from node.training.loader import Loader, readers
 from node.training.settings import StageSettings

@@ -18,7 +18,7 @@ from typing import IO, Any
 from common.life.process import kill_group, spawn_child
 from common.life.waiting import wait_first
 from common.sizing import read_machine, thread_environment
-from node.training.errors import TrainingError
+from node.data.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
 """A file through which ranks of one machine find each other. Ranks of torchrun have its environment instead."""

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from common.seeds import derive_seed
+from node.data.errors import InputError
+from node.data.rows import BadRow, Row
+from node.data.tables import RowSource, open_source, parse
 from node.model.tokenizer import Tokenizer
 from node.training.documents import Document, Encoder, Purpose
-from node.training.errors import InputError
 from node.training.packing import Packed, PackedBatch, collate, pack
-from node.training.rows import BadRow, Row
 from node.training.settings import DataSettings
-from node.training.sources import RowSource, open_source, parse
 
 BARREN = 100_000
 """Number of consecutive rows without a document after which the data counts as empty."""

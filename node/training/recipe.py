@@ -27,7 +27,7 @@ from common.config import ConfigError
 from common.life.process import kept
 from common.output.visible import say
 from common.recipes import recipe
-from node.training.errors import InputError, TrainingError
+from node.data.errors import InputError, TrainingError
 from node.training.monitor import monitor
 from node.training.settings import STAGES, StageSettings
 

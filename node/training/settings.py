@@ -14,10 +14,11 @@ class DataSettings:
     """The training data."""
 
     sources: tuple[str, ...] = ()
-    """KIND:WHERE*WEIGHT, KIND being text, lean, transitions, proofs (whole ones: rows {"statement", "proof"}) or
-    conjectures (rows {"lemma", "statement", "proof", "conjecture"}); rows of the last two may have a "weight". WHERE:
-    bank, bank-all, pocket, hub:ORG/NAME[/CONFIG], or a path of .jsonl, .txt, .lean or .parquet files, patterns allowed;
-    of proofs also the folder of a run or an evaluation. Empty: the stage's own, from this repository."""
+    """KIND:WHERE[@SPLIT][*WEIGHT], KIND being text, lean, transitions, proofs (whole ones: rows {"statement", "proof"})
+    or conjectures (rows {"lemma", "statement", "proof", "conjecture"}); rows of the last two may have a "weight".
+    WHERE: bank (@warm, the default, or @all), pocket, hub:ORG/NAME[/CONFIG], or a path of .jsonl, .txt, .lean or
+    .parquet files, patterns allowed; of transitions and proofs also the folder of a run, an evaluation, a trace or a
+    bank. Empty: the stage's own, from this repository."""
     valid: tuple[str, ...] = ()
     """Sources to evaluate on; empty: the held-out rows of `sources`."""
     held_out: Natural = 20
@@ -27,7 +28,7 @@ class DataSettings:
     streaming: bool = False
     """Read the data as a stream, without a copy in the cache of `datasets`; for data too large for the disk."""
     split: str = "train"
-    """Split of a dataset of the hub."""
+    """Split of a dataset of the hub whose name gives none."""
     text_field: str = ""
     """Field of a row that holds the text; empty: text, content, code or formal_statement."""
     window: Positive = 32

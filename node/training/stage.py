@@ -23,13 +23,13 @@ import torch
 from common import run_folder
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
+from node.data.errors import InputError, NotFinite, TrainingError
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import newest_whole, none_whole, prune, set_aside
 from node.model.optimizer import OptimizerSettings
 from node.training.beginning import check_same, first_checkpoint, load, run_config
 from node.training.device import RankDevice, started
-from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.estimate import duration, flops_per_token, peak_speed
 from node.training.journal import StageJournal
 from node.training.loader import Loader, Prefetch, Ready, batches, held_out, readers

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from common import config
 from common.limits import Natural, Positive
 from common.output.visible import say
-from node.training.errors import InputError, TrainingError
+from node.data.errors import InputError, TrainingError
 from node.training.settings import DataSettings
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class EvalOptions:
 
     tokenizer: Path
     """A tokenizer.json, or a checkpoint with one."""
-    sources: tuple[str, ...] = ("text:bank", "lean:pocket", "transitions:bank-all")
+    sources: tuple[str, ...] = ("text:bank", "lean:pocket", "transitions:bank@all")
     """Texts to measure it on."""
     compare: bool = True
     """Compare it with a tokenizer of the same size with GPT-2's split, trained on the same texts."""

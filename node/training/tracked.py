@@ -10,7 +10,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from node.training.errors import InputError
+from node.data.errors import InputError
 
 
 class Tracked:

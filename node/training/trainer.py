@@ -16,11 +16,11 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint as recomputed
 
 from common.life import faults
+from node.data.errors import NotFinite
 from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
 from node.training.device import RankDevice
-from node.training.errors import NotFinite
 from node.training.objective import CALIBRATION_BINS, SUMS, LossSettings, Objective, Totals, log_probabilities, report
 from node.training.packing import PackedBatch
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from common.files import write_whole
+from node.data.errors import InputError
 from node.llm import templates
 from node.llm.address import HUB_PREFIX, BadModel, HubAddress
 from node.llm.hub.folders import CODE, SMALL_FILES, TEMPLATE_KEY
@@ -22,7 +23,6 @@ from node.llm.models import parse_model, template_of
 from node.llm.settings import HubSettings
 from node.llm.templates import Template, TemplateError
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG, written_folder
-from node.training.errors import InputError
 from node.tuning.settings import LoraSettings, PlaceSettings
 
 OUTPUT_LAYERS = ("lm_head", "embed_out")

@@ -15,8 +15,8 @@ import torch
 from safetensors import SafetensorError
 
 from common.run_folder import owned
+from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import quiet
-from node.training.errors import InputError, NotFinite, TrainingError
 from node.training.journal import StageJournal
 from node.tuning.run_folder import Checkpoint, RunFolder
 from node.tuning.settings import LengthSettings

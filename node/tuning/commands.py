@@ -14,7 +14,7 @@ import tyro
 
 from common import config
 from common.output.visible import say
-from node.training.errors import TrainingError
+from node.data.errors import TrainingError
 from node.tuning.settings import check_flags
 
 S = TypeVar("S")

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from node.data.rows import Proof, Step
 from node.lean.text.script import INDENT
 from node.llm.outputs import parse_proof, parse_tactic
 from node.llm.prompts import PromptTooLong, proof_prompt, tactic_prompt
 from node.llm.sampling import Prompt, Sample
 from node.llm.templates import Template
 from node.model.names import Names
-from node.tuning.data import Proof, Step
 
 FENCE = "\n```"
 """End of a code block."""

@@ -17,10 +17,10 @@ import msgspec
 from transformers import set_seed
 
 from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.data.errors import InputError
 from node.llm.hub.loading import Loaded
 from node.rewards.home import close
 from node.rewards.judgement import Verdict
-from node.training.errors import InputError
 from node.training.journal import StageJournal
 from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, usable_address
 from node.tuning.carrying_out import carried_out, explained, finished, journal_of, kept, part_of, steps_of

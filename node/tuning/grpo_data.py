@@ -8,11 +8,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from common.lean import Theorem
 from node.bank import bank
 from node.bank.bank import load_proofs
+from node.data import grammar
+from node.data.errors import InputError
+from node.data.grammar import STATEMENTS, Source
+from node.data.reading import BENCHMARK, bank_folder, benchmarks, is_warm, lines
+from node.data.rows import stated_as
 from node.lean.text.statement import StatementError, parse_statement
 from node.llm.faults import ContextExceeded
 from node.llm.hub.loading import Loaded
@@ -20,12 +23,9 @@ from node.llm.hub.reading import Reader
 from node.llm.prompts import PromptTooLong, proof_prompt, tactic_prompt
 from node.llm.sampling import Prompt, SamplerError
 from node.llm.templates import Template
-from node.training.errors import InputError
-from node.tuning.data import stated_as
 from node.tuning.examples import TOO_LONG
-from node.tuning.sources import BENCHMARK, benchmarks
 
-FORMS = "`bank`, `bank-all`, `bank:FOLDER` or a .jsonl file"
+FORMS = "`bank`, `bank@all`, the FOLDER or FOLDER@warm of another bank, or a .jsonl file"
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,7 @@ def read(specs: tuple[str, ...], keep_out: tuple[str, ...], kind: str) -> tuple[
     left_out: Counter[str] = Counter()
     all_tasks = [task for spec in specs for task in _source(spec, kind)]
     kept_out = benchmarks(keep_out)
-    free = [
-        each
-        for each in all_tasks
-        if stated_as(each.theorem) not in kept_out.statements and each.theorem.name not in kept_out.names
-    ]
+    free = [each for each in all_tasks if kept_out.free(stated_as(each.theorem), each.theorem.name)]
     left_out[BENCHMARK] += len(all_tasks) - len(free)
     return free, +left_out
 
@@ -125,21 +121,20 @@ def _columns(task: Task, prompt: Prompt) -> dict[str, Any]:
 
 def _source(spec: str, kind: str) -> list[Task]:
     """Raises InputError."""
-    name, _, where = spec.partition(":")
-    if name in ("bank", "bank-all"):
-        return _bank(Path(where) if where else bank.DIRECTORY, kind, warm_start=name == "bank")
-    path = Path(spec).expanduser()
+    source = grammar.parse(spec, (STATEMENTS,), STATEMENTS)
+    path = source.path
+    if source.is_bank or path.is_dir():
+        return _bank(source, kind)
     if path.suffix == ".jsonl" and path.is_file():
         return _rows(path, kind)
     problem = "not a .jsonl file" if path.exists() else "no such file"
     raise InputError(f"--data {spec}: {problem}; name {FORMS}")
 
 
-def _bank(folder: Path, kind: str, *, warm_start: bool) -> list[Task]:
+def _bank(source: Source, kind: str) -> list[Task]:
     """Raises InputError."""
+    folder, warm_start = bank_folder(source), is_warm(source)
     try:
-        if not bank.splits(folder):
-            raise InputError(f"--data bank:{folder}: no theorem bank; `proofmesh bank list` lists those at hand")
         if kind == "steps":
             return _steps(folder, warm_start=warm_start)
         if warm_start:
@@ -168,14 +163,8 @@ def _steps(folder: Path, *, warm_start: bool) -> list[Task]:
 def _rows(path: Path, kind: str) -> list[Task]:
     """Raises InputError."""
     row_tasks = []
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"--data {path}, line {number}"
-        try:
-            row = msgspec.json.decode(line, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise InputError(f"{where}: not a JSON object ({error})") from error
+    for place, stored in lines(path):
+        where, row = f"--data {place}", dict(stored)
         statement = row.pop("theorem", None) or row.pop("statement", None)
         if not isinstance(statement, str):
             raise InputError(f'{where}: no text `theorem`; write a row as {{"theorem": "theorem t : 1 + 1 = 2"}}')

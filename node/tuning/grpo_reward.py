@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from node.data.errors import InputError
 from node.rewards.lean_reward import BadRow, LeanReward, Unavailable
-from node.training.errors import InputError
 from node.tuning.grpo_settings import LEAN, GrpoSettings
 
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric")

@@ -51,9 +51,9 @@ class GrpoSettings(TuningSettings):
     """With a broker: the run of its mesh."""
 
     data: tuple[str, ...] = ("bank",)
-    """Statements to prove: `bank` (of the built-in bank, those whose proofs are its warm start), `bank-all` (all
-    statements of its train split), `bank:FOLDER`, `bank-all:FOLDER`, or .jsonl files of rows {"theorem", "header"?, and
-    for steps "state", "steps", "remaining"?, and other columns for your own reward function}."""
+    """Statements to prove: `bank` (of the built-in bank, those whose proofs are its warm start), `bank@all` (all
+    statements of its train split), the FOLDER or FOLDER@warm of another bank, or .jsonl files of rows {"theorem",
+    "header"?, and for steps "state", "steps", "remaining"?, and other columns for your own reward function}."""
 
     kind: Literal["auto", "steps", "proofs"] = "auto"
     """Train on steps (a tactic for a proof state) or on whole proofs; `auto`: the kind of the model's template."""

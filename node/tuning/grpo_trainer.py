@@ -13,7 +13,7 @@ from transformers import PrinterCallback
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from node.training.errors import TrainingError
+from node.data.errors import TrainingError
 from node.tuning import stepping
 from node.tuning.drawing import Drawing, drawing_mode
 from node.tuning.grpo_data import Tasks, as_prompt

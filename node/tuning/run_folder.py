@@ -21,7 +21,8 @@ import msgspec
 from common.curves import decode_line
 from common.files import sync, write_whole
 from common.run_folder import LOCK, changes
-from node.training.errors import InputError
+from node.data.errors import InputError
+from node.data.grammar import modern
 
 RUN, SUMMARY, METRICS, COMPLETE = "run.json", "summary.json", "metrics.jsonl", "complete.json"
 
@@ -63,9 +64,7 @@ class RunFolder:
             return
         if fresh:
             return
-        earlier = self._read(RUN)
-        plain = msgspec.json.decode(msgspec.json.encode(identity))  # as it looks after writing and reading it
-        if changed := changes(earlier, plain):
+        if changed := changes(_comparable(self._read(RUN)), _comparable(identity)):
             raise InputError(
                 f"--out {self.path}: holds a run with other settings ({'; '.join(map(str, changed))}): name another "
                 "folder, or start from scratch with --fresh"
@@ -130,3 +129,9 @@ class RunFolder:
             raise InputError(
                 f"{path}: cannot be read ({error}): name another folder, or start from scratch with --fresh"
             ) from error
+
+
+def _comparable(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """The identity as it looks after writing and reading it, with its sources of data in today's spelling."""
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(identity))
+    return plain | {"data": [modern(each) for each in plain["data"]]} if "data" in plain else plain

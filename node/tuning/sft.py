@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from transformers import set_seed
 
+from node.data.errors import InputError
 from node.llm.hub.loading import Loaded
-from node.training.errors import InputError
 from node.training.journal import StageJournal
 from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, usable_address
 from node.tuning.carrying_out import carried_out, explained, journal_of, part_of, steps_of

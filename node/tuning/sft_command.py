@@ -1,6 +1,6 @@
 """`proofmesh train hf-sft MODEL`: supervised fine-tuning of a model in Hugging Face's format, full or LoRA.
 
-    proofmesh train hf-sft models/small-llama --data bank-all --out runs/tuned
+    proofmesh train hf-sft models/small-llama --data bank@all --out runs/tuned
     proofmesh train hf-sft deepseek-ai/DeepSeek-Prover-V1.5-SFT --lora --data trace/ --kind proofs
     proofmesh train hf-sft models/small-llama --data bank trace/ --dry-run
 

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from common.seeds import is_held_out
+from node.data.errors import InputError
+from node.data.grammar import PAIRS
+from node.data.reading import read_all
+from node.data.rows import Pair
 from node.llm import templates
 from node.llm.hub.loading import Loaded
 from node.llm.sampling import Prompt
 from node.llm.templates import Template, TemplateError
-from node.training.errors import InputError
 from node.tuning.base_model import Base
 from node.tuning.examples import Example, Examples, proof_examples, step_examples
-from node.tuning.pairs import PAIRS, Pair
 from node.tuning.sft_settings import SftSettings
-from node.tuning.sources import read_all
 from node.tuning.tokens import Encoded, Encoder
 
 MOST_HELD_OUT = 2000

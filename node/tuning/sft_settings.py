@@ -24,9 +24,10 @@ class SftSettings(TuningSettings):
     """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
 
     data: tuple[str, ...] = ("bank",)
-    """Sources of training data: `bank`, `bank-all`, `bank:FOLDER`, folders of `proofmesh trace`, of LeanDojo
-    (train.json), of runs and evaluations, files of LeanDojo (.json), of transitions or proofs (.jsonl, .jsonl.gz),
-    proofs.sqlite; `pairs:FILE.jsonl`: rows of {prompt, completion, weight} that are used unchanged."""
+    """Sources of training data, [KIND:]WHERE[@SPLIT]. WHERE: `bank` (its warm start; `bank@all`: all of it), folders of
+    `proofmesh trace`, of LeanDojo (train.json), of runs, evaluations and other banks, files of LeanDojo (.json), of
+    transitions or proofs (.jsonl, .jsonl.gz), proofs.sqlite. KIND: transitions, proofs, or pairs for
+    `pairs:FILE.jsonl`, rows of {prompt, completion, weight} that are used unchanged; without it, what the file has."""
 
     kind: Literal["auto", "steps", "proofs", "both"] = "auto"
     """Train on steps (a tactic for a proof state), whole proofs, or both; `auto`: the kind of the model's template."""

@@ -16,7 +16,7 @@ from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import TrainerCallback
 
-from node.training.errors import NotFinite
+from node.data.errors import NotFinite
 from node.training.journal import StageJournal
 from node.tuning.order import Fixed
 from node.tuning.run_folder import RunFolder

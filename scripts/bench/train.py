@@ -77,11 +77,11 @@ def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     the head."""
     from dataclasses import replace
 
+    from node.data.tables import open_source, parse
     from node.model.tokenizer import Tokenizer
     from node.training.documents import Document, Encoder
     from node.training.packing import collate, pack
     from node.training.settings import DataSettings
-    from node.training.sources import open_source, parse
 
     source = open_source(parse("transitions:bank"))
     texts = [str(row[name]) for row in source.once(500) for name in ("state", "tactic")]

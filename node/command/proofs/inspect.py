@@ -20,7 +20,8 @@ import tyro
 
 from common.limits import Natural, Positive
 from common.output.visible import say, visible
-from common.records.readers import Order, UnreadableRecords
+from common.records.proofs import UnreadableRecords
+from common.records.theorems import Order
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,7 +12,8 @@ from rich.text import Text
 from common.output.terminal import Console
 from common.output.terminal import line as one_line
 from common.output.words import number_of
-from common.records.readers import DATABASE, Level, Order, TheoremRecord, UnreadableRecords, read_theorems, shortest
+from common.records.proofs import DATABASE, UnreadableRecords, shortest
+from common.records.theorems import Level, Order, TheoremRecord, read_theorems
 
 STATEMENT = 60
 """Most characters of a statement to show."""

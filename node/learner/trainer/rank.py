@@ -66,9 +66,9 @@ def create(config: CreateConfig) -> int:
 
 def work(compute: ComputeConfig, answers: IO[bytes]) -> int:
     """Join the other ranks, load the network, report that, and carry out commands."""
+    from node.data.errors import TrainingError
     from node.model.checkpoint import CheckpointError
     from node.training.device import started
-    from node.training.errors import TrainingError
 
     try:
         with started(compute) as device:
@@ -157,7 +157,7 @@ def _lines(patience: float) -> Iterator[bytes | None]:
 
 def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document], unreadable: str) -> RankAnswer:
     """Carry out a command and return the answer. `unreadable`: why its transitions could not be read, or empty."""
-    from node.training.errors import NotFinite
+    from node.data.errors import NotFinite
 
     first = worker.device.first
     metrics: dict[str, float] = {}

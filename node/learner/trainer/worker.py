@@ -17,6 +17,7 @@ import cachetools
 import msgspec
 
 from common.seeds import derive_seed
+from node.data.errors import NotFinite
 from node.learner.replay.segments import SegmentReader
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
@@ -27,7 +28,6 @@ from node.model.trained import proofs_note
 from node.training.average import WeightAverage, put, weights_of
 from node.training.device import RankDevice
 from node.training.documents import Document, failed_documents, transition_document
-from node.training.errors import NotFinite
 from node.training.loader import batches
 from node.training.objective import LossSettings
 from node.training.packing import PackedBatch, first_fit_decreasing

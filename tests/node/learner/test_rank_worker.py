@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.protocol.attempts import Transition
+from node.data.errors import NotFinite
 from node.learner.replay.segments import SegmentWriter
 from node.learner.trainer.messages import ComputeConfig, Picks, StartConfig
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
@@ -19,7 +20,6 @@ from node.model.tokenizer import PAD, Tokenizer
 from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.training.device import RankDevice, started
 from node.training.documents import Document, transition_document
-from node.training.errors import NotFinite
 from node.training.packing import PackedBatch
 from tests.node.model.tiny import TEXTS, tiny_model
 

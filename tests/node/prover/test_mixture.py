@@ -8,7 +8,8 @@ import pytest
 
 from common.bus import BusError
 from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong
+from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
+from node.prover.search.prior import Proposal
 
 
 class Says:

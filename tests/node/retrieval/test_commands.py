@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from node.data.errors import NotFinite
 from node.retrieval import command, index, train_command
 from node.retrieval.corpus import read_corpus
 from node.retrieval.errors import RetrievalError
@@ -15,7 +16,6 @@ from node.retrieval.queries import read_queries
 from node.retrieval.scratch import Shape
 from node.retrieval.settings import RetrieverSettings
 from node.retrieval.training import begin_model, train
-from node.training.errors import NotFinite
 from node.tuning.run_folder import RunFolder
 from tests.node.retrieval.conftest import SHAPE
 

@@ -10,15 +10,13 @@ from typing import Any
 import pytest
 
 from node.bank import bank, statements
+from node.data.errors import InputError
+from node.data.rows import BadRow, conjecture_of, proof_of
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
 from node.training.beginning import corpus, run_config
-from node.training.conjecture_rows import conjecture_of
 from node.training.documents import Document, Encoder
-from node.training.errors import InputError
 from node.training.loader import readers
-from node.training.proof_rows import proof_of
-from node.training.rows import BadRow
 from node.training.settings import DataSettings, StageSettings
 from node.training.stage import run_stage
 from tests.node.model.tiny import TEXTS, tiny_tokenizer

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.protocol.attempts import Transition
+from node.data.errors import InputError
+from node.data.rows import BadRow, steps_of
+from node.data.tables import open_source, parse
 from node.model.names import Names
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
 from node.training.augment import augmented, renamed, shuffled
 from node.training.documents import Encoder
-from node.training.errors import InputError
 from node.training.loader import Loader, Prefetch, held_out, readers
 from node.training.packing import collate, first_fit_decreasing, pack
-from node.training.rows import BadRow, steps_of
 from node.training.settings import DataSettings
-from node.training.sources import open_source, parse
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import rows, write_jsonl
 

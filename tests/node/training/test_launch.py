@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from node.data.errors import TrainingError
 from node.training import launch
-from node.training.errors import TrainingError
 
 STUBBORN = """
 import os, pathlib, signal, sys, time

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from node.data.errors import NotFinite
 from node.model import cross_entropy
 from node.model.config import PRESETS, ModelConfig
 from node.model.optimizer import OptimizerSettings
@@ -16,7 +17,6 @@ from node.model.tokenizer import EOS, STATE
 from node.model.transformer import Transformer, expected_value
 from node.training.device import RankDevice
 from node.training.documents import Document, with_state_after
-from node.training.errors import NotFinite
 from node.training.estimate import estimate, flops_per_token
 from node.training.objective import (
     CALIBRATION_BINS,

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from common.records.readers import DATABASE
+from common.records.proofs import DATABASE
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
+from node.bank.statements import theorem
+from node.data.errors import InputError
+from node.data.rows import BadRow, Proof, proof_of, theorem_of
+from node.data.tables import open_source, parse
 from node.model import checkpoint
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
 from node.model.trained import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.training.documents import Encoder, proof_document
 from node.training.dry_run import dry_run
-from node.training.errors import InputError
 from node.training.loader import held_out, readers
 from node.training.packing import collate, pack
-from node.training.proof_rows import TheoremProof, proof_of
-from node.training.rows import BadRow
 from node.training.settings import DataSettings
-from node.training.sources import open_source, parse
 from node.training.stage import run_stage
 from tests.node.learner.builders import FAILED, planned, result, row
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
@@ -41,7 +41,7 @@ def tokenizer() -> Tokenizer:
 
 def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
     marks = tokenizer()
-    document = proof_document(marks, TheoremProof("t", unnamed(SWAP), PROOF), 200)
+    document = proof_document(marks, Proof(theorem(SWAP), PROOF), 200)
     assert document is not None and document.remaining_steps is None
     prompt, answer = document.tokens[: document.prompt], document.tokens[document.prompt :]
     assert (prompt[0], prompt[1], prompt[-1], answer[-1]) == (BOS, LEAN, TACTIC, EOS)
@@ -49,13 +49,13 @@ def test_the_statement_is_given_and_the_proof_is_predicted() -> None:
     assert marks.decode(answer) == PROOF.replace("h", "v2")
     batch = collate(pack([document], 200), 200)
     assert batch.targets.tolist() == list(answer) and batch.value_at.numel() == 0
-    plain = proof_document(marks, TheoremProof("t", unnamed(SWAP), PROOF), 200, canonical=False)
+    plain = proof_document(marks, Proof(theorem(SWAP), PROOF), 200, canonical=False)
     assert plain is not None and marks.decode(plain.tokens[plain.prompt :]) == PROOF
 
 
 def test_a_proof_that_does_not_fit_is_left_out_and_never_cut() -> None:
     marks = tokenizer()
-    proof = TheoremProof("t", unnamed(SWAP), PROOF)
+    proof = Proof(theorem(SWAP), PROOF)
     whole = proof_document(marks, proof, 200)
     assert whole is not None
     assert proof_document(marks, proof, len(whole.tokens)) == whole
@@ -79,9 +79,8 @@ def test_a_proof_that_does_not_fit_is_left_out_and_never_cut() -> None:
 )
 def test_rows_of_datasets_are_read(given: dict[str, str], statement: str, proof: str) -> None:
     found = proof_of(given)
-    assert found == TheoremProof(statement, statement, proof)
-    named = proof_of({**given, "name": "t"})
-    assert named is not None and named.theorem == "t"
+    assert found is not None and (found.statement, found.script, found.weight) == (statement, proof, 1.0)
+    assert theorem_of(given, found) == statement and theorem_of({**given, "name": "t"}, found) == "t"
 
 
 def test_a_proof_with_a_gap_teaches_nothing() -> None:
@@ -127,12 +126,13 @@ def test_proofs_of_a_run_are_those_of_its_training(tmp_path: Path) -> None:
     for plan in plans:
         store.record(result(plan.attempt), proved, now=10.0)
     store.close()
-    found = [proof_of(each) for each in open_source(parse(f"proofs:{tmp_path}")).once(10)]
-    assert [(each.theorem, each.proof) for each in found if each] == [
+    rows = list(open_source(parse(f"proofs:{tmp_path}")).once(10))
+    found = [(theorem_of(each, proof), proof) for each in rows if (proof := proof_of(each))]
+    assert [(name, proof.script) for name, proof in found] == [
         ("t", "intro h\nexact ⟨h.2, h.1⟩"),
         ("u", "intro h\nexact ⟨h.2, h.1⟩"),
     ]
-    assert found[1] is not None and found[1].statement.startswith("example : ¬ (")
+    assert found[1][1].statement.startswith("example : ¬ (")
 
 
 def test_proofs_of_an_evaluation_are_read_with_their_statements(tmp_path: Path) -> None:
@@ -140,8 +140,10 @@ def test_proofs_of_an_evaluation_are_read_with_their_statements(tmp_path: Path) 
     write_jsonl(tmp_path / "statements.jsonl", [{"name": "a", "theorem": theorem, "family": "", "level": 1}])
     attempts = [{"name": "a", "number": 0, "standing": "solved", "script": "  exact id"}, {"name": "a", "number": 1}]
     write_jsonl(tmp_path / "attempts.jsonl", attempts)
-    found = [proof_of(each) for each in open_source(parse(f"proofs:{tmp_path}")).once(10)]
-    assert found == [TheoremProof("a", "example (p : Prop) : p → p", "exact id")]
+    [found] = open_source(parse(f"proofs:{tmp_path}")).once(10)
+    proof = proof_of(found)
+    assert proof is not None and theorem_of(found, proof) == "a"
+    assert (proof.statement, proof.script) == ("example (p : Prop) : p → p", "exact id")
     (tmp_path / "attempts.jsonl").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="not a whole evaluation"):
         open_source(parse(f"proofs:{tmp_path}"))

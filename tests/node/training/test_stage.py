@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from common.life import faults
+from node.data.errors import InputError, NotFinite
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer
 from node.training import cli, recipe
-from node.training.errors import InputError, NotFinite
 from node.training.packing import PackedBatch
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer

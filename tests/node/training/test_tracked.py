@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.training.errors import InputError
+from node.data.errors import InputError
 from node.training.stage import run_stage
 from tests.node.training.small import curve, small
 

@@ -3,11 +3,11 @@
 import pytest
 
 from common.lean import Theorem
+from node.data.rows import Proof, Step
 from node.llm import templates
 from node.llm.outputs import parse_proof, parse_tactic
 from node.llm.prompts import proof_prompt, tactic_prompt, with_own_names
 from node.llm.sampling import Sample
-from node.tuning.data import Proof, Step
 from node.tuning.examples import (
     TOO_LONG,
     UNREADABLE,

@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from node.training.errors import InputError
+from node.data.errors import InputError
 from node.tuning.grpo import run
 from node.tuning.grpo_data import Task, kind_of, read
 from node.tuning.grpo_settings import EvaluationSettings, GrpoSettings

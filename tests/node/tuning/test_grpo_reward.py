@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from node.training.errors import InputError
+from node.data.errors import InputError
 from node.tuning.grpo_reward import checked, numbers, users
 
 COLUMNS = ("prompt", "theorem")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from node.data.errors import InputError
+from node.data.reading import read_all, read_pairs, write_pairs
+from node.data.rows import Pair
 from node.llm.templates import load
-from node.training.errors import InputError
-from node.tuning.pairs import Pair, read_pairs, write_pairs
 from node.tuning.sft_data import as_examples
-from node.tuning.sources import read_all
 
 PAIRS = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
 

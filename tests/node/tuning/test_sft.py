@@ -16,13 +16,13 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from common.run_folder import LOCK
+from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import load
 from node.llm.hub.sampler import open_hub
 from node.llm.models import template_of
 from node.llm.outputs import parse_proof
 from node.llm.prompts import proof_prompt
 from node.llm.settings import HubSettings, ModelSettings
-from node.training.errors import InputError, NotFinite, TrainingError
 from node.tuning.base_model import base_of
 from node.tuning.carrying_out import Interrupted
 from node.tuning.run_folder import RunFolder

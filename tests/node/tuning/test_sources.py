@@ -6,14 +6,20 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from common.records.readers import DATABASE
+from common.records.proofs import DATABASE
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.bank import bank
-from node.training.errors import InputError
-from node.tuning.data import SORRY, leaves_something_out, stated_as
-from node.tuning.sources import BENCHMARK, read, read_all
+from node.data.errors import InputError
+from node.data.reading import BENCHMARK, SORRY, Data, parse, read_all
+from node.data.reading import read as read_source
+from node.data.rows import leaves_something_out, stated_as
 from tests.node.learner.builders import FAILED, planned, result, row
+
+
+def read(spec: str) -> Data:
+    return read_source(parse(spec))
+
 
 MULTI = "cases h with\n| inl a => exact Or.inr a\n| inr b => exact Or.inl b"
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from node.data.errors import InputError
+from node.data.rows import Proof, Step
 from node.llm import templates
 from node.llm.hub.loading import Loaded, load_shape
 from node.llm.hub.reading import Reader
 from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.settings import HubSettings
-from node.training.errors import InputError
 from node.tuning.base_model import base_of
-from node.tuning.data import Proof, Step
 from node.tuning.examples import Example, proof_example, step_example
 from node.tuning.tokens import IGNORED, TOO_LONG, Encoder
 from tests.node.tuning.test_examples import SCRIPT, STATE, THEOREM

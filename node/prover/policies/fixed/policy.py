@@ -20,7 +20,8 @@ from node.prover.policies.fixed.goal_text import (
     operands,
     read_goal,
 )
-from node.prover.policies.policy import Advice, ranked
+from node.prover.policies.policy import Advice
+from node.prover.search.prior import ranked
 
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
 """Tactics that need no names from the goal."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from node.training.rows import steps_of
-from node.training.sources import open_source, parse
+from node.data.rows import steps_of
+from node.data.tables import open_source, parse
 from tests.node.lean.adapters.repl.stand_ins import install
 
 if sys.version_info < (3, 12):

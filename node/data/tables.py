@@ -1,22 +1,15 @@
-"""Opens sources of training data: the bank and the Lean files of this repository, local files, the Hugging Face hub.
+"""Opens sources as tables or streams of rows for the stages of training: shuffled, divided among ranks, resumable.
 
-A source is named `KIND:WHERE` or `KIND:WHERE*WEIGHT`. KIND: `text`, `lean`, `transitions`, `proofs` (whole ones, with
-their statements), or `conjectures` (with their seeds). WHERE: `bank`, `bank-all` (with what
-reinforcement learning is to find), `pocket` (pocket Lean's library), `hub:ORG/NAME`, `hub:ORG/NAME/CONFIG`, or a path,
-patterns allowed, of .jsonl, .json, .txt, .lean or .parquet files (the first four also .gz). Proofs may also be those of
-a folder: a run's, or an evaluation's.
-
-Everything else is read through Hugging Face `datasets`. Lines of JSON are decoded here, one by one, so that rows may
-differ in shape and an error names its row.
+Files and datasets of the hub are read through Hugging Face `datasets`; the bank, pocket Lean's library and folders
+through `node.data.reading`. Files are .jsonl, .json, .txt, .lean (these also .gz) or .parquet, patterns allowed.
+Lines of JSON are decoded here, one by one, so that rows may differ in shape and an error names its row.
 """
 
 from __future__ import annotations
 
 import glob
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,45 +19,28 @@ import numpy as np
 from common.seeds import derive_seed
 from node.bank import bank
 from node.bank.bank import load_proofs
+from node.data import grammar, reading
+from node.data.errors import InputError
+from node.data.grammar import CONJECTURES, HUB, LEAN, POCKET, PROOFS, TEXT, TRANSITIONS, Source
+from node.data.rows import Row
 from node.lean.toolchain.pocket.build import SOURCES
-from node.training.errors import InputError
-from node.training.proof_rows import found_in
-from node.training.rows import Row
 
-KINDS = ("text", "lean", "transitions", "proofs", "conjectures")
-HUB = "hub:"
-POCKET = SOURCES
-"""Pocket Lean's library, as text."""
+KINDS = (TEXT, LEAN, TRANSITIONS, PROOFS, CONJECTURES)
+"""What the stages read."""
 
 BUILDERS = {".jsonl": "text", ".json": "text", ".txt": "document", ".lean": "document", ".parquet": "parquet"}
 """The `datasets` reader of a file, by its suffix: lines, whole files, or tables."""
 
 
-@dataclass(frozen=True)
-class Spec:
-    """The parsed name of a source."""
-
-    kind: str
-    where: str
-    weight: float = 1.0
-
-
-def parse(text: str) -> Spec:
-    """`KIND:WHERE*WEIGHT`. Raises InputError."""
-    kind, _, rest = text.partition(":")
-    found = re.fullmatch(r"(.+?)(?:\*(\d+(?:\.\d+)?))?", rest)
-    if kind not in KINDS or found is None:
-        raise InputError(f"data `{text}`: expected KIND:WHERE with KIND one of {', '.join(KINDS)}, such as text:bank")
-    weight = float(found[2] or 1)
-    if weight <= 0:
-        raise InputError(f"data `{text}`: the weight must be more than 0")
-    return Spec(kind, found[1], weight)
+def parse(text: str) -> Source:
+    """A source of a stage: `KIND:WHERE[@SPLIT][*WEIGHT]`. Raises InputError."""
+    return grammar.parse(text, KINDS)
 
 
 class RowSource(Protocol):
     """An endless stream of rows for one rank, epoch after epoch."""
 
-    spec: Spec
+    spec: Source
 
     def next(self) -> Row:
         """The next row. Raises InputError."""
@@ -82,9 +58,9 @@ class RowSource(Protocol):
 class Table:
     """Rows with random access, shuffled for each epoch. Of n ranks, rank r takes every n-th row from row r on."""
 
-    def __init__(self, spec: Spec, rows: Sequence[Row], *, rank: int, ranks: int, seed: int) -> None:
+    def __init__(self, spec: Source, rows: Sequence[Row], *, rank: int, ranks: int, seed: int) -> None:
         if not len(rows):
-            raise InputError(f"data {spec.kind}:{spec.where}: there is nothing in it")
+            raise InputError(f"data {spec.name}: there is nothing in it")
         self.spec, self._rows, self._rank, self._ranks, self._seed = spec, rows, rank, ranks, seed
         self._taken = 0
         self._order: tuple[int, np.ndarray] = (-1, np.zeros(0, np.int64))
@@ -92,7 +68,7 @@ class Table:
     def next(self) -> Row:
         epoch, place = divmod(self._taken * self._ranks + self._rank, len(self._rows))
         if self._order[0] != epoch:
-            seed = derive_seed(self._seed, "order", self.spec.kind, self.spec.where, epoch)
+            seed = derive_seed(self._seed, "order", *self.spec.seed, epoch)
             self._order = (epoch, np.random.default_rng(seed).permutation(len(self._rows)))
         row = self._row(int(self._order[1][place]))
         self._taken += 1
@@ -119,7 +95,7 @@ class Stream:
     window.
     """
 
-    def __init__(self, spec: Spec, dataset: Any, *, rank: int, ranks: int) -> None:
+    def __init__(self, spec: Source, dataset: Any, *, rank: int, ranks: int) -> None:
         from datasets.distributed import split_dataset_by_node
 
         self.spec, self._whole = spec, dataset
@@ -137,10 +113,10 @@ class Stream:
                 self._number += 1
                 return decoded(row, self.spec, self._number - 1)
             if self._number == 0:
-                raise InputError(f"data {self.spec.kind}:{self.spec.where}: there is nothing in it (for this rank)")
+                raise InputError(f"data {self.spec.name}: there is nothing in it (for this rank)")
             self._rows, self._number, self._epoch = None, 0, self._epoch + 1
             self._rewind(None)
-        raise InputError(f"data {self.spec.kind}:{self.spec.where}: has no rows any more")
+        raise InputError(f"data {self.spec.name}: has no rows any more")
 
     def state(self) -> dict[str, Any]:
         inner = self._mine.state_dict() if self._rows is not None else None
@@ -159,7 +135,7 @@ class Stream:
                 yield decoded(row, self.spec, place)
 
 
-def decoded(row: Row, spec: Spec, place: int) -> Row:
+def decoded(row: Row, spec: Source, place: int) -> Row:
     """Parses a row whose only field is a line of JSON. Raises InputError."""
     if not is_lines(spec.where) or set(row) != {"text"}:
         return row
@@ -183,7 +159,7 @@ def _builder(path: Path) -> str | None:
 
 
 def open_source(
-    spec: Spec,
+    spec: Source,
     *,
     rank: int = 0,
     ranks: int = 1,
@@ -202,46 +178,48 @@ def open_source(
     return Table(spec, dataset, rank=rank, ranks=ranks, seed=seed)
 
 
-def _built_in(spec: Spec) -> list[Row] | None:
+def _built_in(spec: Source) -> list[Row] | None:
+    """The rows of the bank, of pocket Lean's library, or of a folder; None for files and the hub. Raises InputError."""
     try:
-        if spec.where in ("bank", "bank-all") and spec.kind == "transitions":
-            rows = bank.load_transitions(warm_start=spec.where == "bank")
-            return [msgspec.structs.asdict(row) for row in rows]
-        if spec.where in ("bank", "bank-all") and spec.kind == "proofs":
-            proofs = load_proofs(warm_start=spec.where == "bank")
+        if spec.is_bank and spec.kind == TRANSITIONS:
+            return [msgspec.structs.asdict(row) for row in bank.load_transitions(warm_start=reading.is_warm(spec))]
+        if spec.is_bank and spec.kind == PROOFS:
+            proofs = load_proofs(warm_start=reading.is_warm(spec))
             return [
                 {"name": each.theorem.name, "statement": each.theorem.signature, "proof": each.script}
                 for each in proofs
             ]
-        if spec.kind == "proofs" and Path(spec.where).is_dir():
-            return found_in(Path(spec.where))
-        if spec.where == "bank" and spec.kind in ("text", "lean"):
+        if spec.is_bank and spec.kind in (TEXT, LEAN):
             return [{"text": each.theorem.signature} for each in bank.load_statements("train")]
     except bank.BankError as error:
         raise InputError(str(error)) from error
-    if spec.where == "pocket" and spec.kind in ("text", "lean"):
-        return [{"text": path.read_text(encoding="utf-8")} for path in sorted(POCKET.rglob("*.lean"))]
+    if spec.where == POCKET and spec.kind in (TEXT, LEAN):
+        return [{"text": path.read_text(encoding="utf-8")} for path in sorted(SOURCES.rglob("*.lean"))]
+    if spec.kind in (TRANSITIONS, PROOFS) and spec.path.is_dir():
+        return list(reading.folder_rows(spec))
     return None
 
 
-def _dataset(spec: Spec, *, streaming: bool, split: str, cache: str) -> Any:
+def _dataset(spec: Source, *, streaming: bool, split: str, cache: str) -> Any:
     import datasets
 
     datasets.disable_progress_bars()
-    options: dict[str, Any] = {"streaming": streaming, "split": split, "cache_dir": cache or None}
+    options: dict[str, Any] = {"streaming": streaming, "split": spec.split or split, "cache_dir": cache or None}
     with explained(spec):
         if spec.where.startswith(HUB):
             organisation, _, rest = spec.where[len(HUB) :].partition("/")
             name, _, config = rest.partition("/")
             return datasets.load_dataset(f"{organisation}/{name}", config or None, **options)
-        files = sorted(glob.glob(spec.where, recursive=True))  # noqa: PTH207 - patterns may be absolute
+        if spec.split:
+            raise InputError(f"data {spec.name}: only banks, LeanDojo's folders and datasets of the hub have splits")
+        files = sorted(glob.glob(str(spec.path), recursive=True))  # noqa: PTH207 - patterns may be absolute
         if not files:
-            raise InputError(f"data {spec.kind}:{spec.where}: there is no such file")
+            raise InputError(f"data {spec.name}: there is no such file")
         builders = {_builder(Path(file)) for file in files}
         if None in builders or len(builders) > 1:
-            raise InputError(f"data {spec.kind}:{spec.where}: give files of one kind: {', '.join(sorted(BUILDERS))}")
+            raise InputError(f"data {spec.name}: give files of one kind: {', '.join(sorted(BUILDERS))}")
         if all(Path(file).stat().st_size == 0 for file in files):
-            raise InputError(f"data {spec.kind}:{spec.where}: there is nothing in it")
+            raise InputError(f"data {spec.name}: there is nothing in it")
         options["split"] = "train"  # the only one that files without names of splits have
         if (builder := builders.pop()) == "document":
             return datasets.load_dataset("text", data_files=files, sample_by="document", **options)
@@ -249,7 +227,7 @@ def _dataset(spec: Spec, *, streaming: bool, split: str, cache: str) -> Any:
 
 
 @contextmanager
-def explained(spec: Spec) -> Iterator[None]:
+def explained(spec: Source) -> Iterator[None]:
     """Turn errors of `datasets` and pyarrow about unreadable data into an InputError that names the source.
 
     The error classes of `datasets`, pyarrow and fsspec have no common base.
@@ -265,4 +243,4 @@ def explained(spec: Spec) -> Iterator[None]:
         text = str(cause).strip().splitlines()
         reason = f"{type(cause).__name__}: {text[0] if text else 'it says no more'}"
         hint = "is the name right?" if spec.where.startswith(HUB) else "is it corrupt, or of another format?"
-        raise InputError(f"data {spec.kind}:{spec.where}: cannot be read, {hint} ({reason})") from error
+        raise InputError(f"data {spec.name}: cannot be read, {hint} ({reason})") from error
