@@ -18,14 +18,12 @@ import numpy as np
 from common.lean import Theorem
 from common.protocol.subjects import LONGEST_RUN_NAME
 from node.model.prompt import unnamed
-from node.stp.data import RunData, around
-from node.stp.errors import StpError
+from node.stp.data.initial import RunData, around
 from node.stp.network import Network, network_of
-from node.stp.plan import FOCUS, StpPlan
-from node.stp.records import Proof
+from node.stp.records import FILE, Proof, StpError
 from node.stp.rounds import begin_with, checkpoint_of
-from node.stp.settings import StpSettings
-from node.stp.store import FILE, StpStore
+from node.stp.settings import FOCUS, StpPlan, StpSettings
+from node.stp.store import StpStore
 
 NEAREST = 200
 """Number of solved statements from which the first seeds are drawn."""

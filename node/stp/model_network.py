@@ -19,15 +19,14 @@ from node.llm.templates import Template
 from node.llm.updating import is_adapter
 from node.stp.conjecturing import ConjecturingError, Output
 from node.stp.embedding import MODEL_MODULE, embeddings
-from node.stp.errors import StpError
 from node.stp.model_text import conjecturer_decoding, conjecturer_prompt, pairs, written
 from node.stp.model_training import tune
 from node.stp.models import address_of, base_of, check_base, template_of
-from node.stp.records import ConjecturerExample, ProverExample, Seed
+from node.stp.records import ConjecturerExample, ProverExample, Seed, StpError
 
 if TYPE_CHECKING:
     from node.play.attempts import TrainedAttempts
-    from node.stp.plan import StpPlan
+    from node.stp.settings import StpPlan
     from node.tuning.sft_settings import SftSettings
 
 

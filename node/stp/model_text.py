@@ -18,7 +18,7 @@ from node.lean.text.script import INDENT
 from node.llm.prompts import PromptTooLong, proof_prompt
 from node.llm.sampling import Decoding, Prompt
 from node.llm.templates import Template, TemplateError
-from node.stp.parsing import END
+from node.stp.data.statements import END
 from node.stp.records import ConjecturerExample, ProverExample, Seed
 from node.tuning.examples import Example, proof_example
 

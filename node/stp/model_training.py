@@ -13,7 +13,7 @@ from node.data.grammar import PAIRS
 from node.data.reading import write_pairs
 from node.data.rows import Pair
 from node.llm.address import HubAddress
-from node.stp.errors import StpError
+from node.stp.records import StpError
 from node.stp.training import LAST_LINES, run_child
 from node.tuning.sft_settings import SftSettings
 

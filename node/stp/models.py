@@ -3,22 +3,19 @@ that it needs in the mesh's configuration."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from node.llm import models
-from node.llm.address import HUB_PREFIX, BadModel, HubAddress, ModelAddress, ServerAddress, parse_hub_address
+from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress, parse_hub_address
 from node.llm.hub.folders import config_of, local_folder
 from node.llm.prompts import PromptTooLong
-from node.llm.served import served_name
 from node.llm.templates import Template, TemplateError, load
-from node.stp.errors import StpError
 from node.stp.model_text import check_template, conjecturer_prompt
-from node.stp.records import EMPTY_LEMMA, Seed
+from node.stp.records import EMPTY_LEMMA, Seed, StpError
 from node.stp.settings import StpSettings
 
 if TYPE_CHECKING:
-    from node.stp.plan import StpPlan
+    pass
 
 TOKENIZER = "tokenizer.json"
 
@@ -108,36 +105,3 @@ def _shortest_prompt(template: Template) -> str:
         return conjecturer_prompt(template, Seed(parse_statement(SHORTEST), "omega", EMPTY_LEMMA)).text
     except PromptTooLong as error:
         raise StpError(f"[stp] template: {error}") from error
-
-
-# --- the mesh of a run ----------------------------------------------------------------------------------------------
-
-
-def absolute(text: str) -> str:
-    """Make the paths of existing files and folders in a model's or template's name absolute, because trainings and
-    nodes run in other folders. Other names are unchanged."""
-    prefix = HUB_PREFIX if text.startswith(HUB_PREFIX) else ""
-    parts = text.removeprefix(prefix).split("+") if text else []
-    paths = [str(Path(part).expanduser().absolute()) if Path(part).expanduser().exists() else part for part in parts]
-    return prefix + "+".join(paths)
-
-
-def identity_of(model: str) -> str:
-    """The model without its servers, which may change while a run is stopped. Invalid addresses are unchanged."""
-    try:
-        return models.parse_model(model).identity if model else ""
-    except BadModel:
-        return model
-
-
-def mesh_sections(plan: StpPlan) -> dict[str, dict[str, Any]]:
-    """The sections that a run's network needs in its mesh: [prover], and for a language model [inference]."""
-    settings = plan.settings
-    if not settings.model:
-        return {"prover": {"policy": "inference"}}
-    address = models.parse_model(settings.model)
-    file = Path(settings.template)
-    prover: dict[str, Any] = {"policy": f"{served_name(address)}@{settings.template}"}
-    if file.suffix == ".toml":
-        prover["templates"] = [settings.template]
-    return {"prover": prover, "inference": {"model": settings.model, "follow": str(plan.directory)}}

@@ -14,14 +14,13 @@ from tokenizers import Tokenizer as TokenizerFile
 from common.sampling import Sampling
 from node.stp.conjecturing import Output, conjecture
 from node.stp.embedding import embeddings
-from node.stp.errors import StpError
-from node.stp.records import ConjecturerExample, ProverExample, Seed
+from node.stp.records import ConjecturerExample, ProverExample, Seed, StpError
 from node.stp.training import steps_for, train, write_data
 from node.training.settings import StageSettings
 
 if TYPE_CHECKING:
     from node.play.attempts import TrainedAttempts
-    from node.stp.plan import StpPlan
+    from node.stp.settings import StpPlan
 
 
 class Network(Protocol):

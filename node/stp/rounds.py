@@ -12,10 +12,12 @@ killed at any point resumes with the same counts as without the kill.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +25,43 @@ import numpy as np
 from common.lean import Theorem
 from common.passes import sizes, unbiased
 from common.protocol.attempts import AttemptOutcome, AttemptResult
+from common.sampling import Sampling
 from common.seeds import derive_seed
-from node.stp.ending import rounds_are_over
-from node.stp.errors import StpError
-from node.stp.making import draw_seeds, elaborate, made_in_words, make_conjectures
-from node.stp.proving import Task
-from node.stp.records import Attempted, Conjecture, ConjecturerExample, Fate, Proof, ProverExample
+from node.play.attempts import TrainedAttempts
+from node.stp.conjecturing import Output
+from node.stp.data.initial import RunData
+from node.stp.data.statements import key, sift
+from node.stp.network import network_of
+from node.stp.readers import rounds_are_over
+from node.stp.records import (
+    FILE,
+    Attempted,
+    AttemptRow,
+    Conjecture,
+    ConjecturerExample,
+    Fate,
+    Found,
+    Part,
+    Proof,
+    ProverExample,
+    RoundKind,
+    RoundRow,
+    Seed,
+    Stage,
+    StpError,
+)
 from node.stp.report import write_report
-from node.stp.selection import conjecturer_examples, final_examples, prover_examples
-from node.stp.store import AttemptRow, Found, Part, RoundKind, RoundRow, Stage, StpStore
-from node.stp.work import Work
+from node.stp.selection import (
+    OUTPUTS,
+    choose_seeds,
+    conjecturer_examples,
+    final_examples,
+    outputs_per_seed,
+    prover_examples,
+)
+from node.stp.settings import StpPlan
+from node.stp.store import StpStore
+from node.stp.work import Proving, Task, Watcher, Work
 
 TRAININGS = "trainings"
 """Folder of the trainings, in the run's folder."""
@@ -410,3 +439,126 @@ def _theorem(work: Work, name: str) -> Theorem:
     theorem = work.store.theorem(name)
     assert theorem is not None  # attempted theorems are always in the store
     return theorem
+
+
+# --- conjectures ------------------------------------------------------------------------------------------------------
+
+
+BLOCK = 128
+"""Seeds whose outputs are sampled concurrently and recorded together."""
+
+PATIENCE = 600.0
+"""Seconds to wait for the outputs of a seed, not counting time without a broker."""
+
+NO_OUTPUT = Output("", complete=False, tokens=0)
+
+
+def most_conjectures(work: Work) -> int:
+    """Maximum new conjectures of a round: a share of the number of unproved statements (STP, section 3.2)."""
+    settings = work.settings.conjecturer
+    return settings.most or math.ceil(settings.share * len(work.store.unproved()))
+
+
+def draw_seeds(work: Work, round: int) -> None:
+    """Draw and record the seeds of a round from the solved statements. Statements of the initial data count with a
+    success rate of 1."""
+    most = most_conjectures(work)
+    if most:
+        solved = [(each.theorem, proof, each.rate) for each in work.store.solved() for proof in each.proofs]
+        solved += [(theorem, proof, 1.0) for theorem, proof in work.data.given]
+        rng = random.Random(derive_seed(work.settings.seed, "seeds", round))
+        seeds = choose_seeds(solved, work.data.library, work.settings.conjecturer, rng, OUTPUTS * most)
+        work.store.add_seeds(round, seeds)
+    work.reach(round, Stage.SEEDED)
+
+
+async def make_conjectures(work: Work, round: int, weights: int) -> None:
+    """Sample the conjecturer for each seed, and record the conjectures with their fates. Raises BusError,
+    ConjecturingError."""
+    store = work.store
+    seeds = store.seeds_of(round)
+    most = most_conjectures(work)
+    each = outputs_per_seed(len(seeds), most)
+    written: list[tuple[Seed, Output]] = []
+    with work.timed(round, Part.GENERATION, len(seeds)) as meter:
+        for start in range(0, len(seeds), BLOCK):
+            block = seeds[start : start + BLOCK]
+            outputs = await _outputs(work, block, round, start, each, weights)
+            written += [(seed, output) for seed, of_seed in zip(block, outputs, strict=True) for output in of_seed]
+            meter.at(start + len(block))
+    known_keys = store.known(key, before=round) | work.data.keys
+    store.add_conjectures(sift(written, known_keys, most, round_=round, rng_seed=work.settings.seed))
+    work.reach(round, Stage.CONJECTURED)
+    for start in range(0, len(seeds), BLOCK):  # only now: after a kill before this, the notes save the requests
+        store.note(_block_name(round, start), None)
+
+
+async def _outputs(
+    work: Work, seeds: Sequence[Seed], round: int, start: int, count: int, weights: int
+) -> list[list[Output]]:
+    """`count` outputs for each seed of a block; from the store if the block was sampled before."""
+    name = _block_name(round, start)
+    recorded = work.store.noted(name)
+    if recorded is not None:
+        return [[Output(**output) for output in outputs] for outputs in recorded]
+    replies = await asyncio.gather(
+        *(
+            work.network.conjecture(
+                work.proving.place,
+                seed,
+                samples=count,
+                rng_seed=derive_seed(work.settings.seed, "conjecture", round, start + number),
+                weights=weights,
+                temperature=work.settings.conjecturer.temperature,
+                patience=PATIENCE,
+            )
+            for number, seed in enumerate(seeds)
+        )
+    )
+    # A seed that is longer than the network's context has no outputs.
+    outputs = [list(each) or [NO_OUTPUT] for each in replies]
+    work.store.note(name, [[asdict(output) for output in each] for each in outputs])
+    return outputs
+
+
+def _block_name(round: int, start: int) -> str:
+    return f"outputs of round {round} from seed {start}"
+
+
+async def elaborate(work: Work, round: int) -> None:
+    """Elaborate each new conjecture with Lean. Raises BusError."""
+    store = work.store
+    new = store.conjectures(round, Fate.NEW)
+    theorems = [each.theorem for each in new if each.theorem is not None]
+    with work.timed(round, Part.ELABORATION, len(theorems)) as meter:
+        finished = 0
+        async for theorem, error in work.proving.elaborate(theorems):
+            fate = Fate.NOT_ELABORATED if error else Fate.ELABORATED
+            store.set_fates([(theorem.name, fate, error)])
+            finished += 1
+            meter.at(finished)
+    work.reach(round, Stage.ELABORATED)
+
+
+def made_in_words(work: Work, round: int) -> str:
+    """The fates of a round's outputs in one line."""
+    fates = [each.fate for each in work.store.conjectures(round)]
+    counts = [f"{fates.count(fate)} {fate}" for fate in Fate if fate in fates]
+    return f"{len(fates)} outputs of the conjecturer: {', '.join(counts)}" if fates else "no conjectures"
+
+
+async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: RunData) -> None:
+    """Begin or resume the run. `place`: plays its attempts. `data`: its initial data.
+
+    Raises StpError, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError.
+    """
+    settings = plan.settings
+    network = await asyncio.to_thread(network_of, plan)
+    store = StpStore(plan.directory / FILE)
+    try:
+        sampling = Sampling(temperature=settings.prover.temperature)
+        proving = Proving(place, weights=0, sampling=sampling)
+        await play(Work(plan, store, data, network, proving, watcher))
+        await asyncio.to_thread(write_report, plan.directory)
+    finally:
+        store.close()

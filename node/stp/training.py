@@ -15,8 +15,7 @@ import msgspec
 from common.files import write_whole
 from common.life.process import kill_group, spawn_child
 from node.model.checkpoint_folders import newest_whole
-from node.stp.errors import StpError
-from node.stp.records import ConjecturerExample, ProverExample
+from node.stp.records import ConjecturerExample, ProverExample, StpError
 from node.training.recipe import flags
 from node.training.settings import StageSettings
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import tyro
 
 from common.limits import Positive
-from node.stp.summary import RunSummary, open_run, summarise
+from node.stp.readers import RunSummary, open_run, summarise
 from scripts.studies.stp_pocket import EXPERT, StudySettings, begin_as, play
 from scripts.studies.stp_pocket_page import solved_within
 from scripts.studies.tables import markdown

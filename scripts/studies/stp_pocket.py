@@ -19,9 +19,10 @@ import tyro
 
 from common.limits import Duration
 from common.recipes import recipe
-from node.stp.data import PREPARED
+from node.stp.data.initial import PREPARED
+from node.stp.records import FILE
 from node.stp.rounds import begin_with
-from node.stp.store import FILE, StpStore
+from node.stp.store import StpStore
 
 EXPERT = ("--stp.conjecturer.share", "0", "--stp.prover.first-samples", "42", "--stp.prover.samples", "22")
 """Flags of expert iteration: as many samples a round as self-play takes for statements and conjectures together."""

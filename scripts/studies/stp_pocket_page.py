@@ -14,7 +14,7 @@ from typing import Annotated
 import tyro
 
 from node.eval.pictures import COLOURS
-from node.stp.summary import RunSummary, open_run, summarise
+from node.stp.readers import RunSummary, open_run, summarise
 from scripts.studies.tables import markdown
 
 PARTS = 8

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from common.output.visible import say
 
 COMMANDS = {
-    "prepare": "node.stp.prepare_command:main_prepare",
+    "prepare": "node.command.stp.prepare:main_prepare",
     "run": "node.command.stp.run:main_run",
     "resume": "node.command.stp.run:main_resume",
-    "status": "node.stp.status_command:main_status",
-    "show": "node.stp.show_command:main_show",
+    "status": "node.command.stp.status:main_status",
+    "show": "node.command.stp.show:main_show",
     "focus": "node.command.stp.focus:main_focus",
 }
 

@@ -52,11 +52,11 @@ def main_focus(argv: Sequence[str]) -> int:
     from node.bank.statements import Refused, theorem
     from node.command.stp.run import DONE, FAILED, UNUSABLE, plan_of, played_plan, refused
     from node.model.checkpoint_folders import CheckpointError
-    from node.stp.data import data_of
+    from node.stp.data.initial import data_of
     from node.stp.embedding import EmbeddingError
-    from node.stp.errors import StpError
     from node.stp.focusing import Focus, begin, focused_plan
-    from node.stp.store import FILE, StpStore
+    from node.stp.records import FILE, StpError
+    from node.stp.store import StpStore
 
     try:
         config.check_flags(options)

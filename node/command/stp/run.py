@@ -11,27 +11,94 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Annotated, Any
 
 import msgspec
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from common import config, run_folder
 from common.files import write_whole
+from common.output.terminal import Console, lines
 from common.output.visible import say
 from common.protocol.subjects import BadRunName
 from common.settings import BusSettings
 from node.command.demo.command import monitor_port
-from node.stp.data import RunData, data_of
-from node.stp.errors import StpError
+from node.llm import models
+from node.llm.address import BadModel
+from node.llm.served import served_name
+from node.stp.data.initial import RunData, data_of
 from node.stp.model_training import TUNING_OWN
-from node.stp.models import identity_of, mesh_sections
-from node.stp.plan import FOCUS, OWN, StpPlan, read_plan
-from node.stp.settings import StpSettings
-from node.stp.store import FILE
-from node.stp.summary import RECIPE
+from node.stp.readers import RECIPE
+from node.stp.records import FILE, StpError
+from node.stp.settings import FOCUS, OWN, StpPlan, StpSettings, read_plan
 from node.training.settings import StageSettings
 from node.tuning.sft_settings import SftSettings
 from ui.settings import UiSettings
+
+LINE_EVERY = 15.0
+"""Seconds between progress lines if standard error is not a terminal."""
+
+
+class StpView:
+    """Implements `node.stp.work.Watcher` on standard error."""
+
+    def __init__(self, plan: StpPlan) -> None:
+        self._plan = plan
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._begun = self._last_line = time.monotonic()
+        self._name, self._total = "", 0
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> StpView:
+        self._progress.start()
+        self.note(f"self-play {self._plan.name}, records in {self._plan.directory}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        """Print a message."""
+        self._console.print(lines(f"[{self._elapsed()}] {text}"), soft_wrap=True)
+
+    def event(self, text: str) -> None:
+        """Print a message of the mesh's supervisor."""
+        self.note(text)
+
+    def monitor(self, url: str) -> None:
+        """Print the monitor's address."""
+        if url:
+            self.note(f"monitor: {url}")
+
+    def part(self, name: str, total: int) -> None:
+        """A part with `total` pieces begins."""
+        self._name, self._total = name, total
+        self._progress.reset(self._task, description=name, total=total or None)
+
+    def advance(self, done: int) -> None:
+        """`done` pieces of the current part are finished."""
+        self._progress.update(self._task, completed=done)
+        now = time.monotonic()
+        if self._progress.disable and now - self._last_line > LINE_EVERY:
+            self._last_line = now
+            self.note(f"{self._name}: {done:,} of {self._total:,}" if self._total else f"{self._name}: {done:,}")
+
+    def _elapsed(self) -> str:
+        seconds = int(time.monotonic() - self._begun)
+        return f"{seconds // 60:02}:{seconds % 60:02}"
+
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -202,6 +269,27 @@ def _essentials(plan: StpPlan) -> dict[str, Any]:
     return {"stp": settings, **{name: asdict(stage) for name, stage in plan.stages.items()}}
 
 
+def identity_of(model: str) -> str:
+    """The model without its servers, which may change while a run is stopped. Invalid addresses are unchanged."""
+    try:
+        return models.parse_model(model).identity if model else ""
+    except BadModel:
+        return model
+
+
+def mesh_sections(plan: StpPlan) -> dict[str, dict[str, Any]]:
+    """The sections that a run's network needs in its mesh: [prover], and for a language model [inference]."""
+    settings = plan.settings
+    if not settings.model:
+        return {"prover": {"policy": "inference"}}
+    address = models.parse_model(settings.model)
+    file = Path(settings.template)
+    prover: dict[str, Any] = {"policy": f"{served_name(address)}@{settings.template}"}
+    if file.suffix == ".toml":
+        prover["templates"] = [settings.template]
+    return {"prover": prover, "inference": {"model": settings.model, "follow": str(plan.directory)}}
+
+
 def mesh_config(plan: StpPlan) -> dict[str, Any]:
     """Configuration of the run's mesh: the recipe's sections, without a learner."""
     content = {key: dict(value) for key, value in plan.mesh.items()}
@@ -222,7 +310,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from common.bus import BusError
     from common.life import logging
     from common.life.waiting import unless_stopped
-    from node.command.stp.view import StpView
+    from node.command.stp.run import StpView
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.mesh.mesh import Mesh
     from node.mesh.plan import PortInUse
@@ -275,7 +363,7 @@ async def _here(file: Path, plan: StpPlan, view: Any, data: RunData) -> None:
     from node.play.here import LocalAttempts
     from node.prover.policies.names import INFERENCE
     from node.prover.settings import ProverSettings
-    from node.stp.playing import played
+    from node.stp.rounds import played
 
     processes = config.load(LeanProxySettings, file, "lean_proxy")
     prover = config.load(ProverSettings, file, "prover")
@@ -311,7 +399,7 @@ async def _connected(
     from common.bus import Bus, persistently
     from common.protocol.attempts import SELF_PLAY
     from node.play.mesh import MeshAttempts
-    from node.stp.playing import played
+    from node.stp.rounds import played
 
     bus = await Bus.connect(broker, run=plan.name, name="stp", wait=wait)
     end = time.monotonic() + registry

@@ -9,7 +9,8 @@ import pytest
 
 from node.command.stp.command import main
 from node.command.stp.run import FAILED, RECIPE, UNUSABLE, keep_recipe, owned
-from node.stp.store import FILE, StpStore
+from node.stp.records import FILE
+from node.stp.store import StpStore
 from tests.node.mesh.calling import Command, Run
 from tests.node.stp.works import tiny_plan
 

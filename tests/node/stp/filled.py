@@ -5,18 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.lean import Theorem
+from node.stp.readers import RunReader
 from node.stp.records import (
     EMPTY_LEMMA,
+    FILE,
+    AttemptRow,
     Conjecture,
     ConjecturerExample,
     Fate,
+    Found,
     Lemma,
+    Part,
     Proof,
     ProverExample,
+    RoundKind,
     Seed,
+    Stage,
     Statement,
 )
-from node.stp.store import FILE, AttemptRow, Found, Part, RoundKind, Stage, StpStore
+from node.stp.store import StpStore
 
 ADD_COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 
@@ -96,10 +103,10 @@ def fill_round(store: StpStore, number: int) -> None:
     store.reach(number, Stage.DONE, now + 99, seconds={Part.EVALUATION: 8.0}, weights=number + 1)
 
 
-def filled(directory: Path, rounds: int = 2) -> StpStore:
+def filled(directory: Path, rounds: int = 2) -> RunReader:
     """A filled store in a directory."""
     directory.mkdir(parents=True, exist_ok=True)
-    store = StpStore(directory / FILE)
+    store = RunReader(directory / FILE)
     fill(store, rounds)
     return store
 

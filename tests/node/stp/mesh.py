@@ -24,7 +24,7 @@ from node.prover.agents.environment import LeanEnvironment
 from node.prover.policies.proofs.drafts import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
-from node.stp.proving import Proving, Task
+from node.stp.work import Proving, Task
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 TWO = Theorem("two", "(n : Nat) (h : n = 2)", "n + n = 4")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from node.stp.records import Attempted, Proof
+from node.stp.records import Attempted, Proof, RoundKind, Stage
 from node.stp.rounds import choose, choose_final, initial_draw, joined, replayed
-from node.stp.store import RoundKind, Stage
 from node.stp.work import Work
 from tests.node.stp.filled import TEST, filled
 from tests.node.stp.tiny_run import GIVEN

@@ -8,11 +8,9 @@ import msgspec
 import pytest
 
 from common.lean import Theorem
-from node.stp.data import around, data_of, drawn
-from node.stp.errors import StpError
-from node.stp.keys import key
-from node.stp.prepare import PROOFS, STATEMENTS, _digest, load_prepared
-from node.stp.records import Statement
+from node.stp.data.initial import PROOFS, STATEMENTS, _digest, around, data_of, drawn, load_prepared
+from node.stp.data.statements import key
+from node.stp.records import Statement, StpError
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
 from tests.node.stp.works import tiny_plan
 

@@ -1,8 +1,8 @@
 """When rounds are over, and when a run is."""
 
-from node.stp.ending import is_finished, rounds_are_over
+from node.stp.readers import is_finished, rounds_are_over
+from node.stp.records import Part, RoundKind, RoundRow, Stage
 from node.stp.settings import FinalSettings, StpSettings
-from node.stp.store import Part, RoundKind, RoundRow, Stage
 
 
 def row(number: int, kind: RoundKind = RoundKind.SELF_PLAY, stage: Stage = Stage.DONE, cycle: int = 1) -> RoundRow:

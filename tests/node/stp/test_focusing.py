@@ -11,11 +11,10 @@ import pytest
 
 from common.protocol.subjects import check_run_name
 from node.stp import focusing
-from node.stp.errors import StpError
 from node.stp.focusing import Focus, begin, focus_name, focused_plan, nearest
 from node.stp.network import OwnNetwork
-from node.stp.records import Proof, Statement
-from node.stp.store import FILE, Stage, StpStore
+from node.stp.records import FILE, Proof, Stage, Statement, StpError
+from node.stp.store import StpStore
 from tests.node.stp.tiny_run import GIVEN, SCRIPT, TRAIN
 from tests.node.stp.works import tiny_plan, work_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.bank.bank import load_statements
-from node.stp.keys import bound_names, key
+from node.stp.data.statements import bound_names, key
 
 
 def _key(statement: tuple[str, str], header: str = "") -> str:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from common.life.process import kill_group, spawn_child
-from node.stp.store import FILE, Stage
+from node.stp.records import FILE, Stage
 from tests.node.stp.test_rounds import counts_of, finished
 from tests.node.stp.tiny_run import tiny_recipe
 from tests.waiting import eventually

@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.bank.bank import load_proofs
-from node.stp.lemmas import LemmaGone, LemmasError, Library
+from node.stp.data.lemmas import LemmaGone, LemmasError, Library
 from node.stp.records import EMPTY_LEMMA, Lemma
 
 LIBRARY = Library(

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from node.stp import making, network
+from node.stp import network, rounds
 from node.stp.conjecturing import Output
-from node.stp.making import draw_seeds, make_conjectures, most_conjectures
-from node.stp.records import Fate, Seed
-from node.stp.store import Stage
+from node.stp.records import Fate, Seed, Stage
+from node.stp.rounds import draw_seeds, make_conjectures, most_conjectures
 from node.stp.work import Work
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
 from tests.node.stp.works import tiny_plan, work_of
@@ -97,7 +96,7 @@ async def test_what_is_known_is_no_conjecture_and_what_is_measured_on_is_known(
 async def test_a_run_that_was_killed_asks_for_what_is_missing_and_makes_the_same_conjectures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "BLOCK", 3)
+    monkeypatch.setattr(rounds, "BLOCK", 3)
     calm = _work(tmp_path, most=6)
     draw_seeds(calm, 1)
     asked: list[tuple[str, int]] = []

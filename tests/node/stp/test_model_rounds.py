@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from node.stp.records import Fate
-from node.stp.store import FILE, RoundKind, Stage, StpStore
+from node.stp.records import FILE, Fate, RoundKind, Stage
+from node.stp.store import StpStore
 from tests.node.stp.test_rounds import counts_of
 from tests.node.stp.tiny_model import model_recipe
 from tests.node.stp.tiny_run import stp

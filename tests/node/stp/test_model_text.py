@@ -11,7 +11,8 @@ from node.llm.sampling import Decoding, Prompt, Sample
 from node.llm.templates import Template, TemplateError, load
 from node.prover.policies.proofs.drafts import ProofRequest
 from node.prover.policies.proofs.sampled_proofs import SampledProofs
-from node.stp.formats import conjecture_row, proof_row
+from node.stp.data.sources import conjecture_row, proof_row
+from node.stp.data.statements import statement_of
 from node.stp.model_text import (
     STOPS,
     check_template,
@@ -21,7 +22,6 @@ from node.stp.model_text import (
     pairs,
     written,
 )
-from node.stp.parsing import statement_of
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
 from tests.node.stp.examples import COMM, EASY
 

@@ -14,12 +14,10 @@ from common.config import ConfigError
 from node.command.stp.run import keep_recipe, mesh_config
 from node.llm.address import HubAddress, ServerAddress, parse_hub_address
 from node.llm.templates import load
-from node.stp.errors import StpError
 from node.stp.model_training import command
 from node.stp.models import address_of, base_of, check_base, template_of
-from node.stp.plan import StpPlan, read_plan
-from node.stp.settings import StpSettings
-from node.stp.store import FILE
+from node.stp.records import FILE, StpError
+from node.stp.settings import StpPlan, StpSettings, read_plan
 from node.tuning.sft_settings import SftSettings
 
 RECIPE = """

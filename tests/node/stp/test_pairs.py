@@ -6,8 +6,8 @@ import random
 from collections import Counter
 
 from common.lean import Theorem
-from node.stp.pairs import Given, pairs
-from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Lemma, Proof
+from node.stp.data.initial import pairs
+from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof
 
 
 def _lemma_of(name: str) -> Lemma | None:

@@ -7,7 +7,7 @@ import pytest
 from common.lean import Theorem
 from common.places import Context
 from node.lean.text.script import below
-from node.stp.parsing import NotAStatement, key, sift, statement_of
+from node.stp.data.statements import NotAStatement, key, sift, statement_of
 from node.stp.records import Fate, Seed
 from tests.node.stp.examples import COMM, EASY, Text, seed_of
 

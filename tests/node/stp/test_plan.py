@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.config import ConfigError, merged
-from node.stp.plan import read_plan
-from node.stp.settings import StpSettings
+from node.stp.settings import StpSettings, read_plan
 from node.training.settings import STAGES
 
 POCKET = Path(__file__).parents[3] / "scripts/recipes/stp-pocket.toml"

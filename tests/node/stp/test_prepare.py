@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from node.stp import prepare_command
-from node.stp.prepare import PASSED_OVER, PrepareError, load_prepared, stated
+from node.command.stp import prepare as prepare_command
+from node.stp.data.initial import PASSED_OVER, PrepareError, load_prepared, stated
 from node.stp.records import EMPTY_LEMMA
 from tests.node.stp.test_formats import CONJECTURER, GENERATED, HEADER, MATHLIB
 

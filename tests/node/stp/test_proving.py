@@ -19,7 +19,7 @@ from node.play import mesh as play
 from node.play.attempts import Capacity
 from node.play.mesh import capacity_of
 from node.proving.statements import read_target
-from node.stp.proving import Task
+from node.stp.work import Task
 from tests.node.stp.mesh import (
     FALSE,
     SWAP,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from node.stp.prepare import stated
-from node.stp.records import Fate
-from node.stp.store import FILE, RoundKind, Stage, StpStore
+from node.stp.data.initial import stated
+from node.stp.records import FILE, Fate, RoundKind, Stage
+from node.stp.store import StpStore
 from tests.node.stp.tiny_run import TEST, stp, tiny_recipe
 
 pytestmark = pytest.mark.process

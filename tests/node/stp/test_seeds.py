@@ -6,9 +6,9 @@ import random
 from collections import Counter
 
 from common.lean import Theorem
-from node.stp.lemmas import Library
-from node.stp.making import Solved, choose_seeds, outputs_per_seed
+from node.stp.data.lemmas import Library
 from node.stp.records import EMPTY_LEMMA, Lemma, Proof
+from node.stp.selection import Solved, choose_seeds, outputs_per_seed
 from node.stp.settings import ConjecturerSettings
 
 NAMES = tuple(f"l{number}" for number in range(6))

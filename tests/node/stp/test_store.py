@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from node.stp.errors import StpError
-from node.stp.records import Fate, Proof, Seed, Statement
-from node.stp.store import FILE, AttemptRow, Found, Part, Progress, Stage, StpStore
+from node.stp.readers import RunReader
+from node.stp.records import FILE, AttemptRow, Fate, Found, Part, Progress, Proof, Seed, Stage, Statement, StpError
+from node.stp.store import StpStore
 from tests.files import limited_files
 from tests.node.stp.filled import ADD_COMM, SEEDS, TEST, TRAIN, fill, fill_round, filled, verify
 
@@ -125,7 +125,7 @@ def test_a_name_belongs_to_one_statement(tmp_path: Path) -> None:
 
 def test_a_reader_sees_whole_rounds_while_another_process_writes(tmp_path: Path) -> None:
     writer = filled(tmp_path, rounds=1)
-    reader = StpStore(tmp_path / FILE, read_only=True)
+    reader = RunReader(tmp_path / FILE, read_only=True)
     changes = reader.changes()
     with reader.snapshot():
         before = len(reader.conjectures())
@@ -185,7 +185,9 @@ CHILD = """
 import sys
 from pathlib import Path
 from node.stp.records import Conjecture, Fate
-from node.stp.store import FILE, AttemptRow, Found, StpStore
+from node.stp.records import FILE, AttemptRow, Found
+from node.stp.readers import RunReader
+from node.stp.store import StpStore
 from tests.node.stp.filled import SEEDS, TRAIN
 
 store = StpStore(Path(sys.argv[1]) / FILE)

@@ -11,8 +11,8 @@ from common.lean import Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.formats.own import Lines, context_row, theorem_rows
 from node.lean.trace.tracing import Tracer
-from node.stp.lemmas import Library
-from node.stp.sources import read
+from node.stp.data.lemmas import Library
+from node.stp.data.sources import read
 
 LEAN = """def x := 1
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from node.stp.errors import StpError
-from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
+from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed, StpError
 from node.stp.training import CONJECTURES, PROOFS, steps_for, train, write_data
 from node.training.settings import STAGES
 from tests.node.stp.examples import COMM, EASY

@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from node.stp.errors import StpError
-from node.stp.pictures import solved_by_samples
-from node.stp.records import Conjecture, Fate
-from node.stp.report import PICTURES, write_report
-from node.stp.show_command import main_show
-from node.stp.status_command import main_status, states
-from node.stp.status_view import by_size, view
-from node.stp.store import FILE, RoundKind, Stage, StpStore
-from node.stp.summary import RECIPE, open_run, summarise
+from node.command.stp.show import main_show
+from node.command.stp.status import main_status, states
+from node.stp.readers import RECIPE, open_run, summarise
+from node.stp.records import FILE, Conjecture, Fate, RoundKind, Stage, StpError
+from node.stp.report import PICTURES, solved_by_samples, write_report
+from node.stp.store import StpStore
+from node.stp.views import by_size, view
 from tests.files import limited_files
 from tests.node.stp.filled import SEEDS, fill_round, filled
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from common.lean import Theorem
 from common.life import faults
 from common.life.process import kill_group, spawn_child
-from node.stp.lemmas import Library
-from node.stp.pairs import Given
-from node.stp.prepare import prepare
-from node.stp.records import ConjecturerExample, Proof, Seed, Statement
-from node.stp.sources import Found
+from node.stp.data.initial import prepare
+from node.stp.data.lemmas import Library
+from node.stp.data.sources import Found
+from node.stp.records import ConjecturerExample, Given, Proof, Seed, Statement
 
 SCRIPT = "exact Nat.add_comm _ _"
 

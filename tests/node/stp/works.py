@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from node.play.attempts import TrainedAttempts
-from node.stp.data import data_of
+from node.stp.data.initial import data_of
 from node.stp.network import network_of
-from node.stp.plan import StpPlan, read_plan
-from node.stp.proving import Proving
-from node.stp.store import FILE, StpStore
-from node.stp.work import Work
+from node.stp.records import FILE
+from node.stp.settings import StpPlan, read_plan
+from node.stp.store import StpStore
+from node.stp.work import Proving, Work
 from tests.node.stp.tiny_run import tiny_recipe
 
 

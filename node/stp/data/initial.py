@@ -1,5 +1,5 @@
-"""Prepares the initial data of self-play in a folder: statements to prove, test statements, proofs, the conjecturer's
-first examples, and lemmas.
+"""The initial data of self-play: statements to prove, test statements, proofs, the conjecturer's first examples, and
+lemmas. It is prepared in a folder, and loaded from there by a run, which draws the statements that it tries to prove.
 
     statements.jsonl   {"theorem", "split"}
     proofs.jsonl       {"name", "statement", "proof", "lemmas", "theorem"}: as `proofmesh train` reads proofs
@@ -10,13 +10,25 @@ first examples, and lemmas.
 
 No test statement occurs in the training data, whatever its header or names: not as a statement, not with a proof, and
 not in a conjecturer's example.
+
+The conjecturer's first examples are pairs of theorems whose proofs invoke the same lemma. Source: STP (arXiv
+2502.00212), section 3.1, and `prepare_datasets.py` of kfdong/STP. STP uses all triples (lemma, X, Y) in this order in a
+Mathlib file, if both proofs invoke the lemma. Differences here:
+- Banks have no files and their statements no order, so the theorem with the shorter proof is the easy one.
+- A bank's lemma may occur in hundreds of proofs. So each theorem is the hard one in only a few random pairs per lemma.
+- Both theorems have the same header, because a conjecture has the header of its seed.
+- Pairs for the empty lemma are two theorems of one kind (a family of the bank, a file of a trace). STP samples such
+  conjectures without initial examples, because its network is a pretrained language model.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,12 +36,14 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import Theorem
-from node.stp.keys import key
-from node.stp.lemmas import LemmaGone, Library
-from node.stp.pairs import Given, pairs
-from node.stp.parsing import NotAStatement, statement_of
-from node.stp.records import ConjecturerExample, Lemma, Proof, Seed, Statement
-from node.stp.sources import Found
+from common.seeds import derive_seed
+from node.bank.bank import BankError
+from node.bank.sources import SourceProblem
+from node.stp.data.lemmas import LemmaGone, LemmasError, Library
+from node.stp.data.sources import Found, read
+from node.stp.data.statements import NotAStatement, key, statement_of
+from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, Seed, Statement, StpError
+from node.stp.settings import BANK, StpPlan
 
 STATEMENTS, PROOFS, CONJECTURES, LEMMAS = "statements.jsonl", "proofs.jsonl", "conjectures.jsonl", "lemmas.jsonl"
 MANIFEST = "prepared.json"
@@ -114,7 +128,7 @@ def prepare(
 ) -> Manifest:
     """Write the data of these sources into a folder. Equal sources give equal bytes.
 
-    `library`: lemmas in addition to those of the sources; `pairs_each` and `empty`: see `node.stp.pairs`. Raises
+    `library`: lemmas in addition to those of the sources; `pairs_each` and `empty`: see `node.stp.data.initial`. Raises
     PrepareError without statements to prove or without proofs, and OSError.
     """
     lemmas = [lemma for each in sources for lemma in each.lemmas]
@@ -356,3 +370,124 @@ def _rows(path: Path, content: bytes, kind: type[T]) -> list[T]:
         except msgspec.DecodeError as error:
             raise PrepareError(f"{path}, line {number}: {error}; make the data anew") from error
     return rows
+
+
+# --- the conjecturer's first examples ---------------------------------------------------------------------------------
+
+
+def pairs(
+    given: Sequence[Given], lemma_of: Callable[[str], Lemma | None], *, most: int, empty: float, seed: int
+) -> list[ConjecturerExample]:
+    """Examples with weight 1, sorted by lemma and names. `most`: maximum pairs per lemma with the same hard theorem;
+    `empty`: probability that a theorem is the hard one of a pair for the empty lemma. The order of the inputs does not
+    matter."""
+    groups: dict[tuple[str, str], list[Given]] = defaultdict(list)
+    kinds: dict[tuple[str, str], list[Given]] = defaultdict(list)
+    for each in given:
+        header = each.theorem.header
+        kinds[each.kind, header].append(each)
+        for name in each.proof.lemmas:
+            groups[name, header].append(each)
+    examples: list[ConjecturerExample] = []
+    for name, header in sorted(groups):
+        if (lemma := lemma_of(name)) is not None:
+            group_seed = derive_seed("pairs", seed, name, header)
+            examples += _of_group(groups[name, header], lemma, most, 1.0, group_seed)
+    for kind, header in sorted(kinds):
+        group_seed = derive_seed("empty pairs", seed, kind, header)
+        examples += _of_group(kinds[kind, header], EMPTY_LEMMA, 1, empty, group_seed)
+    return examples
+
+
+def _of_group(
+    group: Sequence[Given], lemma: Lemma, most: int, chance: float, seed: int
+) -> Iterator[ConjecturerExample]:
+    rng = random.Random(seed)
+    ordered = sorted(group, key=lambda each: (each.proof.length, each.theorem.name, each.proof.script))
+    keys = [key(each.theorem) for each in ordered]
+    for place, hard in enumerate(ordered):
+        if rng.random() >= chance:
+            continue
+        for at in sorted(rng.sample(range(place), min(most, place))):
+            if keys[at] != keys[place]:
+                easy = ordered[at]
+                yield ConjecturerExample(Seed(easy.theorem, easy.proof.script, lemma), hard.theorem.signature, 1.0)
+
+
+# --- the data of a run ------------------------------------------------------------------------------------------------
+
+
+PREPARED = "data"
+"""Name of the data folder in the run's folder."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The initial data of a run."""
+
+    statements: tuple[Statement, ...]
+    """Statements to prove (`train`) and to evaluate on (`test`)."""
+    given: tuple[tuple[Theorem, Proof], ...]
+    """Initial theorems with proofs."""
+    conjectures: tuple[ConjecturerExample, ...]
+    """The conjecturer's first examples."""
+    library: Library
+    """Lemmas that proofs may invoke."""
+    others: tuple[Theorem, ...] = ()
+    """Statements of the data that this run does not try to prove."""
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """Keys of the known statements that are not in the store. A conjecture with one of them is not new."""
+        return {key(theorem) for theorem in (*self.others, *(theorem for theorem, _ in self.given))}
+
+
+def data_of(plan: StpPlan) -> RunData:
+    """Load the data that a plan names; for `bank` it is prepared first. Raises StpError."""
+    settings = plan.settings
+    folder = plan.directory / PREPARED if settings.data == BANK else Path(settings.data)
+    try:
+        if settings.data == BANK and not (folder / MANIFEST).exists():
+            prepare([read(BANK)], folder, seed=settings.seed, command="proofmesh stp prepare")
+        prepared = load_prepared(folder)
+    except (PrepareError, LemmasError, BankError, SourceProblem) as error:
+        raise StpError(str(error)) from error
+    except OSError as error:
+        raise StpError(f"{error.filename or folder}: {error.strerror or error}") from error
+    given = tuple(pair for pair in prepared.proofs if is_given(pair[0].name, settings.given, settings.seed))
+    given_names = {theorem.name for theorem, _ in given}
+    train = [each for each in prepared.statements if each.split == "train" and each.theorem.name not in given_names]
+    chosen = drawn(train, settings.statements, settings.seed)
+    names = {each.theorem.name for each in chosen}
+    if not prepared.proofs:
+        raise StpError(f"{folder}: no proofs to start from; prepare the data again with a source of proofs (`bank`)")
+    if not chosen:
+        raise StpError(f"{folder}: all statements have proofs already; prepare the data again with unproved statements")
+    return RunData(
+        statements=(*chosen, *(each for each in prepared.statements if each.split == "test")),
+        given=given,
+        conjectures=tuple(each for each in prepared.conjectures if each.seed.theorem.name in given_names),
+        library=prepared.library,
+        others=tuple(
+            each.theorem for each in prepared.statements if each.split != "test" and each.theorem.name not in names
+        ),
+    )
+
+
+def is_given(name: str, share: float, seed: int) -> bool:
+    """Whether this statement's proofs are in the share of proofs for the first training."""
+    return share >= 1 or random.Random(derive_seed(seed, "given", name)).random() < share
+
+
+def drawn(statements: list[Statement], count: int, seed: int) -> list[Statement]:
+    """A random subset of `count` statements in their order; 0: all."""
+    if not count or count >= len(statements):
+        return statements
+    rng = random.Random(derive_seed(seed, "statements"))
+    return [statements[index] for index in sorted(rng.sample(range(len(statements)), count))]
+
+
+def around(data: RunData, target: Theorem, given: list[tuple[Theorem, Proof]]) -> RunData:
+    """The data of a run that only tries to prove one statement, with these initial proofs."""
+    others = (*data.others, *(each.theorem for each in data.statements if each.theorem.name != target.name))
+    return replace(data, statements=(Statement(target),), given=tuple(given), others=others)

@@ -23,8 +23,8 @@ from common.limits import Natural, Positive, Share
 from common.output.visible import say
 
 if TYPE_CHECKING:
-    from node.stp.prepare import Manifest
-    from node.stp.sources import Found
+    from node.stp.data.initial import Manifest
+    from node.stp.data.sources import Found
 
 DONE, UNUSABLE = 0, 2
 
@@ -75,8 +75,8 @@ def main_prepare(argv: Sequence[str]) -> int:
     from common.config import ConfigError
     from node.bank.bank import BankError
     from node.bank.sources import SourceProblem
-    from node.stp.lemmas import LemmasError
-    from node.stp.prepare import PrepareError
+    from node.stp.data.initial import PrepareError
+    from node.stp.data.lemmas import LemmasError
 
     try:
         check_flags(settings)
@@ -90,9 +90,9 @@ def main_prepare(argv: Sequence[str]) -> int:
 
 def _prepared(settings: PrepareSettings, command: str) -> tuple[list[Found], Manifest]:
     """Raises BankError, SourceProblem, LemmasError, PrepareError, OSError."""
-    from node.stp.lemmas import Library
-    from node.stp.prepare import prepare
-    from node.stp.sources import read
+    from node.stp.data.initial import prepare
+    from node.stp.data.lemmas import Library
+    from node.stp.data.sources import read
 
     library = Library([])
     for source in settings.lemmas:
@@ -112,7 +112,7 @@ def _prepared(settings: PrepareSettings, command: str) -> tuple[list[Found], Man
 
 
 def _print_summary(out: Path, sources: Sequence[Found], manifest: Manifest) -> None:
-    from node.stp.prepare import PASSED_OVER
+    from node.stp.data.initial import PASSED_OVER
 
     problems = [problem for each in sources for problem in each.problems]
     for problem in problems[:SHOWN]:

@@ -19,11 +19,10 @@ import tyro
 
 from common.limits import Timeout
 from common.output.visible import say
-from node.stp.errors import StpError
+from node.stp.records import StpError
 
 if TYPE_CHECKING:
-    from node.stp.store import StpStore
-    from node.stp.summary import RunSummary
+    from node.stp.readers import RunReader, RunSummary
 
 BAD_INPUT = 2
 
@@ -62,7 +61,7 @@ def main_status(argv: Sequence[str]) -> int:
 
 
 def _status(settings: StatusSettings) -> int:
-    from node.stp.summary import open_run, summarise
+    from node.stp.readers import open_run, summarise
 
     store = open_run(settings.run)
     try:
@@ -81,7 +80,7 @@ def _status(settings: StatusSettings) -> int:
 
 def _show(run: RunSummary, *, json: bool) -> None:
     from common.output.terminal import Console
-    from node.stp.status_view import as_json, view
+    from node.stp.views import as_json, view
 
     if json:
         print(as_json(run), flush=True)
@@ -92,12 +91,12 @@ def _show(run: RunSummary, *, json: bool) -> None:
     console.print(view(run))
 
 
-def _watch(store: StpStore, settings: StatusSettings) -> None:
+def _watch(store: RunReader, settings: StatusSettings) -> None:
     """Show the status on each change. On a terminal the tables are updated in place, elsewhere printed again."""
     from rich.live import Live
 
     from common.output.terminal import Console
-    from node.stp.status_view import view
+    from node.stp.views import view
 
     console = Console(highlight=False)
     try:
@@ -112,9 +111,9 @@ def _watch(store: StpStore, settings: StatusSettings) -> None:
         return
 
 
-def states(store: StpStore, every: float) -> Iterator[RunSummary]:
+def states(store: RunReader, every: float) -> Iterator[RunSummary]:
     """The present state of the run, and each new state after another process has written, until the run finishes."""
-    from node.stp.summary import summarise
+    from node.stp.readers import summarise
 
     seen: int | None = None
     while True:

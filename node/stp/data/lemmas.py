@@ -4,7 +4,7 @@ except for reading files.
 STP gets the lemmas of a proof from its verifier. Here they are read from the proof's text, so lemmas that `simp` or
 `omega` use internally do not count. They do not count in STP either, which looks at the tactics' syntax. Only theorems
 count, not definitions, constructors (`Or.inl`) or axioms. For a traced project Lean itself reports the premises
-(`node.stp.traces`).
+(`node.stp.data.sources`).
 
 A name counts if it is written in full, or as the open namespaces allow. Projections may follow it (`and_comm.mp`). It
 does not count if its first part is bound by the statement or the proof (`h.symm`), or if it is also the name of a
@@ -26,10 +26,10 @@ from node.bank.statements import given_proof
 from node.lean.text.declarations import Declaration, declarations
 from node.lean.text.lexing import NAME, blanked
 from node.lean.text.statement import StatementError, parse_statement
-from node.stp.keys import bound_names
+from node.stp.data.statements import bound_names
 from node.stp.records import EMPTY_LEMMA, Lemma
 
-POCKET = Path(__file__).resolve().parent.parent / "lean" / "toolchain" / "pocket" / "lean"
+POCKET = Path(__file__).resolve().parents[2] / "lean" / "toolchain" / "pocket" / "lean"
 """The sources of pocket Lean's core library."""
 
 TRACED = "theorems.jsonl"

@@ -18,10 +18,10 @@ import tyro
 
 from common.limits import Positive
 from common.output.visible import escaped_json, say
-from node.stp.errors import StpError
+from node.stp.records import StpError
 
 if TYPE_CHECKING:
-    from node.stp.store import StpStore
+    from node.stp.readers import RunReader
 
 BAD_INPUT = 2
 
@@ -50,7 +50,7 @@ def main_show(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     settings = tyro.cli(ShowSettings, args=list(argv), prog="proofmesh stp show", description=__doc__)
     try:
-        from node.stp.summary import open_run
+        from node.stp.readers import open_run
 
         store = open_run(settings.run)
         try:
@@ -63,10 +63,10 @@ def main_show(argv: Sequence[str]) -> int:
     return 0
 
 
-def _shown(store: StpStore, settings: ShowSettings) -> str:
+def _shown(store: RunReader, settings: ShowSettings) -> str:
     """The text to print. Raises StpError."""
-    from node.stp.story import ConjectureStory, StatementStory, examples_of, story_of
-    from node.stp.story_text import as_text, conjecture_paragraphs, statement_paragraphs, title_of
+    from node.stp.readers import ConjectureStory, StatementStory, examples_of, story_of
+    from node.stp.views import as_text, conjecture_paragraphs, statement_paragraphs, title_of
 
     round = _round(store, settings.what)
     stories: list[ConjectureStory | StatementStory]
@@ -82,7 +82,7 @@ def _shown(store: StpStore, settings: ShowSettings) -> str:
     return "\n\n".join(texts) or f"round {round} has no conjectures"
 
 
-def _round(store: StpStore, what: Sequence[str]) -> int | None:
+def _round(store: RunReader, what: Sequence[str]) -> int | None:
     """The requested round; None if a name is requested. Raises StpError."""
     if not what:
         made = store.count_fates()
