@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from common.life.waiting import Gathering
 from common.lean import BadStatement, ProofTree, Theorem
 from common.life import faults
-from common.life.waiting import side_by_side
+from common.life.waiting import Gathering, side_by_side
 from common.protocol.attempts import Attempt, AttemptResult, Method, Purpose
 from common.protocol.messages import LeanVerifyReply
 from common.sampling import Sampling

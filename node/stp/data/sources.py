@@ -31,15 +31,13 @@ from common.files import replacing
 from common.lean import ProofTree, Theorem
 from common.places import Context
 from node.bank import bank, statements
-from node.bank.importing import NoFormat, format_of
-from node.bank.sources import SourceProblem
 from node.bank.bank import load_proofs
-from node.bank.sources import Source, find
+from node.bank.importing import NoFormat, format_of
+from node.bank.sources import Source, SourceProblem, find
 from node.bank.statements import UNREAD, Row
-from node.lean.text.script import below
-from node.lean.text.lexing import blanked
 from node.lean.text.declarations import NoProof, block_of
-from node.lean.text.script import proof_lines
+from node.lean.text.lexing import blanked
+from node.lean.text.script import below, proof_lines
 from node.lean.trace.records import TracedBlock, TracedStep, TracedTheorem
 from node.stp.data.lemmas import TRACED, Library, without_proof
 from node.stp.data.statements import END

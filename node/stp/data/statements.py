@@ -28,10 +28,9 @@ from typing import Protocol
 from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank.statements import given_proof
-from node.lean.text.script import below
-from node.lean.text.lexing import NAME
-from node.lean.text.lexing import CLOSING, OPENING, blanked, lex
+from node.lean.text.lexing import CLOSING, NAME, OPENING, blanked, lex
 from node.lean.text.rules import HEADER_STOPS, statement_problem
+from node.lean.text.script import below
 from node.lean.text.statement import StatementError, parse_statement
 from node.stp.records import Conjecture, Fate, Seed
 
