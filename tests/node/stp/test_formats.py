@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from common.lean import Theorem
-from node.bank import hub
+from node.bank import sources
 from node.stp.data.sources import BadRow, ConjectureRow, ProofRow, conjecture_row, proof_row, read, read_row, write
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
 from tests.node.stp.examples import COMM, EASY, seed_of
@@ -115,7 +115,7 @@ def test_files_are_what_their_trainers_and_the_hub_read(tmp_path: Path, suffix: 
     conjectures = [ConjecturerExample(seed_of(), "theorem c (x : Nat) : x < x + 1", 0.5)]
     assert write(path, proofs, conjectures) == 2
     # The loader of Hugging Face data sets reads a folder as it reads a repository.
-    rows = list(hub.rows(str(path.parent)))
+    rows = list(sources.rows_of_hub(str(path.parent)))
     assert [row["weight"] for row in rows] == [1.0, 0.5] and {row["split"] for row in rows} == {"train"}
     assert read_row(rows[0]) == ProofRow(EASY, "rw [Nat.add_comm]")
     assert read_row(rows[1]) == ConjectureRow(seed_of(), Theorem("c", "(x : Nat)", "x < x + 1"))
