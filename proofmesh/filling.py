@@ -12,7 +12,7 @@ from typing import Any
 from common.config import ConfigError, load, load_lean
 from node.command.projects import lean_for
 from node.command.proofs.fill import FillSettings, work_of
-from node.lean.gaps.holes.gaps import Gap
+from node.lean.gaps.gap import Gap
 from node.lean.toolchain.find import find
 from node.proving.fill import FilledFile as DoneFile
 from node.proving.fill import GapResult

@@ -21,7 +21,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from data.generators.build import FLOOR_TACTICS
 from data.generators.lean_check import closed_by
 from node.bank.bank import SPLITS, BankTheorem, load_statements, stratified
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool

@@ -17,7 +17,7 @@ from node.agent.settings import NETWORK, AgentSettings
 from node.agent.sources import digest_of
 from node.agent.store import AgentStore
 from node.agent.summary import counted
-from node.lean.gaps.holes.gaps import Gap
+from node.lean.gaps.gap import Gap
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import policies
 from node.play.attempts import ProvingFailed

@@ -18,10 +18,9 @@ from common.bus import Here, Unanswered
 from common.lean import OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import Busy, LeanRunRequest, Message
-from node.lean.backend import Backend, BackendDown, BackendFull, TacticBatch
-from node.lean.cache import OutcomeCache
+from node.lean.backend import Backend, BackendDown, BackendFull, OutcomeCache, TacticBatch
 from node.lean.check.files.proofs import ProofVerifier
-from node.lean.gaps.contexts.making import context_modules
+from node.lean.gaps.contexts import context_modules
 from node.lean.process.protections import Protections
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from common.lean import BadStatement, Outcome, OutcomeKind
 from common.places import BadContext
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
-from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, TacticBatch
-from node.lean.cache import OutcomeCache
-from node.lean.gaps.contexts.modules import ContextModules
+from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, OutcomeCache, TacticBatch
+from node.lean.gaps.contexts import ContextModules
 from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
 

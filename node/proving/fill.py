@@ -15,7 +15,7 @@ from typing import Protocol
 from common.life.waiting import unless_stopped
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
-from node.lean.gaps.holes.gaps import FileGaps, Gap
+from node.lean.gaps.gap import FileGaps, Gap
 from node.play.attempts import ProvingFailed
 from node.proving.fill_check import Checked, FillVerifier
 from node.proving.fill_memory import FillMemory, Remembered

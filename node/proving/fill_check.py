@@ -17,7 +17,7 @@ from node.lean.check.files.report import FileMessage
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier, Judged
 from node.lean.check.verify.judge import AXIOMS, UNFINISHED
-from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap, first_line_of
+from node.lean.gaps.gap import CommandSpan, FileGaps, Gap, first_line_of
 from node.lean.text.statement import imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.proving.fill_text import FORMS, Edit, Fill, applied, edits_of

@@ -19,9 +19,9 @@ from common.output.visible import without_credentials
 from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.sources import SourceFile, collect, in_order
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.gaps.contexts.modules import ContextModules
-from node.lean.gaps.holes.finder import GapFinder
-from node.lean.gaps.holes.gaps import Gap, first_line_of
+from node.lean.gaps.contexts import ContextModules
+from node.lean.gaps.finder import GapFinder
+from node.lean.gaps.gap import Gap, first_line_of
 from node.lean.process.fresh import Limits, scratch_folder
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.lexing import mentions

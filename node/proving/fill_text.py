@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from common.places import NO_CONTEXT, Place
-from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap
+from node.lean.gaps.gap import CommandSpan, FileGaps, Gap
 from node.lean.text.script import filled, filled_in_parentheses
 
 Form = Callable[[Place, Sequence[str]], str]

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.lean.check.files.commands import PROOFS, Command
-from node.lean.check.files.looked import LookedAt
+from node.lean.check.files.commands import PROOFS, Command, LookedAt
 from node.lean.check.files.sources import collect
 from node.lean.text.rules import statement_problem
 from node.lean.text.script import below

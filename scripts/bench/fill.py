@@ -28,7 +28,7 @@ from common.output.visible import say
 from node.lean.check.files.commands import PROOFS
 from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.gaps.holes.gaps import CommandSpan, spans
+from node.lean.gaps.gap import CommandSpan, spans
 from node.lean.process.fresh import Limits
 from node.lean.text.lexing import blanked, mentions, outside_brackets
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -36,8 +36,7 @@ from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.adapters.repl.backend import ReplBackend
-from node.lean.backend import Backend
-from node.lean.cache import OutcomeCache
+from node.lean.backend import Backend, OutcomeCache
 from node.lean.check.verify.verifier import Verifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.requests import Requests

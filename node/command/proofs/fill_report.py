@@ -14,11 +14,11 @@ from rich.text import Text
 from common.output.terminal import Console, line, lines
 from common.output.visible import as_json, visible
 from node.command.hints import with_hint
-from node.lean.gaps.holes.gaps import first_line_of
+from node.lean.gaps.gap import first_line_of
 from node.proving.fill import FilledFile, GapResult, GapState
 
 if TYPE_CHECKING:
-    from node.lean.gaps.holes.gaps import Gap
+    from node.lean.gaps.gap import Gap
 
 FILLED, SOME_LEFT, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 

@@ -24,7 +24,7 @@ import structlog
 from common.life import metrics
 from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Request
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.gaps.holes.elaborator import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
+from node.lean.gaps.finder import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
 from node.lean.process.child import Ending
 from node.lean.snippets import reading
 from node.lean.snippets.judging import Judge, NoJudgement

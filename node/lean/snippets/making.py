@@ -18,7 +18,7 @@ from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
-from node.lean.gaps.holes.elaborator import ReplOptions
+from node.lean.gaps.finder import ReplOptions
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
 from node.lean.snippets.reading import Fault

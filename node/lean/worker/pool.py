@@ -14,8 +14,7 @@ from typing import ClassVar
 
 from common.lean import BadStatement, Theorem
 from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine
-from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
-from node.lean.cache import state_key
+from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch, state_key
 from node.lean.process.child import Ending
 from node.lean.text.lexing import lex
 from node.lean.text.statement import imports

@@ -3,7 +3,7 @@
 import pytest
 
 from common.lean import Branch, Outcome, OutcomeKind, Step, Theorem
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 
 TRUE = Theorem("t", "", "True")
 GOALS = Outcome(OutcomeKind.GOALS, (Branch("⊢ A", (0,)), Branch("⊢ B", (1,))))

@@ -16,8 +16,7 @@ import pytest
 
 from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
-from node.lean.backend import Backend, BackendFull, TacticBatch
-from node.lean.cache import OutcomeCache
+from node.lean.backend import Backend, BackendFull, OutcomeCache, TacticBatch
 from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.text.script import proof_script

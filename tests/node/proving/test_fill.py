@@ -8,7 +8,7 @@ from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.gaps.holes.finder import GapFinder
+from node.lean.gaps.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import ProvingFailed
 from node.proving.fill import Filler, FillOptions, GapState

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from node.lean.gaps.holes.gaps import CommandSpan, FileGaps, Gap
+from node.lean.gaps.gap import CommandSpan, FileGaps, Gap
 from node.lean.text.lexing import mentions
 from node.proving.fill_text import FORMS, Edit, FileText, Fill, applied, edits_of, unified_diff
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
+from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.rewards.home import close
 from node.rewards.lean_reward import LeanReward

@@ -33,8 +33,7 @@ from node.lean.adapters.leantree.outcomes import outcome, placed, process_failur
 from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer
 from node.lean.adapters.places import Places
 from node.lean.adapters.run import AdapterRun, NotReplayed
-from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch
-from node.lean.cache import StateKey, state_key
+from node.lean.backend import BackendDown, BackendFull, BatchResult, StateKey, TacticBatch, state_key
 from node.lean.text.statement import completed, statement_lines
 from node.lean.worker.plan import CRASHES_ALONE
 

@@ -122,7 +122,7 @@ def make_server(
     from common.life.hosts import Hosts
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
-    from node.lean.cache import OutcomeCache
+    from node.lean.backend import OutcomeCache
     from node.lean.requests import Requests
     from node.lean.worker.pool import Pool
     from node.lean.worker.process import worker_options

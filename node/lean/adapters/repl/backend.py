@@ -23,8 +23,7 @@ from node.lean.adapters.repl.link import ReplLink, ReplState
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.service import CONFINED
 from node.lean.adapters.run import AdapterRun, NotReplayed
-from node.lean.backend import BackendDown, BatchResult, TacticBatch
-from node.lean.cache import state_key
+from node.lean.backend import BackendDown, BatchResult, TacticBatch, state_key
 from node.lean.process.child import Ending
 from node.lean.process.protections import SCRIPTS, program_files
 from node.lean.text.statement import imports

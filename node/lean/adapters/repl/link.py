@@ -18,7 +18,7 @@ from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.process import ReplEnded, ReplProcess
 from node.lean.adapters.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
 from node.lean.adapters.run import NotReplayed
-from node.lean.cache import StateKey, state_key
+from node.lean.backend import StateKey, state_key
 from node.lean.process.child import Ending
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.script import INDENT, indent_tactic, path_lines

@@ -10,7 +10,7 @@ from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.holes import Filled
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import ProofStatus, ReplMessage, severity_name
-from node.lean.gaps.holes.positions import characters, position
+from node.lean.gaps.gap import characters, position
 from node.lean.worker.process import Diagnostic
 from node.lean.worker.reading import PARSER_MESSAGE
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from node.lean.adapters.repl.protocol import CommandPosition
-from node.lean.gaps.holes.positions import characters, utf16
+from node.lean.gaps.gap import characters, utf16
 from node.lean.text.lexing import lex
 from node.lean.text.statement import import_lines
 from node.lean.trace.infotree import Span

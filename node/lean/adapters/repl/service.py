@@ -81,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
 async def serve(settings: ReplSettings) -> int:
     """Answer requests until the end of input. Returns the exit code."""
     from node.lean.adapters.repl.session import ReplSession
-    from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
+    from node.lean.gaps.finder import Elaborator, ReplOptions
     from node.lean.toolchain.find import find
     from node.lean.toolchain.lean_toolchain import LeanProblem
 

@@ -38,8 +38,8 @@ from node.lean.adapters.repl.protocol import (
 from node.lean.adapters.repl.states import ProofState, status_around
 from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
 from node.lean.adapters.repl.traced import Traced
-from node.lean.gaps.holes.elaborator import ElaboratedCommand, Elaborator, Goals
-from node.lean.gaps.holes.positions import position
+from node.lean.gaps.finder import ElaboratedCommand, Elaborator, Goals
+from node.lean.gaps.gap import position
 from node.lean.text.lexing import Mention, lex, mentions
 from node.lean.trace.elaborating import TraceLimits
 from node.lean.trace.tracing import Tracer

@@ -21,8 +21,7 @@ from dataclasses import dataclass, field, replace
 from node.lean.check.files.judging import LocalModule, shown_name, unsupported
 from node.lean.check.files.report import DeclarationVerdict
 from node.lean.check.olean.module import Constant, Kind
-from node.lean.check.olean.show import show
-from node.lean.check.olean.terms import LevelTag, Tag, Terms
+from node.lean.check.olean.terms import LevelTag, Tag, Terms, show
 from node.lean.check.verify.judge import AXIOMS, UNFINISHED
 
 _MADE_UP = re.compile(r"(?:^|\.)(?:_\w+|match_\d+(?:_\d+)*|proof_\d+(?:_\d+)*|eq_\d+)$")

@@ -12,8 +12,7 @@ import msgspec
 from common.lean import Theorem
 from common.places import BadContext, Context, Place
 from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, LeanVerifyRequest
-from node.lean.check.files.commands import PROOFS
-from node.lean.check.files.looked import LookedAt
+from node.lean.check.files.commands import PROOFS, LookedAt
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.second.calling import SecondKernel

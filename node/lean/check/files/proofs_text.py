@@ -31,7 +31,7 @@ from pathlib import Path
 from common.files import write_whole
 from common.lean import Theorem
 from node.lean.check.files.proofs import declares
-from node.lean.check.verify.fresh_lean import HEARTBEATS
+from node.lean.check.verify.kernel import HEARTBEATS
 from node.lean.text.lexing import blanked
 from node.lean.text.script import INDENT
 from node.lean.text.statement import completed, imports, imports_end, statement_lines
@@ -46,7 +46,7 @@ MOST_NAMED = 20
 """Most statements that a comment names."""
 
 _LIMIT = f"set_option maxHeartbeats {HEARTBEATS}"
-"""The limit of a verification (`node.lean.check.verify.fresh_lean`); a header may set another one."""
+"""The limit of a verification (`node.lean.check.verify.kernel`); a header may set another one."""
 
 _NO_AUTO_IMPLICIT = "set_option autoImplicit false"
 """Has the same place as in a verification: before a plain header, after a header with declarations (`files.proofs`)."""

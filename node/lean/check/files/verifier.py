@@ -49,8 +49,7 @@ from node.lean.check.olean.declarations import BadAnswer, Declarations, read_ans
 from node.lean.check.olean.region import BadOlean
 from node.lean.check.olean.terms import Terms
 from node.lean.check.second.calling import SecondKernel
-from node.lean.check.verify.fresh_lean import FreshLean
-from node.lean.check.verify.judging import KernelProcess
+from node.lean.check.verify.kernel import FreshLean, KernelProcess
 from node.lean.process.dialog import Dialog
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
 from node.lean.text.statement import imports

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from common.output.visible import say
 from node.lean.check.second.kernel import Kernel, Limit, names_of, used_by
-from node.lean.check.second.logic import LEAN_AXIOMS
 from node.lean.check.second.parse import BadExport, Declaration, Reader
+from node.lean.check.second.special import LEAN_AXIOMS
 from node.lean.check.second.terms import Store
 
 STACK_BYTES = 1 << 30

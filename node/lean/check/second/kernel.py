@@ -17,9 +17,8 @@ from node.lean.check.second.declarations import (
     Theorem,
 )
 from node.lean.check.second.inductive import Group
-from node.lean.check.second.logic import Logic
-from node.lean.check.second.naturals import TEXTS, recognise
 from node.lean.check.second.parse import Declaration, ParsedAxiom, ParsedGroup, ParsedQuotient, ParsedValue
+from node.lean.check.second.special import TEXTS, Logic, recognise
 from node.lean.check.second.terms import CONST, FVAR, NAT, PROJ, SORT, STR, Expr, Store, level_parameters, subterms
 
 MOST_TERMS = 6_000_000

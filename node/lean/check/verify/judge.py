@@ -17,9 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from node.lean.check.olean.declarations import BadAnswer, Declarations, read_answer
+from node.lean.check.olean.declarations import BadAnswer, Declarations, Uses, groups, read_answer, uses
 from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.plan import Uses, groups, uses
 from node.lean.check.olean.region import BadOlean
 from node.lean.check.olean.terms import Tag, Terms
 from node.lean.process.dialog_child import answer

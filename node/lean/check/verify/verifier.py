@@ -6,7 +6,7 @@
 
 The file of the statement is compiled once for all its proofs. Only the file of the proof contains untrusted text, so
 its compiled file is hostile. No process imports it: a child of ours reads both compiled files, and a fresh process that
-has imported only the library gives their declarations and the check to the kernel (`judging.py`).
+has imported only the library gives their declarations and the check to the kernel (`kernel.py`).
 
 There are four more defences:
 - the text rules (`node.lean.text.rules`) refuse, among others, options that switch off kernel checks;
@@ -16,7 +16,7 @@ There are four more defences:
   from the folder of the proof to the check.
 
 Starting three processes takes most of the time of a check. So waiting proofs are checked in batches (`batch.py`).
-Proofs without a clear verdict there are checked alone (`single.py`).
+Proofs without a clear verdict there are checked alone (`checks.py`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,8 @@ from typing import Any, TypeVar
 
 from common.lean import Theorem
 from common.protocol.messages import FailureKind, LeanVerifyReply
-from node.lean.check.verify.batch import BatchCheck, Round, batchable
-from node.lean.check.verify.fresh_lean import FreshLean
-from node.lean.check.verify.judging import ProofJudge
-from node.lean.check.verify.single import SingleCheck
-from node.lean.check.verify.verdicts import Verdict, VerificationFailed
+from node.lean.check.verify.checks import BatchCheck, Round, SingleCheck, Verdict, VerificationFailed, batchable
+from node.lean.check.verify.kernel import FreshLean, ProofJudge
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem

@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.lean.gaps.contexts.modules import ContextModules
+from node.lean.gaps.contexts import ContextModules
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import Frame
 from node.lean.worker.plan import BatchPlan

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.lean.gaps.contexts.scopes import ScopedText
+from node.lean.gaps.contexts import ScopedText
 
 TEXT = """\
 universe u

@@ -17,7 +17,7 @@ import pytest
 from node.lean.check.files import verifier as verifying
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.check.verify.judging import KernelProcess
+from node.lean.check.verify.kernel import KernelProcess
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean import writer

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from node.lean.check.files.clean import cleaned, code_in, touches_statements
-from node.lean.check.files.commands import Command, Text
+from node.lean.check.files.commands import Command, LookedAt, Text
 from node.lean.check.files.compiling import Compiled, _behind, _owner
-from node.lean.check.files.looked import LookedAt
 from node.lean.check.files.proofs import theorems_assumed
 from node.lean.check.files.report import FileMessage
 from node.lean.check.files.sources import imports_of

@@ -5,7 +5,7 @@ import pytest
 from common.lean import Theorem
 from common.places import Context, Place
 from node.lean.check.files.proofs import ProofVerifier, declares
-from node.lean.check.verify.verdicts import VerificationFailed
+from node.lean.check.verify.checks import VerificationFailed
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

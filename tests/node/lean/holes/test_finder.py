@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from common.places import MOST_CHARACTERS
-from node.lean.gaps.holes.finder import DATA, NO_GOAL, ON_DATA, GapFinder
+from node.lean.gaps.finder import DATA, NO_GOAL, ON_DATA, GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean

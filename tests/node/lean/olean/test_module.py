@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from node.lean.check.olean.declarations import groups, uses
 from node.lean.check.olean.module import Kind, Module
-from node.lean.check.olean.plan import groups, uses
 from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.show import show
-from node.lean.check.olean.terms import Terms
+from node.lean.check.olean.terms import Terms, show
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, TAG, Forgery, compile_text, opened
 

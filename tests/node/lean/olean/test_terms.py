@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from node.lean.check.olean.region import BadOlean
-from node.lean.check.olean.show import show
-from node.lean.check.olean.terms import Tag, Terms, quoted
+from node.lean.check.olean.terms import Tag, Terms, quoted, show
 from tests.node.lean.olean.forging import SIZE, SOURCE, TAG, Forgery, compile_text, opened
 
 pytestmark = pytest.mark.lean

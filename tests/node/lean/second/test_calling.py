@@ -13,7 +13,7 @@ import pytest
 from node.lean.check.second.__main__ import Task, main, with_large_stack
 from node.lean.check.second.calling import SecondKernel, SecondOpinion
 from node.lean.check.second.export import Library
-from node.lean.check.second.logic import LEAN_AXIOMS
+from node.lean.check.second.special import LEAN_AXIOMS
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import SOURCE, Forgery, compile_text
 

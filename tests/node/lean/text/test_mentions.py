@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.lean.gaps.holes.positions import position
+from node.lean.gaps.gap import position
 from node.lean.text.lexing import mentions
 from node.lean.worker.process import Position
 

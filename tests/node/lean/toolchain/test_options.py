@@ -7,7 +7,7 @@ import pytest
 from common.lean import OutcomeKind, Step, Theorem
 from common.lean_settings import LeanSettings
 from common.protocol.messages import LeanRunRequest
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.find import find

@@ -15,7 +15,7 @@ import pytest
 from common.lean import Theorem
 from data.generators.lean_check import replay
 from node.bank.bank import DIRECTORY, BankTransition, load_statements
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.records import TracedTheorem

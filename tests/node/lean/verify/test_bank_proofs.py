@@ -9,7 +9,7 @@ import pytest
 from common.lean import OutcomeKind, Theorem
 from common.protocol.messages import LeanRunRequest
 from node.bank.bank import BankTransition, load_statements, load_transitions
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -16,8 +16,8 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.messages import LeanVerifyReply
-from node.lean.check.verify.fresh_lean import FreshLean
-from node.lean.check.verify.verdicts import CHECK, PROOF, STATEMENT
+from node.lean.check.verify.checks import CHECK, PROOF, STATEMENT
+from node.lean.check.verify.kernel import FreshLean
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean import writer

@@ -4,8 +4,7 @@ import random
 
 import msgspec
 
-from node.lean.check.verify.batch import batchable, parted_file, read_report, split_batch
-from node.lean.check.verify.verdicts import LeanMessage
+from node.lean.check.verify.checks import LeanMessage, batchable, parted_file, read_report, split_batch
 
 HEADER = "import A\nopen B"
 PARTS = [["theorem a : P := by", "  p"], ["theorem b : Q :=\n  by q"], ["theorem c : R := by r"]]

@@ -152,7 +152,7 @@ async def test_a_proof_that_eats_memory_is_rejected(toolchain):
 
 @pytest.mark.lean
 async def test_beyond_its_number_the_least_recently_used_statement_is_forgotten_with_its_folder(toolchain, monkeypatch):
-    monkeypatch.setattr("node.lean.check.verify.single.STATEMENTS", 2)
+    monkeypatch.setattr("node.lean.check.verify.checks.STATEMENTS", 2)
     verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
     theorems = [Theorem("t", "", conclusion) for conclusion in ("True", "1 = 1", "2 = 2")]
     for index in (0, 1, 0, 2):

@@ -6,7 +6,7 @@ import pytest
 
 from common.lean import Outcome, OutcomeKind
 from common.protocol.messages import LeanRunRequest
-from node.lean.cache import OutcomeCache
+from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests, screen
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import Frame

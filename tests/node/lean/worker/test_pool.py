@@ -10,8 +10,7 @@ import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
 from common.protocol.messages import Busy, LeanRunReply, LeanRunRequest
-from node.lean.backend import BackendFull
-from node.lean.cache import OutcomeCache
+from node.lean.backend import BackendFull, OutcomeCache
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan

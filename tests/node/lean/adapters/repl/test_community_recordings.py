@@ -9,7 +9,7 @@ import pytest
 
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
+from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 FOLDER = Path(__file__).parents[6] / "shared" / "data" / "repl-transcripts"

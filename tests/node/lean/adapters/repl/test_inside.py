@@ -6,7 +6,7 @@ import pytest
 
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
+from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean

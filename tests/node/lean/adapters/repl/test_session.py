@@ -10,7 +10,7 @@ import pytest
 from common.life.process import kill_group, spawn_child
 from node.lean.adapters.repl import protocol
 from node.lean.adapters.repl.session import ReplSession
-from node.lean.gaps.holes.elaborator import Elaborator, ReplOptions
+from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = pytest.mark.lean

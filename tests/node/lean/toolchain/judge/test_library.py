@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from node.lean.check.olean.declarations import groups, uses
 from node.lean.check.olean.module import Constant, Kind, Module
-from node.lean.check.olean.plan import groups, uses
 from node.lean.check.olean.terms import LevelTag, Shape, Tag, Terms
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.toolchain.judge.conftest import Judge

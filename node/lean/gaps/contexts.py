@@ -1,18 +1,12 @@
-"""Compiles the commands far above a gap once, so that workers import them instead of elaborating them.
-
-Lean's server keeps every command of a document in memory and visits all of them at each edit (0.4 ms for each). So all
-commands of a long text except the last few become a module, and the gap's document begins with its import. Leaving out
-the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
-
-Modules are only used to run candidates; proofs are verified in the file itself. If a text has an error, or commands
-that cannot be restored behind an import, workers elaborate the text itself.
-"""
+"""The text above a gap: splits it into commands, and compiles those far above into a module that workers import."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -22,11 +16,133 @@ from common.cache import cache_directory
 from common.files import write_whole
 from common.lean import Theorem
 from common.places import Context, digest_of
+from node.lean.check.files.commands import LookedAt
 from node.lean.check.files.sources import imports_of
-from node.lean.gaps.contexts.scopes import ScopedText
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh, scratch_folder
+from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import imports_end, leading_imports
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+
+# --- Splits a text into commands, and collects those that an import does not restore. Pure ---------------------------
+#
+# A compiled module keeps declarations. Commands whose effect ends with their section or file (namespaces, sections,
+# variables, options) must be repeated behind its import: `open_scope` collects them. Commands are recognized by their
+# text, without Lean.
+
+
+_SCOPED_COMMANDS = frozenset({"variable", "open", "universe", "set_option", "include", "omit", "suppress_compilation"})
+"""Commands whose effect lasts to the end of their section."""
+
+_LOCAL = re.compile(r"\blocal\b")
+_LOCAL_DECLARATION = re.compile(r"@\[[^\]]*\blocal\b|\blocal\s+(?:instance|simproc|dsimproc)\b")
+"""Declarations with an attribute whose effect lasts to the end of their section. They cannot be repeated."""
+
+_PRIVATE = re.compile(r"(?<![\w.'@])private(?=\s)")
+_SECTION_NAME = re.compile(r"\bsection\b[ \t]*([^\s]*)")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A command of a text, including the white space and comments behind it."""
+
+    start: int
+    end: int
+    keyword: str
+
+
+@dataclass
+class _Scope:
+    """A namespace, a section, or the file."""
+
+    opener: str
+    commands: list[str]
+
+
+class ScopedText:
+    """A text split into commands."""
+
+    def __init__(self, text: str, start: int) -> None:
+        """`start`: offset behind the imports, where the first command may begin."""
+        self._text = LookedAt(text)
+        self.pieces = list(self._pieces(start))
+
+    def start_of(self, at: int) -> int:
+        """Start of the command that contains an offset; 0 above the first command."""
+        return max((piece.start for piece in self.pieces if piece.start <= at), default=0)
+
+    def of(self, pieces: Sequence[Piece]) -> str:
+        """The text of consecutive commands."""
+        return self._text.original[pieces[0].start : pieces[-1].end] if pieces else ""
+
+    def public(self, pieces: Sequence[Piece]) -> str:
+        """The text of commands with `private` blanked out, so that other modules can use them. No column moves."""
+        if not pieces:
+            return ""
+        start, end = pieces[0].start, pieces[-1].end
+        original, code = self._text.original[start:end], self._text.code[start:end]
+        characters = list(original)
+        for match in _PRIVATE.finditer(code):
+            characters[match.start() : match.end()] = " " * len("private")
+        return "".join(characters)
+
+    def open_scope(self, count: int) -> str | None:
+        """Commands that restore the scope behind the first `count` commands; None if that is impossible."""
+        scopes = [_Scope("", [])]
+        for piece in self.pieces[:count]:
+            code = self._text.code[piece.start : piece.end]
+            if _LOCAL_DECLARATION.search(code):
+                scopes[-1].commands.append("")  # marks a scope that cannot be restored
+                continue
+            self._enter(scopes, piece, code)
+            if not scopes:
+                return None
+        lines = [line for scope in scopes for line in (scope.opener, *scope.commands)]
+        if any(not command for scope in scopes for command in scope.commands):
+            return None
+        return "".join(f"{line}\n" for line in lines if line)
+
+    def _enter(self, scopes: list[_Scope], piece: Piece, code: str) -> None:
+        """Update the open scopes by one command."""
+        words = code.split()
+        if piece.keyword == "namespace":
+            scopes += [_Scope(f"namespace {part}", []) for part in words[words.index("namespace") + 1].split(".")]
+        elif piece.keyword == "section":
+            name = _SECTION_NAME.search(code)
+            parts = name.group(1).split(".") if name else [""]
+            opener = code[: name.start() if name else 0].strip()
+            scopes += [_Scope(f"{opener} section {part}".strip(), []) for part in parts]
+        elif piece.keyword == "end":
+            name_parts = words[1].split(".") if len(words) > 1 else [""]
+            del scopes[len(scopes) - min(len(name_parts), len(scopes)) :]
+        elif piece.keyword in _SCOPED_COMMANDS or _LOCAL.search(code):
+            scopes[-1].commands.append(self._text.original[piece.start : piece.end].rstrip())
+
+    def _pieces(self, start: int) -> Iterator[Piece]:
+        """The commands, recognized by their text. A `mutual` block is one command."""
+        commands = [command for command in self._text.commands if command.start >= start]
+        firsts = []
+        inside = False
+        for command in commands:
+            if not inside:
+                firsts.append(command)
+            inside = command.keyword == "mutual" or (inside and command.keyword != "end")
+        begins = [self._text.begin(command) for command in firsts]
+        ends = [*begins[1:], len(self._text.original)]
+        for command, begin, end in zip(firsts, begins, ends, strict=True):
+            yield Piece(begin, end, command.keyword)
+
+
+# --- Compiles the commands far above a gap once, so that workers import them instead of elaborating them -------------
+#
+# Lean's server keeps every command of a document in memory and visits all of them at each edit (0.4 ms for each). So
+# all
+# commands of a long text except the last few become a module, and the gap's document begins with its import. Leaving
+# out
+# the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
+#
+# Modules are only used to run candidates; proofs are verified in the file itself. If a text has an error, or commands
+# that cannot be restored behind an import, workers elaborate the text itself.
+
 
 STEP = 64
 """A module contains a multiple of this many commands, so that the next gap of the file can mostly use the same one."""
@@ -154,3 +270,12 @@ class ContextModules:
             return False
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+# --- Creates `ContextModules` from the settings of Lean processes ----------------------------------------------------
+
+
+def context_modules(settings: LeanProcessSettings, toolchain: LeanToolchain) -> ContextModules:
+    """Context modules with the limits of a header, because a context is the header of a gap."""
+    memory_mb = settings.verify_memory_mb + settings.memory_mb
+    return ContextModules(toolchain, seconds=settings.lean.header_seconds, memory_mb=memory_mb)
