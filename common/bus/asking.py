@@ -14,11 +14,14 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
+from common.output.command import Exit, UserError
 from common.protocol.messages import Busy, Failure, FailureKind, Message
 
 
-class BusError(Exception):
+class BusError(UserError):
     """Base class of all errors of the bus."""
+
+    exit_code = Exit.UNAVAILABLE
 
 
 class BusUnavailable(BusError):

@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 
+from common.output.command import UserError
 from common.protocol.attempts import LEARNER, SELF_PLAY, Purpose
 
 PURPOSES = tuple(Purpose)
@@ -34,7 +35,7 @@ LONGEST_RUN_NAME = 40
 _RUN_NAME = re.compile(rf"[a-z0-9]([a-z0-9-]{{0,{LONGEST_RUN_NAME - 2}}}[a-z0-9])?")
 
 
-class BadRunName(ValueError):
+class BadRunName(UserError, ValueError):
     """A run name that cannot be part of subjects and folder names."""
 
 

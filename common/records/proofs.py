@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.lean import Theorem
+from common.output.command import UserError
 from common.places import NO_CONTEXT, Context, Place
 from common.protocol.messages import ProofFound
 
@@ -28,7 +29,7 @@ _HEADERS_SINCE = 8
 """Schema version from which proofs have the header that they were verified with."""
 
 
-class UnreadableRecords(ValueError):
+class UnreadableRecords(UserError, ValueError):
     """The records of a run cannot be read. The message names the file and the reason."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from common.output.command import UserError
 
-class AgentError(RuntimeError):
+
+class AgentError(UserError, RuntimeError):
     """The agent cannot run with these settings. The text says why and what to do. Exit code 2."""
 
 

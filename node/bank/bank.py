@@ -23,6 +23,7 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import ProofTree, Theorem
+from common.output.command import UserError
 from common.places import Context, Place
 from common.recipes import bundled_bank
 from node.lean.text.script import proof_lines
@@ -60,7 +61,7 @@ class Grouped(Protocol):
 G = TypeVar("G", bound=Grouped)
 
 
-class BankError(ValueError):
+class BankError(UserError, ValueError):
     """A file of the bank is missing or damaged. The message names the file and the line, and says what to do."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from common.lean import Theorem
+from common.output.command import UserError
 from node.bank import bank
 from node.bank.bank import Manifest, SourceRecord
 from node.bank.elaboration import difference
@@ -26,7 +27,7 @@ BANK = "bank:"
 TEST = "test"
 
 
-class BenchmarkError(ValueError):
+class BenchmarkError(UserError, ValueError):
     """A benchmark cannot be used. The message says which one, why, and what to do."""
 
 

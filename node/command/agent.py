@@ -89,7 +89,7 @@ def _run(settings: AgentSettings) -> int:
         return INTERRUPTED
     except TrainingError as error:
         say(f"proofmesh agent: {error}", file=sys.stderr)
-        return error.code
+        return error.exit_code
     except OSError as error:
         return _refuse(
             f"{error.filename or settings.out}: cannot be written ({error.strerror}); the same command resumes"

@@ -4,67 +4,47 @@ packages."""
 from __future__ import annotations
 
 import io
-import os
-import select
 import sys
 import traceback
 from collections.abc import Sequence
 
+from common.output.command import Exit, UserError, refuse, until_reader_leaves
 from common.output.visible import say, say_data, visible
-from node.mesh.roles import ROLES, Command, MissingPart, Role, resolve
-
-USAGE_ERROR = 2
-"""Exit code for errors that the user can fix: arguments, configuration, names."""
-
-
-READER_GONE = 141
-"""Exit code when the reader of the output has ended, as in `proofmesh verify FILES | head -1`: 128 + SIGPIPE, as of
-other programs in shells."""
+from node.mesh.roles import ROLES, Command, Role, resolve
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     if argv is None:
         _never_choke()
-    try:
-        try:
-            return _dispatch(list(sys.argv[1:] if argv is None else argv))
-        finally:
-            sys.stdout.flush()  # also when the parser of options ends the program after `--help`
-    except BrokenPipeError:
-        if not _reader_is_gone():
-            raise
-        # What is still buffered goes nowhere, or Python would complain about it at its end.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            os.dup2(nowhere, stream.fileno())
-        return READER_GONE
+    return until_reader_leaves(lambda: _dispatch(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _dispatch(arguments: list[str]) -> int:
     """Run the command that the arguments name; returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
-        return 0 if arguments else USAGE_ERROR
+        return Exit.DONE if arguments else Exit.UNUSABLE
     if arguments[0] == "--version":
         print(version())
-        return 0
+        return Exit.DONE
     name, command_arguments = arguments[0], arguments[1:]
     command = COMMANDS.get(name) or COMMANDS.get(name.replace("_", "-"))
     if command is None:
-        return _refuse(f"no command `{name}`{_meant(name)}")
+        return refuse("proofmesh", f"no command `{name}`{_meant(name)}")
     # The parser of options shows what it does not know as it is, and `*.lean` gives it names of files.
     for each in command_arguments:
         option = each.partition("=")[0]
         if each.startswith("-") and visible(option) != option:
-            return _refuse(f"{name}: no option {visible(option)}; a file of this name is ./{visible(option)}")
+            return refuse(
+                "proofmesh", f"{name}: no option {visible(option)}; a file of this name is ./{visible(option)}"
+            )
     try:
         return _run(command, command_arguments)
-    except MissingPart as error:
-        return _refuse(f"{name}: {error}")
+    except UserError as error:
+        return refuse("proofmesh", f"{name}: {error}", error.exit_code)
     except KeyboardInterrupt:
-        say(f"proofmesh {name}: interrupted", file=sys.stderr)
-        return 130  # 128 + SIGINT, as in shells
+        return refuse(f"proofmesh {name}", "interrupted", Exit.INTERRUPTED)
 
 
 def overview() -> str:
@@ -102,7 +82,7 @@ def _run(command: Command, arguments: list[str]) -> int:
     try:
         return int(entry(arguments) or 0)
     except ConfigError as error:
-        return _refuse(str(error))
+        return refuse("proofmesh", error)
 
 
 def _run_role(role: Role, arguments: list[str]) -> int:
@@ -114,7 +94,7 @@ def _run_role(role: Role, arguments: list[str]) -> int:
         resolved = config.resolve(settings, role.section, arguments)  # type: ignore[arg-type]
         check_run_name(resolved.node.run)
     except (config.ConfigError, BadRunName) as error:
-        return _refuse(str(error))
+        return refuse("proofmesh", error)
     if resolved.dry_run:
         say_data(config.dump({"node": resolved.node, role.section: resolved.settings}), end="")
         return 0
@@ -128,22 +108,6 @@ def _never_choke() -> None:
     sys.excepthook = lambda kind, error, trace: say(
         "".join(traceback.format_exception(kind, error, trace)), end="", file=sys.stderr, indent="  "
     )
-
-
-def _reader_is_gone() -> bool:
-    """Whether the output is a pipe that nobody reads any more: other pipes and connections break, too."""
-    pipes = select.poll()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            pipes.register(stream.fileno(), 0)
-        except (OSError, ValueError):  # a stream that is closed, or is no file
-            continue
-    return any(event & select.POLLERR for _, event in pipes.poll(0))
-
-
-def _refuse(message: str) -> int:
-    say(f"proofmesh: {message}", file=sys.stderr)
-    return USAGE_ERROR
 
 
 def _meant(name: str) -> str:

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from common import config
 from common.life.waiting import unless_stopped, wait_first
+from common.output.command import Exit
 from common.output.visible import say, say_data
 from common.protocol.subjects import BadRunName
 from common.sizing import read_machine, sizes
 from node.command.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
-from node.mesh.restarts import USAGE_ERROR
 from node.mesh.supervisor import ChildFailed
 
 NO_FILE = """no file given, which says what runs.
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     resolved = config.resolve(UpSettings, "up", arguments, prog="proofmesh up [FILE]")
     if file is None and resolved.settings.learner and not resolved.settings.policy and not resolved.dry_run:
         say(f"proofmesh up: {NO_FILE}", file=sys.stderr)
-        return USAGE_ERROR
+        return Exit.UNUSABLE
     try:
         plan = make_plan(file, resolved.settings, resolved.node)
     except BadRunName as error:
@@ -101,7 +101,7 @@ async def _wait(mesh: Mesh, stop_signal: asyncio.Event) -> tuple[str, int]:
     try:
         await unless_stopped(mesh.wait(), stop_signal)
     except ChildFailed as error:
-        return str(error), USAGE_ERROR if error.code == USAGE_ERROR else 1
+        return str(error), Exit.UNUSABLE if error.code == Exit.UNUSABLE else 1
     return "", 0
 
 

@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from common.files import write_whole
+from common.output.command import UserError
 from common.run_folder import append_line, cut_torn_line, owned
 from node.eval.plan import Plan, differences
 from node.eval.records import AttemptRecord, StatementRecord
@@ -29,7 +30,7 @@ LOCK = "lock"
 T = TypeVar("T")
 
 
-class FolderError(ValueError):
+class FolderError(UserError, ValueError):
     """A folder cannot be used for an evaluation, or has none. The text says which folder, why, and what to do."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from common.output.command import Exit, UserError
 from node.eval.folder import EvaluationFolder
 from node.eval.player import Player, Slot
 from node.eval.records import AttemptRecord, Standing, StatementRecord
@@ -20,8 +21,10 @@ FAILURES = 20
 """After this many undecided attempts in a row the evaluation stops with an error."""
 
 
-class EvaluationFailed(RuntimeError):
+class EvaluationFailed(UserError, RuntimeError):
     """Too many attempts in a row failed because of infrastructure; the text has the last reason."""
+
+    exit_code = Exit.UNAVAILABLE
 
 
 Due = tuple[StatementRecord, int]

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from common.output.command import UserError
 from node.eval.folder import Evaluation
 from node.eval.records import AttemptRecord, Standing
 from node.eval.results import Results, StatementResult, results_of
 
 
-class ComparisonError(ValueError):
+class ComparisonError(UserError, ValueError):
     """Evaluations cannot be compared. The text says which ones, why, and what to do."""
 
 

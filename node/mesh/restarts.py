@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-USAGE_ERROR = 2
-"""Exit code of a node with an invalid configuration: a restart cannot help."""
+from common.output.command import Exit
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class RestartHistory:
 
     def died(self, now: float, code: int) -> Restart | GiveUp:
         """Record that the child ended with this exit code (negative: killed by a signal), and decide what to do."""
-        if code == USAGE_ERROR:
+        if code == Exit.UNUSABLE:  # an invalid configuration: a restart cannot help
             return GiveUp("its configuration is wrong (exit code 2)")
         rules = self.rules
         self.in_a_row = 1 if now - self.started_at >= rules.stable else self.in_a_row + 1

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from common.output.command import UserError
+
 
 @dataclass(frozen=True)
 class Command:
@@ -43,7 +45,7 @@ ROLES: dict[str, Role] = {
 }
 
 
-class MissingPart(Exception):
+class MissingPart(UserError):
     """This installation lacks a module that a command needs. The message names the module."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from common.bus import Asking
 from common.lean import ProofTree, Theorem
+from common.output.command import Exit, UserError
 from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import LeanVerifyReply
 from node.prover.policies.fixed.policy import CLOSING
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from node.llm.sampling import Sampler
 
 
-class ProvingFailed(RuntimeError):
+class ProvingFailed(UserError, RuntimeError):
     """The infrastructure failed, so there is no result about the theorem. The message has the reason."""
+
+    exit_code = Exit.UNAVAILABLE
 
 
 @dataclass(frozen=True)

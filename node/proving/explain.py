@@ -11,6 +11,7 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import Outcome, OutcomeKind, Theorem
+from common.output.command import UserError
 from common.protocol.attempts import Attempt
 from node.prover.agents.attempt_agent import Expansion
 from node.prover.methods.by_name import ProofSearch
@@ -24,7 +25,7 @@ SAME = "same"
 """Kind of a tactic that ran, and led to the same states as another tactic."""
 
 
-class BadExplanation(ValueError):
+class BadExplanation(UserError, ValueError):
     """A file without a recorded search. The message has the reason."""
 
 

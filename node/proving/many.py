@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from common.output.command import UserError
 from node.proving.answers import BAD_STATEMENT, ERROR, Answer, answer
 from node.proving.prover import Budget, TheoremProver
 from node.proving.statements import BadTarget, statement_target
@@ -22,7 +23,7 @@ _COMMENTS = ("--", "#")
 _CHUNK = 2**16
 
 
-class BadRows(ValueError):
+class BadRows(UserError, ValueError):
     """A file of rows that cannot be read, or has no rows. The message has the reason and the expected format."""
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from common.lean import Theorem
+from common.output.command import UserError
 from common.places import Context, Place
 from node.lean.check.files.commands import PROOFS, Command, LookedAt
 from node.lean.check.files.sources import collect
@@ -35,7 +36,7 @@ _TERM_BEFORE = re.compile(r"(?::=|⟨|,|\bfrom|\bexact|\$|<\|)\s*$")
 _CLOSING_ENDS = re.compile(r"(?:\s*\bend\b[^\n]*)+\s*$")
 
 
-class BadTarget(ValueError):
+class BadTarget(UserError, ValueError):
     """There is no such target. The message has the reason, and near targets."""
 
 

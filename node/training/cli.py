@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
         return refuse(str(error), 2)
     except TrainingError as error:
         quiet = isinstance(error, NotFinite) and os.environ.get("RANK", "0") != "0"  # every rank knows, one says it
-        return error.code if quiet else refuse(str(error), error.code)
+        return error.exit_code if quiet else refuse(str(error), error.exit_code)
 
 
 def refuse(message: str, code: int) -> int:

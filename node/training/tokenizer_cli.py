@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
         return 2
     except TrainingError as error:
         say(f"proofmesh tokenizer: {error}", file=sys.stderr)
-        return error.code
+        return error.exit_code
 
 
 def train(argv: list[str]) -> int:

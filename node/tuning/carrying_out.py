@@ -14,6 +14,7 @@ import msgspec
 import torch
 from safetensors import SafetensorError
 
+from common.output.command import Exit
 from common.run_folder import owned
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import quiet
@@ -29,7 +30,7 @@ FULL_DISK = ("no space left", "file too large", "disk quota", "pytorchstreamwrit
 class Interrupted(TrainingError):
     """The user stopped the training; it can be resumed. Exit code 130, as after Ctrl-C."""
 
-    code = 130
+    exit_code = Exit.INTERRUPTED
 
 
 def carried_out(

@@ -38,7 +38,7 @@ def main(
     except ImportError as error:
         return _refused(program, f"needs the package `{error.name}`: pip install 'proofmesh[trainers]'", 2)
     except TrainingError as error:
-        return _refused(program, str(error), error.code)
+        return _refused(program, str(error), error.exit_code)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from common.output.command import UserError
 from common.protocol.messages import LeanProxyFacts
 from node.lean.process.protections import Protections, detect, program_files, that_lean_starts_with
 from node.lean.text.statement import completed
@@ -16,7 +17,7 @@ from node.lean.text.statement import completed
 # --- The error for a Lean that cannot be used ------------------------------------------------------------------------
 
 
-class LeanProblem(Exception):
+class LeanProblem(UserError):
     """Lean cannot be used as configured; the text says what is wrong and what to do. Programs end with code 2."""
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from common.output.command import UserError
+
 LAKE_FILES = ("lakefile.toml", "lakefile.lean")
 
 OF_LEAN = ("*.lean", "lakefile.toml", "lean-toolchain", "lake-manifest.json")
 """Files that determine the result of a trace."""
 
 
-class NoSource(ValueError):
+class NoSource(UserError, ValueError):
     """A given path or URL leads to no Lean files. The message says why, and what to do."""
 
 

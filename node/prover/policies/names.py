@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from common.output.command import UserError
 from common.protocol.attempts import Method
 
 OWN, INFERENCE, TACTICS, OPENAI, HF, PROOFS = "own", "inference", "tactics", "openai", "hf", "proofs"
@@ -56,7 +57,7 @@ _BEGINS_A_PART = re.compile(r"([+,])(?=\s*\w+:|\s*(?:tactics|fixed|inference)(?:
 _SHARE = re.compile(r"\*\s*(\d+\.?\d*|\.\d+)$")
 
 
-class BadPolicy(ValueError):
+class BadPolicy(UserError, ValueError):
     """A policy's name is invalid, or the policy cannot be used. The message has the reason, and what to do."""
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from node.command import cli, up
-from node.command.cli import COMMANDS, READER_GONE, USAGE_ERROR
+from node.command.cli import COMMANDS
 from node.mesh.roles import ROLES, exists
 
 pytestmark = pytest.mark.process
@@ -121,14 +122,14 @@ def test_a_wrong_flag_exits_with_2() -> None:
 def test_a_reader_that_ends_early_is_no_error(arguments: list[str]) -> None:
     """`proofmesh ... | head -1`."""
     done = without_reader(*arguments)
-    assert (done.returncode, done.stderr) == (READER_GONE, "")
+    assert (done.returncode, done.stderr) == (Exit.READER_GONE, "")
 
 
 @pytest.mark.lean
 def test_a_reader_of_verdicts_that_ends_early_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "A.lean").write_text("theorem a : 1 = 1 := rfl\n\ntheorem b : 2 = 2 := rfl\n")
     done = without_reader("verify", str(tmp_path / "A.lean"))
-    assert (done.returncode, done.stderr) == (READER_GONE, "")
+    assert (done.returncode, done.stderr) == (Exit.READER_GONE, "")
 
 
 def test_a_broken_pipe_of_something_else_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +159,7 @@ def test_up_without_a_file_starts_nothing(capsys: pytest.CaptureFixture[str], mo
 
     monkeypatch.setattr(up, "run", runs)
     for arguments in (["up"], ["up", "--run", "mine"]):
-        assert cli.main(arguments) == USAGE_ERROR
+        assert cli.main(arguments) == Exit.UNUSABLE
         said = capsys.readouterr().err
         assert "no file given" in said and "proofmesh up scripts/recipes/laptop.toml" in said and "--policy" in said
     assert cli.main(["up", "--dry-run"]) == 0

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from node.command.cli import USAGE_ERROR, main
+from common.output.command import Exit
+from node.command.cli import main
 from node.mesh.plan import UpSettings
 from node.mesh.roles import ROLES, resolve
 
@@ -63,11 +64,11 @@ def test_senseless_value_is_refused_in_a_file_and_as_a_flag(
     file = tmp_path / "mesh.toml"
     file.write_text(f"[{section}]\n{key} = {value}\n")
     number = repr(float(value)) if "." in value or value.isalpha() else value
-    assert main([command, "--config", str(file), "--dry-run"]) == USAGE_ERROR
+    assert main([command, "--config", str(file), "--dry-run"]) == Exit.UNUSABLE
     said = capsys.readouterr().err
     assert f"mesh.toml: [{section}] {key} = {number}: must be " in said
     flag = f"--{'node.' if section == 'node' else ''}{key.replace('_', '-')}"
-    assert main([command, flag, value, "--dry-run"]) == USAGE_ERROR
+    assert main([command, flag, value, "--dry-run"]) == Exit.UNUSABLE
     assert f"{flag} = {number}: must be " in capsys.readouterr().err
 
 
@@ -76,18 +77,18 @@ def test_a_key_that_has_moved_into_a_part_is_shown_its_place(
 ) -> None:
     file = tmp_path / "mesh.toml"
     file.write_text("[prover]\ntemperature = 0.7\n")
-    assert main(["prover", "--config", str(file), "--dry-run"]) == USAGE_ERROR
+    assert main(["prover", "--config", str(file), "--dry-run"]) == Exit.UNUSABLE
     assert "sampling.temperature" in capsys.readouterr().err
 
 
 def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["learner", "--model.heads", "3", "--dry-run"]) == USAGE_ERROR
+    assert main(["learner", "--model.heads", "3", "--dry-run"]) == Exit.UNUSABLE
     assert "--model: width is 128; it must be a multiple of heads, 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["prove", "theorem t : True", "--simulations", "0"], ["demo", "--port", "-1"]])
 def test_tools_refuse_senseless_flags_too(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(argv) == USAGE_ERROR
+    assert main(argv) == Exit.UNUSABLE
     assert f"{argv[-2]} = {argv[-1]}: must be at least" in capsys.readouterr().err
 
 

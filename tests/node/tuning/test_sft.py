@@ -229,7 +229,7 @@ def test_ctrl_c_keeps_a_checkpoint(tiny: Path, steps: Path, tmp_path: Path, monk
     monkeypatch.setattr(RunFolder, "completed", interrupt)
     with pytest.raises(Interrupted, match="stopped at step 3 of 6; the same command resumes it") as stopped:
         run(settings(tiny, steps, tmp_path / "out", steps=6))
-    assert stopped.value.code == 130
+    assert stopped.value.exit_code == 130
     last = RunFolder(tmp_path / "out").last()
     assert last is not None and last.step == 3
 

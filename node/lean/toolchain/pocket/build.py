@@ -27,6 +27,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from common.cache import cache_directory
+from common.output.command import UserError
 from node.lean.toolchain.pocket import kernel, launcher
 
 # --- The command and the environment that run pocket Lean ------------------------------------------------------------
@@ -132,7 +133,7 @@ SOURCES = Path(__file__).parent / "lean"
 Report = Callable[[str], None]
 
 
-class PocketBuildError(Exception):
+class PocketBuildError(UserError):
     """Pocket Lean's library could not be built. The message names the module and quotes Lean's message."""
 
 

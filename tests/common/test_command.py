@@ -1,0 +1,76 @@
+"""A command line, from its flags to its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from common.bus.asking import BusUnavailable
+from common.config import ConfigError
+from common.limits import Positive
+from common.output.command import Exit, UserError, command
+
+
+@dataclass
+class Settings:
+    """Count."""
+
+    count: Positive = 1
+    out: Path = Path("out")
+
+
+def run(settings: Settings) -> int:
+    if settings.count == 2:
+        raise UserError(f"{settings.out}: no such folder\n\x1b[2J")
+    if settings.count == 3:
+        raise BusUnavailable("no broker at nats://me:SECRET@host")
+    if settings.count == 4:
+        raise KeyboardInterrupt
+    return Exit.DONE
+
+
+async def run_async(settings: Settings) -> int:
+    if settings.count == 4:
+        raise asyncio.CancelledError
+    return run(settings)
+
+
+@pytest.mark.parametrize("work", [run, run_async])
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], Exit.DONE, ""),
+        (["--count", "2"], Exit.UNUSABLE, "proofmesh count: out: no such folder\n    \\x1b[2J\n"),
+        (["--count", "3"], Exit.UNAVAILABLE, "proofmesh count: no broker at nats://host\n"),
+        (["--count", "4"], Exit.INTERRUPTED, "proofmesh count: stopped; go on\n"),
+    ],
+)
+def test_what_ends_a_command_is_one_message_and_an_exit_code(
+    work: object, arguments: list[str], code: Exit, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = command(Settings, arguments, work, prog="proofmesh count", interrupted="stopped; go on")  # type: ignore[arg-type]
+    assert (ended, capsys.readouterr().err) == (code, said)
+
+
+def test_flags_override_defaults_and_have_limits() -> None:
+    found = []
+    command(
+        Settings, ["--count", "5"], lambda each: found.append(each) or 0, prog="count", default=Settings(9, Path("a"))
+    )
+    assert found == [Settings(5, Path("a"))]
+    with pytest.raises(ConfigError, match="--count"):
+        command(Settings, ["--count", "0"], run, prog="count")
+    with pytest.raises(SystemExit) as ended:
+        command(Settings, ["--cuont", "1"], run, prog="count")
+    assert ended.value.code == Exit.UNUSABLE
+
+
+def test_what_nobody_can_mend_is_not_hidden() -> None:
+    def fails(_: Settings) -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        command(Settings, [], fails, prog="count")
