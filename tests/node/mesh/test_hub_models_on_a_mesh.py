@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from common.life.process import kill_group, spawn_child
-from node.command.cli import USAGE_ERROR, main
+from common.output.command import Exit
+from node.command.cli import main
 from node.command.evaluate import command as eval_command
 from node.mesh.plan import free_port
 from tests.node.llm.hub.tiny import SWAP, saved, taught
@@ -65,6 +66,6 @@ def test_a_folder_that_is_none_is_told_before_anything_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("BFS-Prover-V1").mkdir()
-    assert main(["up", "--dry-run", "--policy", "hf:BFS-Prover-V1"]) == USAGE_ERROR
+    assert main(["up", "--dry-run", "--policy", "hf:BFS-Prover-V1"]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert "hf:BFS-Prover-V1" in error and error.count("\n") == 1

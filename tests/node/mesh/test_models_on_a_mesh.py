@@ -16,9 +16,10 @@ import pytest
 
 from common.bus import Bus, BusError
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from common.settings import BusSettings, NodeSettings
 from node.command import status as status_command
-from node.command.cli import USAGE_ERROR, main
+from node.command.cli import main
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from node.mesh.plan import UpSettings, free_port, make_plan
@@ -297,7 +298,7 @@ def test_models_that_cannot_be_served_are_told_before_anything_starts(
     flags: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["up", "--dry-run", *flags]) == USAGE_ERROR
+    assert main(["up", "--dry-run", *flags]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert says in error and error.count("\n") == 1
 
@@ -316,6 +317,6 @@ def test_sections_that_make_no_sense_are_told(
 ) -> None:
     file = tmp_path / "mesh.toml"
     file.write_text(text, encoding="utf-8")
-    assert main(["up", str(file), "--dry-run"]) == USAGE_ERROR
+    assert main(["up", str(file), "--dry-run"]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert says in error and error.count("\n") == 1

@@ -13,10 +13,11 @@ import pytest
 from common.bus import Bus
 from common.config import ConfigError
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from common.protocol.attempts import AttemptResult, ResultPart
 from common.protocol.subjects import result
 from common.settings import BusSettings, NodeSettings
-from node.command.cli import USAGE_ERROR, main
+from node.command.cli import main
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
 from tests.node.model.tiny import tiny_weights
@@ -102,7 +103,7 @@ def test_what_cannot_be_served_is_told_before_anything_starts(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_text("no weights", encoding="utf-8")
     save_file({}, tmp_path / "other")
-    assert main(["up", "--policy", policy]) == USAGE_ERROR
+    assert main(["up", "--policy", policy]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert "policy: " in error and says in error and error.count("\n") == 1
     assert not (tmp_path / "runs").exists()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from node.command.cli import USAGE_ERROR, main
+from common.output.command import Exit
+from node.command.cli import main
 from node.llm.address import parse_hub_address
 from node.prover.policies.names import INFERENCE, OWN, BadPolicy, joined, parse
 from node.prover.search.parameters import LIST_PENALTY
@@ -90,7 +91,7 @@ def test_a_prover_with_a_wrong_policy_does_not_start(
     (tmp_path / "bad.txt").write_text("sorry\n", encoding="utf-8")
     (tmp_path / "mesh.toml").write_text(f'[prover]\npolicy = "{policy}"\n', encoding="utf-8")
     for argv in (["prover", "--policy", policy], ["prover", "--config", "mesh.toml"], ["up", "mesh.toml"]):
-        assert main([*argv, "--dry-run"]) == USAGE_ERROR
+        assert main([*argv, "--dry-run"]) == Exit.UNUSABLE
         told = capsys.readouterr().err
         assert says in told and "policy: " in told and told.count("\n") == 1, told
 
