@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from common.evaluations import Evaluated
+from common.curves import Evaluated
 from common.lean import outcome_values
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
 

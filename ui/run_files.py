@@ -11,11 +11,10 @@ from typing import Any
 
 import msgspec
 
-from common import evaluations
-from common.curves import METRICS, Tail
-from common.evaluations import Evaluated
+from common import curves
+from common.curves import METRICS, Evaluated, Tail
 from common.protocol.messages import LogRecord, Point, ProofFound
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 
 SUMMARY = "summary.json"
 PROOFS = 60
@@ -64,9 +63,9 @@ class RunFiles:
 
     def _evaluations(self) -> list[Evaluated]:
         try:
-            found = evaluations.read(self.folder / evaluations.FILE)
+            found = curves.read_evaluations(self.folder / curves.EVALUATIONS)
         except OSError as error:
-            self.problem = f"{self.folder / evaluations.FILE}: {error.strerror}"
+            self.problem = f"{self.folder / curves.EVALUATIONS}: {error.strerror}"
             return []
         new = [each for each in found if each.label not in self._labels]
         self._labels.update(each.label for each in new)

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from common import evaluations
-from common.curves import Tail
-from common.evaluations import Evaluated
+from common import curves
+from common.curves import Evaluated, Tail
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.output.visible import say
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
@@ -75,7 +74,7 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
     hosts = Hosts(settings.host, settings.hosts)
     monitor = Monitor(state, run, training, mesh=watched, files=files, hosts=hosts)
     if settings.history:
-        beside = Path(settings.history).with_name(evaluations.FILE)
+        beside = Path(settings.history).with_name(curves.EVALUATIONS)
         monitor.take(Change(read_history(settings.history), _evaluations(beside)))
     if files is not None:
         monitor.take(files.look())
@@ -86,7 +85,7 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
 
 def _evaluations(path: Path) -> list[Evaluated]:
     try:
-        return evaluations.read(path)
+        return curves.read_evaluations(path)
     except OSError:
         return []  # the points contain the evaluations, too
 

@@ -74,7 +74,7 @@ class AttemptOutcome(enum.StrEnum):
 
 
 class Method(enum.StrEnum):
-    """How a prover searches (`node.prover.methods.by_name`)."""
+    """How a prover searches (`node.prover.search.methods`)."""
 
     MCTS = "mcts"
     """Monte Carlo tree search, as AlphaProof's."""

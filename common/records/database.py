@@ -41,8 +41,23 @@ class Advice:
     """Errors that are mistakes of the caller. They are raised unchanged."""
 
 
+class RunDirectoryError(RuntimeError):
+    """The run directory cannot be used: held by another process, full, read-only, or of another schema."""
+
+
+ADVICE = Advice(
+    RunDirectoryError,
+    cannot="cannot be written",
+    kept="Recorded results are safe; the others are still with the broker and will be redelivered",
+    damaged="the file is damaged: restore it, or use another run name",
+    denied="make it writable for this user, or choose another folder with --directory",
+    newer="another run name",
+)
+"""The errors about the files of a learner's run."""
+
+
 @contextmanager
-def explained(path: Path, advice: Advice) -> Iterator[None]:
+def explained(path: Path, advice: Advice = ADVICE) -> Iterator[None]:
     """Turn errors of the file system and of SQLite about `path` into a one-line message that says what to do."""
     try:
         yield
@@ -77,7 +92,7 @@ def version_of(connection: sqlite3.Connection, name: str, known: int, advice: Ad
     return version
 
 
-def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...], advice: Advice) -> int:
+def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...], advice: Advice = ADVICE) -> int:
     """Migrate the file to the newest schema and return its version before. migrations[n] takes version n to n + 1, in
     one transaction. Raises the advice's error for a file of a newer version."""
     version_before = version_of(connection, name, len(migrations), advice)
@@ -95,7 +110,7 @@ class Database:
         self,
         path: Path,
         migrations: tuple[str, ...],
-        advice: Advice,
+        advice: Advice = ADVICE,
         *,
         read_only: bool = False,
         busy_seconds: float = BUSY_SECONDS,

@@ -5,11 +5,6 @@ Only append migrations, never change one: a run directory may be years old. `PRA
 
 from __future__ import annotations
 
-import sqlite3
-
-from common.records import database
-from common.records.errors import ADVICE
-
 _INITIAL = """
 CREATE TABLE theorems (
     theorem_id TEXT PRIMARY KEY,
@@ -152,7 +147,7 @@ CREATE TABLE theorem_statistics (   -- of train theorems with a result; written 
     lean_attempts INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO theorem_statistics
-WITH told AS (                      -- what results have said so far, as `common.records.standing.learn` takes it
+WITH told AS (                      -- what results have said so far, as `common.records.rows.learn` takes it
     SELECT theorem_id, attempt_id, purpose, outcome, results.rowid AS place, attempts.simulations AS budget,
         weights_last, expansions, lean_attempts, outcome IN ('proved', 'failed', 'rejected') AS decided,
         MAX(CASE WHEN purpose = 'train' AND outcome IN ('failed', 'rejected') THEN results.rowid END)
@@ -196,11 +191,3 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 BEFORE_STATISTICS = 5
 """The last schema version without the table `theorem_statistics`."""
-
-
-def migrate(connection: sqlite3.Connection, name: str, migrations: tuple[str, ...] = MIGRATIONS) -> int:
-    """Upgrade the file to the newest schema in one transaction, and return the version that it had.
-
-    Raises RunDirectoryError for a file from a newer version of proofmesh.
-    """
-    return database.migrate(connection, name, migrations, ADVICE)

@@ -22,7 +22,7 @@ import msgspec
 from common.files import write_whole
 from common.lean import Theorem
 from common.protocol.attempts import Purpose
-from common.records import proofs as run_proofs
+from common.records import readers as run_proofs
 from node.bank import bank
 from node.bank.bank import load_proofs
 from node.bank.benchmarks import BenchmarkError, load_benchmark

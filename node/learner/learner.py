@@ -11,7 +11,7 @@ import msgspec
 from common.files import write_whole
 from common.life.logging import keep_small
 from common.protocol.messages import Heartbeat
-from common.records.errors import explained
+from common.records.database import explained
 from common.records.store import Store
 from node.learner import summary
 from node.learner.attempts.collector import Collector

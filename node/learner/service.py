@@ -28,7 +28,7 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
 
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
     from common.life.node import NodeFailure
-    from common.records.errors import RunDirectoryError
+    from common.records.database import RunDirectoryError
     from node.learner.errors import DataError, LearnerError
     from node.learner.run.directory import RunDirectory
 
@@ -53,9 +53,8 @@ async def _in_directory(
     import asyncio
 
     from common import config
-    from common.records.errors import RunDirectoryError, explained
-    from common.records.store import Store
-    from common.records.thread import StoreThread
+    from common.records.database import RunDirectoryError, explained
+    from common.records.store import Store, StoreThread
     from node.learner.choosing import data
     from node.learner.choosing.curriculum import groups_of
     from node.learner.choosing.matchmaker import Matchmaker

@@ -116,7 +116,7 @@ def import_(settings: ImportSettings) -> int:
 
 def origin_of(path: Path, information: dict[str, str]) -> Origin:
     """The origin of weights: their training step, and their run's configuration and evaluations."""
-    from common import evaluations
+    from common import curves
     from node.model.checkpoint_folders import check
     from node.model.hub.exporting import Origin
 
@@ -126,7 +126,7 @@ def origin_of(path: Path, information: dict[str, str]) -> Origin:
     state = check(path)
     run = path.parent.parent
     training = state["config"] or _learner_of(run)
-    of_step = [each for each in evaluations.read(run / evaluations.FILE) if each.step == state["step"]]
+    of_step = [each for each in curves.read_evaluations(run / curves.EVALUATIONS) if each.step == state["step"]]
     if not of_step:
         return Origin(state["step"], training)
     last = of_step[-1]

@@ -15,9 +15,9 @@ from node.prover.agents.account import Account
 from node.prover.agents.attempt_agent import Expansion, Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.environment import LeanEnvironment, Verification
-from node.prover.methods.by_name import ProofSearch, needs_messages
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.names import BadPolicy
+from node.prover.search.methods import ProofSearch, needs_messages
 from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:

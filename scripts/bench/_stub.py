@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 
 from common.lean import Branch, Outcome, OutcomeKind, Step
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Proposal
 
 STATES = 1 << 15
 """Number of states. It is large, so that a search of 512 simulations meets fewer than one in thirty states twice."""

@@ -69,7 +69,8 @@ def write_bank(folder: Path, statements: int) -> None:
 
 def write_records(path: Path, names: list[str], attempts: int) -> None:
     """Write records of an earlier version, without statistics: attempts on statements that are drawn uniformly."""
-    from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+    from common.records.database import migrate
+    from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 
     generator = random.Random(0)
     database = sqlite3.connect(path, isolation_level=None)

@@ -25,7 +25,7 @@ import tyro
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Positive, Share, Timeout
 from common.output.visible import say
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from scripts.bench._report import asked, machine, report
 from scripts.studies.kill_records import recorded
 

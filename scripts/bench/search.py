@@ -31,10 +31,10 @@ from common.lean import Branch, Outcome, OutcomeKind
 from common.protocol.attempts import Method
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
-from node.prover.methods.by_name import ProofSearch, begin
+from node.prover.policies.policy import Proposal
 from node.prover.search.merging import Merging
+from node.prover.search.methods import ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from node.prover.service import GC_THRESHOLDS
 from scripts.bench._report import asked, machine, report
 from scripts.bench._stub import REALISTIC, TRIVIAL, Stub

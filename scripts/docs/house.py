@@ -340,8 +340,7 @@ async def theorem_way(folder: Path, calls: Calls) -> list[str]:
 async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     """A learner without a trainer, until the result of an attempt is recorded; `calls` is on from the first dispatch
     until then, and while the bank is read. Raises RuntimeError if there is no proof."""
-    from common.records.store import Store
-    from common.records.thread import StoreThread
+    from common.records.store import Store, StoreThread
     from node.learner.attempts.collector import Collector
     from node.learner.attempts.dispatcher import Dispatcher
     from node.learner.choosing import data
@@ -401,9 +400,9 @@ async def tactic_way(folder: Path, calls: Calls) -> list[str]:
     from node.model.config import ModelConfig
     from node.model.tokenizer import Tokenizer
     from node.model.transformer import Transformer
-    from node.prover.methods.turns import ByTurns
     from node.prover.policies.attempt_policy import AttemptPolicies
     from node.prover.policies.models.sources import MeshSources
+    from node.prover.search.turns import ByTurns
     from node.prover.settings import ProverSettings
 
     states = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "n : Nat\n⊢ n + 0 = n")

@@ -27,7 +27,7 @@ import tyro
 from common.bus import Bus, BusError
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Natural, Positive, Timeout
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from node.mesh.mesh import Mesh
 from node.mesh.plan import PortInUse
 from node.mesh.supervisor import Child, ChildFailed

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from common import evaluations
-from common.evaluations import Evaluated, Part
+from common import curves
+from common.curves import Evaluated, Part
 
 
 def evaluated(label: str, **changes: int) -> Evaluated:
@@ -17,17 +17,17 @@ def evaluated(label: str, **changes: int) -> Evaluated:
 
 
 def test_every_evaluation_is_read_once_and_torn_lines_are_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / evaluations.FILE
+    path = tmp_path / curves.EVALUATIONS
     first, second = evaluated("step-7"), evaluated("after", step=9)
-    lines = [evaluations.encode_line(each) for each in (first, second, evaluated("step-7", solved=4))]
+    lines = [curves.evaluation_line(each) for each in (first, second, evaluated("step-7", solved=4))]
     path.write_bytes(lines[0] + b'{"label": "torn\n' + lines[1] + b"\xff\n" + lines[2])
-    assert evaluations.read(path) == [first, second]
+    assert curves.read_evaluations(path) == [first, second]
 
 
 def test_no_file_is_no_evaluation_and_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
-    assert evaluations.read(tmp_path / "absent") == []
+    assert curves.read_evaluations(tmp_path / "absent") == []
     with pytest.raises(OSError, match="directory"):
-        evaluations.read(tmp_path)
+        curves.read_evaluations(tmp_path)
 
 
 def test_undecided_statements_are_left_out_of_the_rate() -> None:

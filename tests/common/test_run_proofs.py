@@ -8,9 +8,10 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.records.proofs import DATABASE, UnreadableRecords, latest
+from common.records.database import migrate
+from common.records.readers import DATABASE, UnreadableRecords, latest
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
-from common.records.schema import MIGRATIONS, migrate
+from common.records.schema import MIGRATIONS
 from common.records.store import Store
 from node.lean.text.script import written
 from tests.node.learner.builders import FAILED, planned, result, row

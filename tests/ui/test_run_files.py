@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from common import evaluations
+from common import curves
 from common.curves import METRICS, encode_line
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from common.records.store import Store
 from tests.common.test_evaluations import evaluated
 from tests.node.learner.builders import PROVED, planned, result, row
@@ -24,7 +24,7 @@ def make_run(folder: Path) -> Store:
     store.dispatch([planned(1)], 1.0)
     store.record(result(planned(1).attempt), PROVED, 2.0)
     (folder / METRICS).write_bytes(encode_line(1.0, 1, {"loss": 2.0}))
-    (folder / evaluations.FILE).write_bytes(evaluations.encode_line(evaluated("step-7")))
+    (folder / curves.EVALUATIONS).write_bytes(curves.evaluation_line(evaluated("step-7")))
     return store
 
 
@@ -40,8 +40,8 @@ def test_a_look_brings_what_is_new(tmp_path: Path) -> None:
     store.dispatch([planned(2)], 3.0)
     store.record(result(planned(2).attempt), PROVED, 4.0)
     store.close()
-    with (tmp_path / "run" / evaluations.FILE).open("ab") as file:
-        file.write(evaluations.encode_line(evaluated("after")))
+    with (tmp_path / "run" / curves.EVALUATIONS).open("ab") as file:
+        file.write(curves.evaluation_line(evaluated("after")))
     (tmp_path / "run" / SUMMARY).write_text(json.dumps({"solved_after": 3}))
     last = files.look()
     assert [proof.attempt_id for proof in last.proofs] == ["run-2"]

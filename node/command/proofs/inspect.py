@@ -20,8 +20,7 @@ import tyro
 
 from common.limits import Natural, Positive
 from common.output.visible import say, visible
-from common.records.proofs import UnreadableRecords
-from common.records.theorems import Order
+from common.records.readers import Order, UnreadableRecords
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -12,8 +12,7 @@ from rich.text import Text
 from common.output.terminal import Console
 from common.output.terminal import line as one_line
 from common.output.words import number_of
-from common.records.proofs import DATABASE, UnreadableRecords, shortest
-from common.records.theorems import Level, Order, TheoremRecord, read_theorems
+from common.records.readers import DATABASE, Level, Order, TheoremRecord, UnreadableRecords, read_theorems, shortest
 
 STATEMENT = 60
 """Most characters of a statement to show."""

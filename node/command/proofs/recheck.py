@@ -29,7 +29,7 @@ from common.life.waiting import side_by_side
 from common.limits import Natural, Timeout
 from common.output.visible import say, say_data
 from common.output.words import number_of
-from common.records.proofs import RecordedProof, UnreadableRecords, recorded
+from common.records.readers import RecordedProof, UnreadableRecords, recorded
 
 if TYPE_CHECKING:
     from node.lean.check.files.proofs import ProofVerifier

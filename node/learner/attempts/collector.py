@@ -18,7 +18,7 @@ from common.proofs import transitions_of
 from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.protocol.subjects import LEAN_VERIFY
-from common.records.errors import RunDirectoryError
+from common.records.database import RunDirectoryError
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.lean.text.script import proof_script

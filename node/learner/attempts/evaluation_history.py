@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import TypeVar
 
-from common import evaluations
-from common.curves import append_line
-from common.evaluations import Evaluated, Part
-from common.records.errors import explained
+from common import curves
+from common.curves import Evaluated, Part, append_line
+from common.records.database import explained
 from common.records.rows import EvaluationRow, Tried
 from common.records.store import Store
 from node.learner.attempts.tally import solved
@@ -45,7 +44,7 @@ class EvaluationHistory:
     async def _write(self) -> None:
         path = self._run.directory.evaluations
         with explained(path):
-            written = {each.label for each in evaluations.read(path)}
+            written = {each.label for each in curves.read_evaluations(path)}
         rows = [row for row in await self._run.store.call(Store.evaluations) if row.finished is not None]
         for row in sorted(rows, key=lambda row: row.finished or 0.0):
             if row.label in written:
@@ -55,7 +54,7 @@ class EvaluationHistory:
             # no harm: it carries the evaluation's time, so the monitor shows it once.
             await self._run.journal.evaluation(evaluation)
             with explained(path):
-                append_line(path, evaluations.encode_line(evaluation))
+                append_line(path, curves.evaluation_line(evaluation))
 
     async def _evaluated(self, row: EvaluationRow) -> Evaluated:
         tried = await self._run.store.call(Store.tried, row.evaluation_id)

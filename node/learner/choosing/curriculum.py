@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from common.limits import Chance, Factor, Positive, Share
-from common.records.rows import TheoremRow
-from common.records.standing import Standing
+from common.records.rows import Standing, TheoremRow
 
 MOST_DRAWS = 64
 """Most draws of rejection sampling; the last draw is accepted in any case. With the default `least` of 0.1, at most one

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from common.limits import Factor, Growth, Natural, Positive, Share
-from common.records.rows import Recent
-from common.records.standing import Standing, learn
+from common.records.rows import Recent, Standing, learn
 from common.seeds import derive_seed
 from node.learner.choosing.curriculum import CANDIDATES, MOST_DRAWS, CurriculumSettings, Rates, chance, factor, nearest
 

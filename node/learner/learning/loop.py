@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from common.life.metrics import counter
-from common.records.errors import explained
+from common.records.database import explained
 from common.records.store import Store
 from common.seeds import derive_seed
 from node.learner.choosing.data import sampled

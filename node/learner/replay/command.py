@@ -35,7 +35,7 @@ def rebuild(path: Path) -> int:
     """Rebuild the buffer of a run; returns the exit code."""
     from common.config import ConfigError, load
     from common.protocol.subjects import BadRunName
-    from common.records.errors import RunDirectoryError
+    from common.records.database import RunDirectoryError
     from node.learner.run.directory import RunDirectory
     from node.learner.settings import LearnerSettings
 
@@ -61,7 +61,7 @@ def rebuild(path: Path) -> int:
 
 def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
     """Rebuild the buffer. Returns its number of transitions and that of the database. Raises RunDirectoryError."""
-    from common.records.errors import explained
+    from common.records.database import explained
     from common.records.store import Store
     from node.learner.replay import replay
 

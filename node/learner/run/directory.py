@@ -9,9 +9,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from common import evaluations
+from common import curves
 from common.protocol.subjects import check_run_name
-from common.records.errors import RunDirectoryError, explained
+from common.records.database import RunDirectoryError, explained
 from common.run_folder import owned
 
 SPACE_NEEDED = 64 * 1024 * 1024
@@ -27,7 +27,7 @@ class RunDirectory:
         self.replay = self.path / "replay"
         self.checkpoints = self.path / "checkpoints"
         self.metrics = self.path / "metrics.jsonl"
-        self.evaluations = self.path / evaluations.FILE
+        self.evaluations = self.path / curves.EVALUATIONS
         self.config = self.path / "config.toml"
         self.summary = self.path / "summary.json"
         self.weights = self.path / "weights"

@@ -7,14 +7,13 @@ import time
 from collections import deque
 from pathlib import Path
 
-from common.curves import append_line, encode_line
-from common.evaluations import Evaluated
+from common.curves import Evaluated, append_line, encode_line
 from common.life.metrics import counter, gauge
 from common.life.node import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
-from common.records.errors import explained
+from common.records.database import explained
 from node.lean.text.script import written
 
 RESULTS = counter("learner_results", "Recorded results", ["purpose", "outcome"])

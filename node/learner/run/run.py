@@ -14,10 +14,9 @@ from common.bus import Bus, BusError, persistently
 from common.life.node import NodeContext
 from common.life.waiting import wait_first
 from common.protocol.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
-from common.records.errors import explained
+from common.records.database import explained
 from common.records.rows import Verdict
-from common.records.store import Store
-from common.records.thread import StoreThread
+from common.records.store import Store, StoreThread
 from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay

@@ -19,7 +19,7 @@ import msgspec
 
 from common.life import faults
 from common.life.process import kill_group
-from common.records.errors import explained
+from common.records.database import explained
 from node.learner.errors import TrainerFailed
 from node.learner.replay.replay import Ref
 from node.learner.settings import TrainerSettings

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from common.life import faults
-from common.records.errors import explained
+from common.records.database import explained
 from node.learner.errors import LearnerError, TrainerFailed
 from node.learner.replay.replay import Ref
 from node.learner.run.journal import FAILURES

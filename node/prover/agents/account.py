@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from common.protocol.attempts import AttemptStatistics, Ended
 from node.prover.policies.policy import Advice
-from node.prover.search.tree_search import SearchStatistics
+from node.prover.search.simulation import SearchStatistics
 
 
 @dataclass(slots=True)

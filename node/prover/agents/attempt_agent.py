@@ -14,11 +14,11 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, End
 from node.prover.agents.account import Account
 from node.prover.agents.budget import Budget
 from node.prover.agents.environment import Environment
-from node.prover.methods.by_name import ProofSearch, UnknownMethod
 from node.prover.policies.policy import Advice, BadAdvice
 from node.prover.policies.proofs.drafts import ProofsUnavailable
+from node.prover.search.methods import ProofSearch, UnknownMethod
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.tree_search import SearchStatistics
+from node.prover.search.simulation import SearchStatistics
 
 T = TypeVar("T")
 

@@ -18,13 +18,12 @@ from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import Environment
 from node.prover.agents.whole_proof import WholeProofAgent
-from node.prover.methods.by_name import ProofSearch
-from node.prover.methods.turns import ByTurns, wrapped
 from node.prover.policies.fixed.policy import value
 from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.policy import Advice, Policy
+from node.prover.policies.policy import Advice, Policy, Proposal
 from node.prover.policies.proofs.drafts import ProofSource
-from node.prover.search.prior import Proposal
+from node.prover.search.methods import ProofSearch
+from node.prover.search.turns import ByTurns, wrapped
 
 MOST_BEGINNINGS = 16
 """Most beginnings that are proposed, all at the root state. The longest are taken."""

@@ -31,7 +31,7 @@ from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Pla
 from node.prover.agents.budget import TimeIsUp
 from node.prover.agents.environment import Environment
 from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofSource, beginning, script_of
-from node.prover.search.tree_search import SearchStatistics
+from node.prover.search.simulation import SearchStatistics
 
 AT_ONCE = 8
 """Proofs in one request to Lean. The number is small, so that a proof that crashes the document affects few others, and

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.protocol.attempts import Attempt, Purpose
-from node.prover.methods.turns import ByTurns, Player, wrapped
 from node.prover.policies.fixed.goal_text import read_goal
 from node.prover.policies.fixed.policy import CLOSING, FixedPolicy, candidates
 from node.prover.policies.fixed.tactic_list import ListedTactics, read_tactics
@@ -31,14 +30,14 @@ from node.prover.policies.names import (
     parse,
     writers_of,
 )
-from node.prover.policies.policy import Advice, InferencePolicy, NoTactics, Policy
+from node.prover.policies.policy import Advice, InferencePolicy, NoTactics, Policy, Proposal
 from node.prover.policies.proofs.drafts import ProofSource
 from node.prover.policies.proofs.inference_proofs import InferenceProofs
 from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
 from node.prover.policies.proofs.sampled_proofs import SampledProofs
 from node.prover.policies.retrieved import open_source, with_retrieved
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
+from node.prover.search.turns import ByTurns, Player, wrapped
 from node.prover.settings import ProverSettings
 from node.retrieval.errors import RetrievalError
 

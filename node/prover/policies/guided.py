@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 from node.progress.data import question
 from node.progress.guidance import Guidance, ProgressError, ProgressSource
-from node.prover.methods.turns import ByTurns, wrapped
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy, Proposal
+from node.prover.search.turns import ByTurns, wrapped
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.bus import BusError
-from node.prover.policies.policy import Advice, BadAdvice, Policy, StateTooLong
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, BadAdvice, Policy, Proposal, StateTooLong
 
 
 @dataclass(frozen=True)

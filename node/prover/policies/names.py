@@ -1,5 +1,5 @@
 """Parses the names of policies: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`, and
-policies that take turns, joined by `,` (`node.prover.methods.turns`).
+policies that take turns, joined by `,` (`node.prover.search.turns`).
 
 A single process loads its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
 `inference`. Language models run on servers, `openai:URL#MODEL`, or in transformers, `hf:ID_OR_FOLDER+ADAPTER`. In a

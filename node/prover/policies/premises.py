@@ -17,8 +17,7 @@ from functools import cached_property
 from node.lean.text.declarations import Declaration, declarations
 from node.prover.policies.fixed.goal_text import Goal, Hypothesis, connective, operands, read_goal
 from node.prover.policies.fixed.policy import value
-from node.prover.policies.policy import Advice
-from node.prover.search.prior import ranked
+from node.prover.policies.policy import Advice, ranked
 
 LEMMAS = 6
 """Most theorems of the file that are tried one by one at a state."""

@@ -12,14 +12,13 @@ from dataclasses import replace
 
 from common.lean import Theorem
 from node.llm.prompts import Premise
-from node.prover.methods.turns import ByTurns, wrapped
 from node.prover.policies.fixed.policy import value
 from node.prover.policies.interactive import SHARE
 from node.prover.policies.mixture import MixturePolicy, Part
 from node.prover.policies.models.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy
-from node.prover.search.prior import ranked
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy, ranked
+from node.prover.search.turns import ByTurns, wrapped
 from node.retrieval.errors import RetrievalError
 from node.retrieval.source import PremiseSource, Retrieved
 

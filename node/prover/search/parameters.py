@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Annotated
 
 from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
-from node.prover.search import formulas
 from node.prover.search.merging import Merging
 
 LIST_PENALTY = 1.0
@@ -50,7 +48,7 @@ class SearchParameters:
     """How often an expansion with lost outcomes is repeated before the search goes on without these outcomes."""
     negate_below: Factor = 0.0
     """Try to prove the negation of states whose mean value is below minus this many steps; if that succeeds, the state
-    is dead (`node.prover.methods.negation`). Needs a policy with values, alone. 0: never."""
+    is dead (`node.prover.search.negation`). Needs a policy with values, alone. 0: never."""
     negation_share: Share = 0.125
     """Most simulations for negations, relative to those for the proof."""
     negation_simulations: Positive = 8
@@ -68,16 +66,6 @@ class SearchParameters:
     and_nodes: bool = True
     """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: the goals of
     a tactic are one state, as goals that share a metavariable always are."""
-
-    @cached_property
-    def exploration(self) -> formulas.ByCount:
-        """`formulas.exploration`, cached by ΣN."""
-        return formulas.ByCount(formulas.exploration, self)
-
-    @cached_property
-    def few_tactics(self) -> formulas.ByCount:
-        """`formulas.few_tactics`, cached by visit count."""
-        return formulas.ByCount(formulas.few_tactics, self)
 
     def beside(self, *, network: bool) -> SearchParameters:
         """The parameters for a policy. `network`: whether the policy includes a network, which has learned values."""

@@ -7,7 +7,7 @@ One simulation selects a leaf, expands it with the policy's tactics, and backs t
         proposals, value = policy(leaf)
         search.feed(leaf, proposals, value, lean(leaf, proposals))
 
-An expansion (`expansion.expand`) needs replies from the policy and from Lean, so a simulation has two halves.
+An expansion needs replies from the policy and from Lean, so a simulation has two halves (`simulation.py`).
 `Search.select` walks down to a leaf and returns it. `Search.feed` takes the replies, adds the leaf's actions to the
 tree and backs the value up. Several simulations may be in flight; each puts a virtual loss on its walk until it is fed
 or abandoned. This code is pure and synchronous: it does not wait, measure time or draw random numbers,
@@ -18,33 +18,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from node.prover.search.expansion import Leaf
-from node.prover.search.formulas import best_action, hardest_branch, product_value, wants_tactics
+from node.prover.policies.policy import Proposal
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
-from node.prover.search.statistics import count_leaf, count_passage
+from node.prover.search.simulation import (
+    Numbers,
+    TreeSearch,
+    best_action,
+    count_leaf,
+    count_passage,
+    hardest_branch,
+    product_value,
+    wants_tactics,
+)
 from node.prover.search.tree import Action, Tree, Walk
-from node.prover.search.tree_search import SearchStatistics, TreeSearch
-
-__all__ = ["Leaf", "Search", "SearchStatistics", "back_up", "select"]
 
 
-def select(tree: Tree, parameters: SearchParameters) -> Walk | None:
+def select(tree: Tree, numbers: Numbers) -> Walk | None:
     """Walk down from the root to a state that needs more tactics. None if all walks lead to expansions in flight.
 
     OR node: the action with the largest Q(a) + c · P(a) · sqrt(ΣN) / (1 + N(a)).
     AND node: the branch with the largest (1 - Q(b)) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N(b)).
-    c = c_init + log((ΣN + c_base + 1) / c_base) (AlphaProof, pseudocode; see `formulas`).
+    c = c_init + log((ΣN + c_base + 1) / c_base) (AlphaProof, pseudocode).
     """
     actions: list[Action] = []
     node = tree.root
-    while not wants_tactics(node, parameters):
-        action = best_action(node, parameters)
+    while not wants_tactics(node, numbers):
+        action = best_action(node, numbers)
         if action is None:
             return None
         actions.append(action)
         children = action.children
-        node = children[0] if len(children) == 1 else hardest_branch(action, parameters)
+        node = children[0] if len(children) == 1 else hardest_branch(action, numbers)
     return Walk(actions, node)
 
 
@@ -65,8 +69,12 @@ def back_up(walk: Walk, value: float, parameters: SearchParameters) -> None:
 class Search(TreeSearch):
     """Monte Carlo tree search for one proof. The module's docstring shows the loop around it."""
 
+    def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
+        super().__init__(root_state, parameters)
+        self._numbers = Numbers(self.parameters)
+
     def _choose(self) -> Walk | None:
-        return select(self.tree, self.parameters)
+        return select(self.tree, self._numbers)
 
     def _learn(self, walk: Walk, proposals: Sequence[Proposal], value: float) -> None:
         back_up(walk, value, self.parameters)

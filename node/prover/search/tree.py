@@ -5,10 +5,10 @@ node over the independent branches that the tactic left: all of them have to be 
 
 Equal states are merged, so the tree is a directed graph. It stays acyclic, because tactics that lead back to an
 ancestor are dropped. States are equal up to the names and the order of their hypotheses
-(`node.prover.search.known_states`). A node has the text of the first of its states. Actions store the names of the
+(`node.prover.search.merging`). A node has the text of the first of its states. Actions store the names of the
 other states that were merged into it.
 
-The fields for statistics are declared here and updated in `node.prover.search.statistics`.
+The visits and values are updated in `node.prover.search.simulation`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
-from node.prover.search.known_states import Alias, KnownStates
-from node.prover.search.merging import Merging
-from node.prover.search.statistics import add_mass, count_solved
+from node.prover.search.merging import Alias, KnownStates, Merging
 
 Aliases = tuple[Alias | None, ...]
 """One entry for each branch of an action. None: the branch has the text of its node. Empty: all branches have."""
@@ -54,7 +52,7 @@ class Action:
     dead: bool = False
     """True if the policy's tactics cannot prove one of the branches, or if the tactic is forbidden."""
     forbidden: bool = False
-    """Verification refused a proof with this tactic (`node.prover.search.refusals`)."""
+    """Verification refused a proof with this tactic (`node.prover.search.proofs`)."""
     others: list[Result] | None = None
     """Further tactics that lead to the same states."""
 
@@ -221,6 +219,12 @@ class Tree:
         return child
 
 
+def add_mass(action: Action, mass: float) -> None:
+    """Add prior mass to an action."""
+    action.mass += mass
+    action.parent.mass += mass
+
+
 def joined(branches: tuple[Branch, ...]) -> Branch:
     """One branch with all goals of these branches, in Lean's order.
 
@@ -306,7 +310,7 @@ def settle(action: Action) -> None:
         steps, node = action.steps, action.parent
         if steps is not None and (node.steps is None or steps < node.steps):
             node.steps, node.best = steps, action
-            count_solved(node, steps)
+            node.value = -float(steps)
             queue.extend(node.parents)
 
 

@@ -13,7 +13,7 @@ from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS, SPECIAL, Tokenizer
 from node.model.weights import Weights
-from node.prover.search.prior import merge_samples
+from node.prover.policies.policy import merge_samples
 from tests.node.model.tiny import tiny_model
 
 STATE = "⊢ q"

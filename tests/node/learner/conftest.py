@@ -9,8 +9,7 @@ import pytest
 
 from common.bus import Bus
 from common.life.node import NodeContext, NodeSettings
-from common.records.store import Store
-from common.records.thread import StoreThread
+from common.records.store import Store, StoreThread
 from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay

@@ -17,7 +17,7 @@ from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from common.protocol.parts import divide
 from common.protocol.subjects import result as results_of
-from common.records.errors import RunDirectoryError
+from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector

@@ -8,8 +8,7 @@ from dataclasses import astuple, replace
 import pytest
 
 from common.lean import Theorem
-from common.records.rows import TheoremRow
-from common.records.standing import Standing
+from common.records.rows import Standing, TheoremRow
 from node.learner.choosing.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from tests.node.learner.simulated_prover import Simulated, simulate

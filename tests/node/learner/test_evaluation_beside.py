@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from common import evaluations
+from common import curves
 from common.bus import Bus
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.protocol.messages import NodeInfo, WeightsState
@@ -74,8 +74,8 @@ class World:
         await until(there, what=f"the end of {label}")
         return next(each for each in await self.rows() if each.label == label)
 
-    def lines(self) -> list[evaluations.Evaluated]:
-        return evaluations.read(self.run.directory.evaluations)
+    def lines(self) -> list[curves.Evaluated]:
+        return curves.read_evaluations(self.run.directory.evaluations)
 
 
 @pytest.fixture

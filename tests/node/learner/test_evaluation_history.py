@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from common import evaluations
+from common import curves
 from common.bus import Bus
 from common.curves import Tail
 from common.protocol.attempts import AttemptOutcome
@@ -31,7 +31,7 @@ def test_shares_are_of_the_decided_statements_by_level_and_family() -> None:
     assert (found.statements, found.solved, found.undecided, found.solve_rate) == (4, 1, 1, 1 / 3)
     assert (found.label, found.beside, found.step, found.weights, found.worked) == ("step-7", True, 7, 3, 60.0)
     assert (found.simulations, found.simulations_used, found.lean_attempts, found.tokens) == (16, 31, 99, None)
-    part = evaluations.Part
+    part = curves.Part
     assert list(found.levels.items()) == [
         ("2", part(statements=2, solved=1, undecided=0, share=0.5)),
         ("10", part(statements=2, solved=0, undecided=1, share=0.0)),
@@ -57,13 +57,13 @@ async def test_a_kill_between_the_result_and_its_line_neither_loses_nor_repeats_
     await finished_evaluation(run, "step-7")
     for _ in range(2):  # each a start of a learner
         await EvaluationHistory(run, lambda: 0.0).write()
-    (line,) = evaluations.read(run.directory.evaluations)
+    (line,) = curves.read_evaluations(run.directory.evaluations)
     assert (line.label, line.step, line.time, line.worked, line.solved) == ("step-7", 7, 3.25, 40.0, 1)
     content = run.directory.evaluations.read_bytes()
     run.directory.evaluations.write_bytes(content[:-20])  # killed while it wrote
     await finished_evaluation(run, "after")
     await EvaluationHistory(run, lambda: 0.0).write()
-    assert [each.label for each in evaluations.read(run.directory.evaluations)] == ["step-7", "after"]
+    assert [each.label for each in curves.read_evaluations(run.directory.evaluations)] == ["step-7", "after"]
 
 
 async def test_the_monitor_gets_a_point_at_the_time_of_the_evaluation(run: Run, bus: Bus) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from common.records.errors import RunDirectoryError
+from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.replay.replay import Ref, Replay, ReplaySettings
 from node.learner.replay.segments import SegmentWriter

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from common import evaluations
+from common import curves
 from common.bus import Bus, BusSettings
 from common.life.process import kill_group, spawn_child
 from node.bank import command
@@ -93,7 +93,7 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     # None of these banks has transitions of a theorem that is held out: there is nothing to measure the network on.
     assert summary["warm_start"] == {"steps": 40, "seconds": 0.0, "cached": False, "valid_loss": None}
     assert summary["costs"]["eval"]["tactics_tried"] > 0 and summary["costs"]["eval"]["seconds_lean"] > 0
-    lines = evaluations.read(tmp_path / "runs" / run_name / evaluations.FILE)
+    lines = curves.read_evaluations(tmp_path / "runs" / run_name / curves.EVALUATIONS)
     beside = [each for each in lines if each.beside]
     assert [each.label for each in (lines[0], lines[-1])] == ["before", "after"] and len(beside) == len(lines) - 2 > 0
     assert beside[0].label == "step-40" and {each.statements for each in beside} == {2}

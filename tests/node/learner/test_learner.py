@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common import evaluations
+from common import curves
 from common.bus import Bus, BusSettings
 from common.life import faults
 from common.life.process import kill_group, spawn_child
@@ -191,12 +191,12 @@ async def test_a_learner_killed_while_it_evaluates_beside_learning_goes_on_with_
     await children_until_death(killed)
     assert killed.returncode == -signal.SIGKILL
     last = await world.learner("", *flags)
-    lines = world.directory / evaluations.FILE
-    await eventually(lambda: len(evaluations.read(lines)) >= 2, 3 * DEADLINE, "two evaluations")
+    lines = world.directory / curves.EVALUATIONS
+    await eventually(lambda: len(curves.read_evaluations(lines)) >= 2, 3 * DEADLINE, "two evaluations")
     last.send_signal(signal.SIGTERM)
     async with asyncio.timeout(DEADLINE):
         assert await last.wait() == 0
-    store, found = world.store, evaluations.read(lines)
+    store, found = world.store, curves.read_evaluations(lines)
     assert store.audit().sound
     assert len(lines.read_bytes().splitlines()) == len(found), "a line is there twice, or torn"
     assert {each.statements for each in found} == {6} and all(each.beside for each in found)

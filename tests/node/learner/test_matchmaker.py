@@ -5,8 +5,7 @@ from copy import copy
 
 import pytest
 
-from common.records.rows import Recent
-from common.records.standing import Standing, learn
+from common.records.rows import Recent, Standing, learn
 from node.learner.choosing.curriculum import CurriculumSettings
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
 

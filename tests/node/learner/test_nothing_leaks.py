@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from common.bus import Bus
-from common.records.standing import Standing
+from common.records.rows import Standing
 from common.records.store import Store
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.run.run import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.protocol.subjects import BadRunName
-from common.records.errors import RunDirectoryError
+from common.records.database import RunDirectoryError
 from node.learner.run.directory import RunDirectory
 
 
@@ -18,7 +18,7 @@ def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
     first.open()
     program = (
         "import sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"
-        "from common.records.errors import RunDirectoryError\n"
+        "from common.records.database import RunDirectoryError\n"
         "try: RunDirectory(Path(sys.argv[1]), 'demo').open()\n"
         "except RunDirectoryError as error: print(error)"
     )

@@ -16,9 +16,9 @@ from common.places import Context, Place
 from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition
 from common.protocol.messages import MessageError, encode
 from common.protocol.parts import divide
-from common.records.errors import RunDirectoryError
+from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
-from common.records.schema import MIGRATIONS, SCHEMA_VERSION, migrate
+from common.records.schema import MIGRATIONS, SCHEMA_VERSION
 from common.records.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
 

@@ -10,9 +10,8 @@ import msgspec
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Transition
-from common.records.rows import Recent, Verdict, VerifiedProof
+from common.records.rows import Recent, Standing, Verdict, VerifiedProof, learn
 from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
-from common.records.standing import Standing, learn
 from common.records.store import Store
 from tests.node.learner.builders import planned, result, row
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from common.protocol.attempts import AttemptOutcome
-from common.records.proofs import DATABASE, shortest
+from common.records.database import migrate
+from common.records.readers import DATABASE, Order, read_theorems, shortest
 from common.records.rows import Verdict
-from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 from common.records.store import Store
-from common.records.theorems import Order, read_theorems
 from node.command.proofs.inspect import SHOWN, USAGE_ERROR, main
 from tests.node.learner.builders import PROVED, planned, result, row
 

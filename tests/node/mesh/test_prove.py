@@ -17,8 +17,8 @@ import pytest
 from common.bus import Bus, BusSettings
 from node.command.proofs import verify
 from node.command.proofs.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
-from node.prover.methods.by_name import METHODS
 from node.prover.prover import Prover
+from node.prover.search.methods import METHODS
 from node.prover.settings import ProverSettings
 from tests.node.mesh.calling import Command, Run
 from tests.waiting import eventually

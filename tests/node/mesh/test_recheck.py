@@ -10,7 +10,7 @@ import pytest
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from common.records.rows import TheoremRow, Verdict, VerifiedProof
 from common.records.store import Store
 from node.command.proofs import recheck

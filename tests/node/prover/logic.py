@@ -6,10 +6,10 @@ import re
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
-from node.prover.methods.by_name import ProofSearch
 from node.prover.policies.fixed.goal_text import operands
-from node.prover.search.expansion import Leaf
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Proposal
+from node.prover.search.methods import ProofSearch
+from node.prover.search.simulation import Leaf
 from tests.node.prover.toys import ERROR, PROVED
 
 POOL = ("a", "b", "h", "k")

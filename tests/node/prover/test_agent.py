@@ -14,9 +14,8 @@ from common.proofs import transitions_of
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose, Transition
 from node.prover.agents.agent import Agent, node_seed
 from node.prover.agents.attempt_agent import Playing, unsolved
-from node.prover.policies.policy import Advice, StateTooLong
-from node.prover.search.prior import Proposal
-from node.prover.search.search import SearchStatistics
+from node.prover.policies.policy import Advice, Proposal, StateTooLong
+from node.prover.search.simulation import SearchStatistics
 from tests.node.prover.toys import LOST, random_environment
 
 

@@ -12,9 +12,8 @@ from common.lean import Outcome, Step
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, Playing
-from node.prover.methods.by_name import METHODS
-from node.prover.policies.policy import Advice, BadAdvice
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, BadAdvice, Proposal
+from node.prover.search.methods import METHODS
 from tests.node.prover.test_agent import LosingLean, ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import ERROR, LOST
 

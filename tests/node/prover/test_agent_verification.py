@@ -11,7 +11,7 @@ from common.lean import ProofTree
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
-from node.prover.methods.by_name import METHODS
+from node.prover.search.methods import METHODS
 from node.prover.search.parameters import SearchParameters
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
 from tests.node.prover.toys import is_valid

@@ -9,11 +9,9 @@ import pytest
 
 from common.lean import ProofTree
 from common.protocol.messages import SampledTactic
-from node.prover.methods.best_first import BestFirstSearch
-from node.prover.methods.frontier import FrontierSearch
-from node.prover.methods.random_search import RandomSearch
+from node.prover.policies.policy import Proposal, log_probabilities, merge_samples
+from node.prover.search.frontier import BestFirstSearch, FrontierSearch, RandomSearch
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal, log_probabilities, merge_samples
 from tests.node.prover.toys import ERROR, PROVED, goals
 
 

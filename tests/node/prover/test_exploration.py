@@ -7,8 +7,7 @@ import pytest
 from node.prover.policies.attempt_policy import SHARE, ExploringPolicy, explored
 from node.prover.policies.fixed.goal_text import read_goal
 from node.prover.policies.fixed.policy import candidates
-from node.prover.policies.policy import Advice
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, Proposal
 
 STATE = "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
 SAMPLED = [Proposal("constructor", 0.6), Proposal("exact hp", 0.2)]

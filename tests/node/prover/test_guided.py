@@ -6,11 +6,10 @@ import pytest
 
 from node.progress.data import question
 from node.progress.guidance import Guidance, ProgressError
-from node.prover.methods.turns import ByTurns, Player
 from node.prover.policies.guided import Guide, open_guide, with_guide
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, NoTactics
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal
+from node.prover.search.turns import ByTurns, Player
 
 STATE = "a b : Nat\n⊢ a + b = b + a"
 STEPS = {question(STATE): 4.0, question(STATE, "near"): 1.0, question(STATE, "far"): 3.0}

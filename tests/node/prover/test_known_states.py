@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from node.bank.bank import load_transitions
 from node.lean.text.lexing import LOCAL
-from node.prover.methods.by_name import begin
-from node.prover.search import known_states, tree
-from node.prover.search.known_states import Alias, KnownStates, Sketches
-from node.prover.search.merging import Canonical, Merging, canonical, hypothesis_names
+from node.prover.search import merging as merging_module
+from node.prover.search import tree
+from node.prover.search.merging import Alias, Canonical, KnownStates, Merging, Sketches, canonical, hypothesis_names
+from node.prover.search.methods import begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.tree import StateNode
 from tests.node.prover import logic
@@ -247,7 +247,7 @@ def test_keys_are_computed_only_where_sketches_are_equal(monkeypatch: pytest.Mon
         asked.append(state)
         return canonical(state, merging)
 
-    monkeypatch.setattr(known_states, "canonical", counted)
+    monkeypatch.setattr(merging_module, "canonical", counted)
     places([f"n : Nat\n⊢ n = {number}" for number in range(20)], KnownStates("names-and-order"))
     assert not asked
     first, equal = "n : Nat\n⊢ n = 1", "k : Nat\n⊢ k = 1"

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.proofs import transitions_of
-from node.prover.methods.by_name import METHODS, begin
 from node.prover.search.merging import Merging
+from node.prover.search.methods import METHODS, begin
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.refusals import actions_of, forbid
+from node.prover.search.proofs import actions_of, forbid
 from node.prover.search.search import Search
 from node.prover.search.tree import ancestors
 from tests.node.prover import logic

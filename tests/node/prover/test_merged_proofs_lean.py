@@ -13,10 +13,9 @@ from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
-from node.prover.policies.policy import Advice
+from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from tests.node.play.opened import environment_of, verified
 
 pytestmark = pytest.mark.lean

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.protocol.attempts import Method
-from node.prover.methods.by_name import METHODS, ProofSearch, UnknownMethod, begin
+from node.prover.policies.policy import Proposal
+from node.prover.search.methods import METHODS, ProofSearch, UnknownMethod, begin
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from tests.node.prover.toys import ERROR, LOST, PROVED, Environment, expand, goals, is_valid, play, random_environment
 
 SEARCHES = settings(max_examples=25, deadline=None, derandomize=True)

@@ -8,8 +8,7 @@ import pytest
 
 from common.bus import BusError
 from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong
 
 
 class Says:

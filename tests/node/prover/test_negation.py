@@ -11,12 +11,11 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Pur
 from node.lean.opened import OpenedLean
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
-from node.prover.methods.negation import NegatingSearch, negating_tactic
-from node.prover.policies.policy import Advice
-from node.prover.search.expansion import Leaf
+from node.prover.policies.policy import Advice, Proposal
+from node.prover.search.negation import NegatingSearch, negating_tactic
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
+from node.prover.search.simulation import Leaf
 from tests.node.play.opened import environment_of, verified
 
 ON = SearchParameters(negate_below=15.0, negation_share=0.5, negation_simulations=4, unvisited_penalty=0.0)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from node.prover.search.formulas import few_tactics
 from node.prover.search.parameters import SearchParameters
+from node.prover.search.simulation import few_tactics
 
 DOCS = Path(__file__).parents[3] / "docs"
 

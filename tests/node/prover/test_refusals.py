@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.lean import Branch, Layout, Outcome, OutcomeKind, ProofTree, Step
-from node.prover.methods.by_name import METHODS, ProofSearch, begin
-from node.prover.search.expansion import Leaf
+from node.prover.policies.policy import Proposal
+from node.prover.search.methods import METHODS, ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
+from node.prover.search.simulation import Leaf
 from node.prover.search.tree import ancestors
 from tests.node.prover.toys import ERROR, PROVED, expand, goals, is_valid, play, random_environment
 

@@ -6,13 +6,12 @@ from common.lean import Theorem
 from node.command.evaluate import command as eval
 from node.lean.opened import OpenedLean
 from node.llm import templates
-from node.prover.methods.turns import ByTurns, Player
 from node.prover.policies.mixture import MixturePolicy, Part
 from node.prover.policies.models.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, NoTactics
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal
 from node.prover.policies.retrieved import moves, with_retrieved
-from node.prover.search.prior import Proposal
+from node.prover.search.turns import ByTurns, Player
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings

@@ -10,12 +10,11 @@ from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.proofs import transitions_of
 from common.protocol.attempts import Transition
 from common.protocol.messages import SampledTactic
-from node.prover.search.expansion import Leaf
-from node.prover.search.formulas import exploration, hardest_branch, q_value, wants_tactics
+from node.prover.policies.policy import Proposal, merge_samples
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal, merge_samples
 from node.prover.search.proofs import NotSolved, extract
 from node.prover.search.search import Search
+from node.prover.search.simulation import Leaf, Numbers, exploration, hardest_branch, q_value, wants_tactics
 from node.prover.search.tree import Tree
 from tests.node.prover.toys import ERROR, LOST, PROVED, expand, goals
 
@@ -107,10 +106,10 @@ def test_branch_score_explores_the_less_visited_branch() -> None:
     a.visits, a.value, b.visits, b.value = 100, -4.0, 10, -3.0
     # c = 0.001 + log(3311 / 3200) = 0.0350983, times 64 · 0.5 · sqrt(110) = 11.7796...
     # A: 1 - 0.99^3 + 11.78 / 101 = 0.1463; B: 1 - 0.99^2 + 11.78 / 11 = 1.0908
-    assert hardest_branch(action, parameters) is b
+    assert hardest_branch(action, Numbers(parameters)) is b
     # Now c = 0.001 + log(3400 / 3200) and the sum is 199: 27.8 / 101 + 0.0297 for A, 27.8 / 100 + 0.0199 for B.
     b.visits = 99
-    assert hardest_branch(action, parameters) is a
+    assert hardest_branch(action, Numbers(parameters)) is a
 
 
 def test_product_is_solved_when_all_branches_are_and_solved_branches_are_skipped() -> None:
@@ -277,9 +276,9 @@ def test_progressive_sampling_comes_back_at_its_visit_count() -> None:
     root, parameters = search.tree.root, search.parameters
     # One action: 1 <= 0.01 · N^0.6 from N = 100^(1 / 0.6) = 2154.43 on.
     root.visits = 2154
-    assert not wants_tactics(root, parameters)
+    assert not wants_tactics(root, Numbers(parameters))
     root.visits = 2155
-    assert wants_tactics(root, parameters)
+    assert wants_tactics(root, Numbers(parameters))
 
 
 def test_a_state_with_live_children_is_sampled_again_and_they_are_kept() -> None:

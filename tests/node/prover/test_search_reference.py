@@ -1,6 +1,6 @@
 """The search keeps the trees of the formulas as they are written in the paper: here without anything that saves time.
 
-What is fast in `node.prover.search.formulas`, `statistics` and `search` is left out: formulas remembered by count,
+What is fast in `node.prover.search.simulation` and `search` is left out: formulas remembered by count,
 statistics kept up to date, calls that are written out. The reference chooses with its own scores and counts into the
 same tree.
 """

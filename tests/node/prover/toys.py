@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
-from node.prover.methods.by_name import ProofSearch
-from node.prover.search.prior import Proposal
-from node.prover.search.search import Leaf
+from node.prover.policies.policy import Proposal
+from node.prover.search.methods import ProofSearch
+from node.prover.search.simulation import Leaf
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.bank.statements import theorem

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from common.records.proofs import DATABASE
+from common.records.readers import DATABASE
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.bank import bank

@@ -20,8 +20,7 @@ from node.prover.policies.fixed.goal_text import (
     operands,
     read_goal,
 )
-from node.prover.policies.policy import Advice
-from node.prover.search.prior import ranked
+from node.prover.policies.policy import Advice, ranked
 
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
 """Tactics that need no names from the goal."""

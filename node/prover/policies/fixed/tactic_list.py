@@ -8,8 +8,7 @@ from pathlib import Path
 from node.lean.text.rules import tactic_problem
 from node.prover.policies.fixed.policy import value
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice
-from node.prover.search.prior import ranked
+from node.prover.policies.policy import Advice, ranked
 
 MOST_LINES = 48
 """Most tactics of a file, because all are tried at every state."""

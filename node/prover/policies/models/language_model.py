@@ -20,8 +20,7 @@ from node.llm.prompts import Premise, PromptTooLong, tactic_prompt, with_own_nam
 from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, StateTooLong
-from node.prover.search.prior import Proposal, merge_samples
+from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong, merge_samples
 
 VALUE = -8.0
 """Value of every state, because a language model has none. Only differences between values matter in a search."""

@@ -1,4 +1,4 @@
-"""The base class of searches with a priority queue of states (the frontier): best-first search and random search.
+"""Searches with a priority queue of states (the frontier): best-first search and random search.
 
 Each state of the frontier is expanded once, as in GPT-f and ReProver. When no unexpanded state remains, expanded states
 are sampled again in the same order, unless the policy is exhausted at them. (ReProver ends there; BFS-Prover starts
@@ -10,17 +10,17 @@ set aside until the tree has changed so that it may be useful again.
 
 from __future__ import annotations
 
+import collections
 import heapq
+import random
 from abc import abstractmethod
 from collections.abc import Sequence
 
 from common.lean import ProofTree
-from node.prover.search.expansion import Leaf
+from node.prover.policies.policy import Proposal, log_probabilities
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal, log_probabilities
-from node.prover.search.statistics import count_leaf
+from node.prover.search.simulation import Leaf, TreeSearch, count_leaf
 from node.prover.search.tree import StateNode, Walk
-from node.prover.search.tree_search import TreeSearch
 
 
 class FrontierSearch(TreeSearch):
@@ -118,3 +118,86 @@ def is_useful(node: StateNode, root: StateNode) -> bool:
                 seen.add(action.parent)
                 todo.append(action.parent)
     return False
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Best-first search: expands the state whose path from the root is the most likely under the policy.
+#
+#     score(s) = Σ log p(tactic) over the L tactics of the path / L^α
+#
+# With α = 0 this is the order of GPT-f (arXiv 2009.03393, proof search) and of ReProver (arXiv 2306.15626). BFS-Prover
+# (arXiv 2502.03438) divides by L^α, 0 <= α <= 1, so that deep paths have no disadvantage from their length alone.
+# Values are not used.
+#
+# In these systems a node holds all goals of a proof, and its path has all tactics so far. Here independent branches are
+# separate states, and the path of a branch has only the tactics above it, so proofs are read off the same AND-OR tree
+# as in the Monte Carlo search. A state with several paths has the best score among its paths at the time of the
+# parents' expansions.
+#
+# With several expansions in flight, the next best states are expanded together with the best one. The root's score is
+# 0.
+
+
+class BestFirstSearch(FrontierSearch):
+    """Best-first search for one proof."""
+
+    def __init__(self, root_state: str, parameters: SearchParameters | None = None) -> None:
+        self._paths: dict[StateNode, tuple[float, int]] = {}
+        """By state: log-probability and length of its best path."""
+        super().__init__(root_state, parameters)
+        root = self.tree.root
+        self._paths[root] = (0.0, 0)
+        self._wait(root)
+
+    def score(self, node: StateNode) -> float:
+        """Σ log p / L^α of the state's best known path."""
+        return self._score(*self._paths[node])
+
+    def _score(self, log_probability: float, length: int) -> float:
+        return log_probability / length**self.parameters.length_exponent if length else 0.0
+
+    def _rank(self, node: StateNode) -> float:
+        return -self.score(node)
+
+    def _reach(self, parent: StateNode, child: StateNode, log_probability: float) -> bool:
+        above, length = self._paths[parent]
+        path = (above + log_probability, length + 1)
+        if child in self._paths and self._score(*path) <= self.score(child):
+            return False
+        self._paths[child] = path
+        return True
+
+    def _parted(self, former: StateNode, node: StateNode) -> None:
+        self._paths.setdefault(node, self._paths[former])  # an approximation: its own path may score lower
+        super()._parted(former, node)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Random search: expands any waiting state with equal probability. The baseline for guided searches.
+#
+# The policy still chooses which tactics are tried at a state. Its probabilities and values are not used.
+
+
+class RandomSearch(FrontierSearch):
+    """Random search for one proof.
+
+    Each state that starts to wait draws a time from an exponential distribution, and the state with the earliest time
+    is expanded next. The exponential distribution has no memory, so all waiting states, old and new, are next with
+    equal probability.
+    """
+
+    def __init__(self, root_state: str, parameters: SearchParameters | None = None, *, seed: int = 0) -> None:
+        super().__init__(root_state, parameters)
+        self._random = random.Random(seed)
+        self._now: collections.defaultdict[int, float] = collections.defaultdict(float)
+        """By number of expansions: the time of the last expanded state."""
+        self._wait(self.tree.root)
+
+    def _rank(self, node: StateNode) -> float:
+        return self._now[node.expansions] + self._random.expovariate(1.0)
+
+    def _took(self, expansions: int, rank: float) -> None:
+        self._now[expansions] = rank
+
+    def _reach(self, parent: StateNode, child: StateNode, log_probability: float) -> bool:
+        return child not in self._entries

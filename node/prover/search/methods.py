@@ -7,20 +7,18 @@ from typing import Protocol
 
 from common.lean import Outcome, ProofTree
 from common.protocol.attempts import Method
-from node.prover.methods.best_first import BestFirstSearch
-from node.prover.methods.random_search import RandomSearch
-from node.prover.search.expansion import Leaf
+from node.prover.policies.policy import Proposal
+from node.prover.search.frontier import BestFirstSearch, RandomSearch
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
 from node.prover.search.search import Search
+from node.prover.search.simulation import Leaf, SearchStatistics, TreeSearch
 from node.prover.search.tree import Tree
-from node.prover.search.tree_search import SearchStatistics, TreeSearch
 
 
 class ProofSearch(Protocol):
     """A search for one proof. `select` returns the state to expand, and `feed` takes the result of the expansion.
 
-    A search is pure, synchronous and deterministic for its seed. See `node.prover.search.tree_search` for details.
+    A search is pure, synchronous and deterministic for its seed. See `node.prover.search.simulation` for details.
     """
 
     @property

@@ -20,12 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from common.lean import Outcome, ProofTree, Step
-from node.prover.search.expansion import GOALS, LOST, Leaf
+from node.prover.policies.policy import Proposal
 from node.prover.search.merging import hypothesis_names
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.prior import Proposal
+from node.prover.search.simulation import GOALS, LOST, NO_TACTICS, Leaf, SearchStatistics, TreeSearch
 from node.prover.search.tree import StateNode, Tree, refute
-from node.prover.search.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
 
 LEAST_VISITS = 2
 """Visits after which the mean value of a state counts: a first value alone is the critic's guess."""
@@ -79,7 +78,7 @@ class Negation:
 
 class NegatingSearch:
     """A search, and side searches for the negations of its most pessimistic states, one at a time. It has the interface
-    of a single search (`node.prover.methods.by_name.ProofSearch`)."""
+    of a single search (`node.prover.search.methods.ProofSearch`)."""
 
     def __init__(self, search: TreeSearch, make: Callable[[str], TreeSearch], parameters: SearchParameters) -> None:
         """`make` begins a side search at the text of a root state."""

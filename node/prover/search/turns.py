@@ -18,11 +18,9 @@ from dataclasses import dataclass
 import msgspec
 
 from common.lean import Outcome, ProofTree
-from node.prover.policies.policy import Policy
-from node.prover.search.expansion import LOST, PROVED, Leaf
-from node.prover.search.prior import Proposal
+from node.prover.policies.policy import Policy, Proposal
+from node.prover.search.simulation import LOST, NO_TACTICS, PROVED, Leaf, SearchStatistics, TreeSearch
 from node.prover.search.tree import StateNode, Tree
-from node.prover.search.tree_search import NO_TACTICS, SearchStatistics, TreeSearch
 
 HEAD_START = 32
 """Tactics that the first search sends to Lean before the others start; about what a list sends for one state. A network
@@ -53,7 +51,7 @@ def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Polic
 
 
 class TurnSearch:
-    """Searches that take turns, with the interface of a single one (`node.prover.methods.by_name.ProofSearch`).
+    """Searches that take turns, with the interface of a single one (`node.prover.search.methods.ProofSearch`).
 
     A leaf names its search.
     """

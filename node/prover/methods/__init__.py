@@ -1,1 +1,0 @@
-"""The other ways to search: best-first, random, in turns, and for negations."""
