@@ -29,7 +29,7 @@ from node.lean.worker.process import WorkerOptions
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment
-from node.prover.policies.fixed.policy import FixedPolicy
+from node.prover.policies.fixed import FixedPolicy
 from node.prover.settings import ProverSettings
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from node.llm.settings import ModelSettings
 from node.play.here import LocalAttempts
 from node.play.policies import parse
 from node.progress.guidance import Guidance
-from node.prover.policies.guided import open_guide
-from node.prover.policies.retrieved import open_source
+from node.prover.policies.combined import open_guide
+from node.prover.policies.premises import open_source
 from node.prover.settings import ProverSettings
 
 

@@ -27,8 +27,8 @@ from node.llm.served import has_template_file, mesh_name, served_name
 from node.play.mesh import MeshAttempts
 from node.play.policies import check_for_mesh
 from node.play.served import check_served, policies_of
-from node.prover.policies.models.sources import address_of, labels
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
+from node.prover.policies.sources import address_of, labels
 
 CONNECT_SECONDS = 3.0
 """Seconds to wait for the connection to a broker that the command line names."""

@@ -11,9 +11,9 @@ from node.model.checkpoint_folders import DIGITS, short_digest
 from node.play.checkpoints import BadPolicy, weights_at
 from node.play.models import address_of, identity
 from node.play.policies import KIND_WORDS, parse
-from node.prover.policies.fixed.tactic_list import read_tactics
+from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import PolicyName, joined
-from node.prover.policies.proofs.proof_list import read_proofs
+from node.prover.policies.proofs import read_proofs
 
 
 def digests(parts: Iterable[PolicyName], note: Callable[[str], None]) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.config import ConfigError
-from node.prover.policies.fixed.tactic_list import read_tactics
+from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import INFERENCE, OWN, BadPolicy, PolicyName, joined, parse
-from node.prover.policies.proofs.proof_list import read_proofs
+from node.prover.policies.proofs import read_proofs
 
 if TYPE_CHECKING:
     from node.llm.address import ModelAddress

@@ -12,7 +12,7 @@ from common.lean import ProofTree, Theorem
 from common.output.command import Exit, UserError
 from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import LeanVerifyReply
-from node.prover.policies.fixed.policy import CLOSING
+from node.prover.policies.fixed import CLOSING
 
 if TYPE_CHECKING:
     from node.llm.address import HubAddress, ModelAddress

@@ -35,9 +35,9 @@ from node.play.checkpoints import weights_at
 from node.prover.agents.environment import Verification
 from node.prover.player import Player, Watch
 from node.prover.policies.attempt_policy import AttemptPolicies
-from node.prover.policies.fixed.policy import CLOSING
-from node.prover.policies.models.sources import SourceModel
+from node.prover.policies.fixed import CLOSING
 from node.prover.policies.names import OWN, BadPolicy, PolicyName
+from node.prover.policies.sources import SourceModel
 from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:

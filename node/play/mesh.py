@@ -34,10 +34,9 @@ from node.llm.served import served_name
 from node.play.attempts import Capacity, is_inconclusive
 from node.play.served import check_served, trouble_of
 from node.prover.agents.environment import Verification
-from node.prover.policies.fixed.policy import CLOSING
-from node.prover.policies.models.mesh_sampler import MeshSampler
-from node.prover.policies.models.sources import address_of
+from node.prover.policies.fixed import CLOSING
 from node.prover.policies.names import INFERENCE, parse
+from node.prover.policies.sources import MeshSampler, address_of
 
 if TYPE_CHECKING:
     from pathlib import Path

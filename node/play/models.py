@@ -7,8 +7,8 @@ from node.llm.address import HubAddress, ModelAddress
 from node.llm.hub import library
 from node.llm.models import check_library, parse_model
 from node.llm.templates import Template
-from node.prover.policies.models.errors import as_bad_policy, template_wanted
 from node.prover.policies.names import PolicyName
+from node.prover.policies.sources import as_bad_policy, template_wanted
 
 
 def address_of(name: PolicyName) -> ModelAddress:

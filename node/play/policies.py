@@ -9,8 +9,7 @@ from common.protocol.attempts import Method
 from node.llm.templates import Template
 from node.play.checkpoints import BadPolicy, weights_at
 from node.prover.policies import names as policy_names
-from node.prover.policies.fixed.tactic_list import read_tactics
-from node.prover.policies.models.sources import address_of, template_of, writes_proofs
+from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import (
     HF,
     INFERENCE,
@@ -23,7 +22,8 @@ from node.prover.policies.names import (
     check_method,
     writers_of,
 )
-from node.prover.policies.proofs.proof_list import read_proofs
+from node.prover.policies.proofs import read_proofs
+from node.prover.policies.sources import address_of, template_of, writes_proofs
 
 KIND_WORDS = {
     PROOFS: "list of proofs",

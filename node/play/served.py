@@ -9,9 +9,8 @@ from collections.abc import Iterable, Sequence
 from common.bus import Bus
 from common.protocol.messages import ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.served import served_name
-from node.prover.policies.models.mesh_sampler import ABSENT_SECONDS, serve_network, served_in_words, served_models
-from node.prover.policies.models.sources import address_of
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
+from node.prover.policies.sources import ABSENT_SECONDS, address_of, serve_network, served_in_words, served_models
 
 LOOK_EVERY = 0.5
 """Seconds between queries of the node registry."""

@@ -24,8 +24,8 @@ from common.protocol.parts import divide
 from node.prover.agents.account import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
-from node.prover.policies.models.sources import MeshSources
 from node.prover.policies.names import INFERENCE, parse
+from node.prover.policies.sources import MeshSources
 from node.prover.settings import ProverSettings
 
 log = structlog.get_logger("prover")

@@ -22,8 +22,8 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
     from common.life.node import run_node
 
     async def serve(context: NodeContext) -> None:
-        from node.prover.policies.models.sources import labels
         from node.prover.policies.names import INFERENCE, parse
+        from node.prover.policies.sources import labels
         from node.prover.prover import Prover
 
         gc.set_threshold(*GC_THRESHOLDS)

@@ -90,17 +90,17 @@ class ProverSettings:
     def check(self) -> None:
         """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
         progress model) cannot be used."""
-        from node.prover.policies.fixed.tactic_list import read_tactics
-        from node.prover.policies.models.sources import template_of
-        from node.prover.policies.proofs.proof_list import read_proofs
+        from node.prover.policies.fixed import read_tactics
+        from node.prover.policies.proofs import read_proofs
+        from node.prover.policies.sources import template_of
 
         try:
             if self.premises:
-                from node.prover.policies.retrieved import open_source
+                from node.prover.policies.premises import open_source
 
                 open_source(self.premises)
             if self.progress:
-                from node.prover.policies.guided import open_guide
+                from node.prover.policies.combined import open_guide
 
                 open_guide(self.progress, self.guidance)
             for name in parse(self.policy, INFERENCE):

@@ -15,7 +15,7 @@ import msgspec
 
 from common.lean import OutcomeKind, ProofTree, Step
 from node.lean.text.script import proof_lines
-from node.prover.policies.fixed.goal_text import Goal, Hypothesis, connective, is_data, operands, read_goal
+from node.prover.policies.goal_tactics import Goal, Hypothesis, connective, is_data, operands, read_goal
 from node.proving.shortening import Runs
 
 NAME = r"[^\W\d][\w']*"

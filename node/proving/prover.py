@@ -26,11 +26,10 @@ from node.play.attempts import Attempts, ProvingFailed
 from node.play.checkpoints import of_the_demo
 from node.play.policies import check, check_for_mesh, label_of, parse
 from node.prover.agents.environment import LeanEnvironment
-from node.prover.policies.fixed.goal_text import read_goal
-from node.prover.policies.fixed.policy import CLOSING as LIST_CLOSING
-from node.prover.policies.interactive import premises_of
+from node.prover.policies.fixed import CLOSING as LIST_CLOSING
+from node.prover.policies.goal_tactics import read_goal
 from node.prover.policies.names import HF, BadPolicy
-from node.prover.policies.premises import candidates
+from node.prover.policies.premises import candidates, premises_of
 from node.proving.finishing import Unwritable, finished
 from node.proving.portfolio import SEARCHING_AFTER, ClosingTactics, Stage, first_proof, stages
 from node.proving.settings import ProvingSettings

@@ -17,7 +17,7 @@ import msgspec
 
 from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.text.script import proof_lines
-from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.goal_tactics import read_goal
 
 MOST_VARIANTS = 24
 """Most variants in one batch."""

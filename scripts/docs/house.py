@@ -401,8 +401,8 @@ async def tactic_way(folder: Path, calls: Calls) -> list[str]:
     from node.model.tokenizer import Tokenizer
     from node.model.transformer import Transformer
     from node.prover.policies.attempt_policy import AttemptPolicies
-    from node.prover.policies.models.sources import MeshSources
-    from node.prover.search.turns import ByTurns
+    from node.prover.policies.combined import ByTurns
+    from node.prover.policies.sources import MeshSources
     from node.prover.settings import ProverSettings
 
     states = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "n : Nat\n⊢ n + 0 = n")

@@ -18,11 +18,12 @@ from common.seeds import derive_seed
 from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Expansion, Playing, unsolved
 from node.prover.agents.budget import TimeIsUp, Turn
 from node.prover.agents.environment import Environment
+from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.policy import Advice, Policy, Proposal, StateTooLong
 from node.prover.search.methods import ProofSearch, begin, check_method
 from node.prover.search.negation import NegatingSearch
 from node.prover.search.simulation import Leaf, SearchStatistics
-from node.prover.search.turns import ByTurns, Player, TurnSearch
+from node.prover.search.turns import TurnSearch
 
 TOO_MANY_REFUSALS = "too many refused proofs ([prover.search] max_refusals)"
 

@@ -15,7 +15,7 @@ from node.prover.agents.account import Account
 from node.prover.agents.budget import Budget
 from node.prover.agents.environment import Environment
 from node.prover.policies.policy import Advice, BadAdvice
-from node.prover.policies.proofs.drafts import ProofsUnavailable
+from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.simulation import SearchStatistics

@@ -9,9 +9,9 @@ from node.prover.agents.environment import Environment
 from node.prover.agents.every_proof import EveryProofAgent
 from node.prover.agents.hybrid import HybridAgent
 from node.prover.agents.whole_proof import WholeProofAgent
+from node.prover.policies.combined import ByTurns
 from node.prover.policies.policy import Policy
-from node.prover.policies.proofs.drafts import Draft, ProofRequest, ProofSource, ProofsUnavailable
-from node.prover.search.turns import ByTurns
+from node.prover.policies.proofs import Draft, ProofRequest, ProofSource, ProofsUnavailable
 
 NO_PROOFS = (
     f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE` or a "

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from common.lean import Outcome, OutcomeKind
 from common.protocol.attempts import AttemptOutcome, Ended, Method, SampledProof
 from node.prover.agents.whole_proof import Sample, WholeProofAgent, words
-from node.prover.policies.proofs.drafts import Draft, Failed
+from node.prover.policies.proofs import Draft, Failed
 from node.prover.search.methods import UnknownMethod
 
 MOST_PROOFS = 1024

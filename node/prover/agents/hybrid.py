@@ -18,12 +18,11 @@ from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import Environment
 from node.prover.agents.whole_proof import WholeProofAgent
-from node.prover.policies.fixed.policy import value
-from node.prover.policies.mixture import MixturePolicy, Part
+from node.prover.policies.combined import ByTurns, MixturePolicy, Part, wrapped
+from node.prover.policies.fixed import value
 from node.prover.policies.policy import Advice, Policy, Proposal
-from node.prover.policies.proofs.drafts import ProofSource
+from node.prover.policies.proofs import ProofSource
 from node.prover.search.methods import ProofSearch
-from node.prover.search.turns import ByTurns, wrapped
 
 MOST_BEGINNINGS = 16
 """Most beginnings that are proposed, all at the root state. The longest are taken."""

@@ -30,7 +30,7 @@ from node.prover.agents.agent import identity
 from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Playing, Verify, unsolved
 from node.prover.agents.budget import TimeIsUp
 from node.prover.agents.environment import Environment
-from node.prover.policies.proofs.drafts import Draft, Failed, ProofRequest, ProofSource, beginning, script_of
+from node.prover.policies.proofs import Draft, Failed, ProofRequest, ProofSource, beginning, script_of
 from node.prover.search.simulation import SearchStatistics
 
 AT_ONCE = 8

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.protocol.attempts import Attempt, Purpose
-from node.prover.policies.fixed.goal_text import read_goal
-from node.prover.policies.fixed.policy import CLOSING, FixedPolicy, candidates
-from node.prover.policies.fixed.tactic_list import ListedTactics, read_tactics
-from node.prover.policies.guided import open_guide, with_guide
-from node.prover.policies.interactive import for_people, with_premises
-from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.models.language_model import LanguageModelPolicy, decoding_of
-from node.prover.policies.models.sources import Sources, writes_proofs
+from node.prover.policies.combined import (
+    ByTurns,
+    ExploringPolicy,
+    MixturePolicy,
+    Part,
+    Player,
+    open_guide,
+    with_guide,
+    wrapped,
+)
+from node.prover.policies.fixed import CLOSING, FixedPolicy, ListedTactics, read_tactics
+from node.prover.policies.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policies.names import (
     TACTICS,
     BadPolicy,
@@ -30,14 +32,11 @@ from node.prover.policies.names import (
     parse,
     writers_of,
 )
-from node.prover.policies.policy import Advice, InferencePolicy, NoTactics, Policy, Proposal
-from node.prover.policies.proofs.drafts import ProofSource
-from node.prover.policies.proofs.inference_proofs import InferenceProofs
-from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
-from node.prover.policies.proofs.sampled_proofs import SampledProofs
-from node.prover.policies.retrieved import open_source, with_retrieved
+from node.prover.policies.policy import InferencePolicy, NoTactics, Policy
+from node.prover.policies.premises import for_people, open_source, with_premises, with_retrieved
+from node.prover.policies.proofs import InferenceProofs, ListedProofs, ProofSource, SampledProofs, read_proofs
+from node.prover.policies.sources import Sources, writes_proofs
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.turns import ByTurns, Player, wrapped
 from node.prover.settings import ProverSettings
 from node.retrieval.errors import RetrievalError
 
@@ -226,39 +225,3 @@ class AttemptPolicies:
         model = self._sources.model(name)
         decoding = decoding_of(model.template, sampling)
         return SampledProofs(model.sampler, model.template, decoding=decoding, dropped=model.dropped)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Exploration in training attempts: adds a few tactics of the fixed list to the policy's samples.
-#
-# A policy learns from the theorems that it proves. It cannot learn from tactics that it never samples. AlphaZero
-# adds Dirichlet noise to the root's priors for the same reason; here actions are text, so the noise has to be extra
-# tactics. Evaluations do not explore.
-
-SHARE = 0.25
-"""Share of the prior mass that all explored tactics get together (AlphaZero's share of noise)."""
-
-
-class ExploringPolicy:
-    """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
-
-    def __init__(self, policy: Policy, count: int) -> None:
-        self._policy = policy
-        self._count = count
-
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """The policy's advice with more proposals. Raises what the policy raises."""
-        advice = await self._policy.advise(state, samples, seed)
-        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
-
-
-def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:
-    """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of SHARE."""
-    proposed = {proposal.tactic for proposal in proposals}
-    unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
-    chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
-    if not chosen:
-        return proposals
-    mass = sum(proposal.mass for proposal in proposals)
-    each = SHARE / (1.0 - SHARE) * (mass or 1.0) / len(chosen)
-    return [*proposals, *(Proposal(tactic, each) for tactic in chosen)]

@@ -71,7 +71,7 @@ class NoTactics:
 
 class InferencePolicy:
     """Tactics and values of a network, from inference nodes or in this process. Its `ask` also gives whole proofs
-    (`node.prover.policies.proofs.inference_proofs`) and conjectures."""
+    (`node.prover.policies.proofs`) and conjectures."""
 
     def __init__(
         self,

@@ -12,42 +12,18 @@ search closes it in the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from common.lean import Outcome, ProofTree
-from node.prover.policies.policy import Policy, Proposal
+from node.prover.policies.policy import Proposal
 from node.prover.search.simulation import LOST, NO_TACTICS, PROVED, Leaf, SearchStatistics, TreeSearch
 from node.prover.search.tree import StateNode, Tree
 
 HEAD_START = 32
 """Tactics that the first search sends to Lean before the others start; about what a list sends for one state. A network
 that is named first has expanded several states by then. With the smallest budgets it is better alone."""
-
-
-@dataclass(frozen=True)
-class Player:
-    """One of several policies that take turns."""
-
-    policy: Policy
-    has_values: bool = False
-    """Whether its values are learned."""
-
-
-@dataclass(frozen=True)
-class ByTurns:
-    """Policies that search in turn, each in a separate tree. None sees the proposals of another."""
-
-    players: tuple[Player, ...]
-
-
-def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Policy | ByTurns:
-    """The policy after `wrap`; if several policies take turns, each of them after `wrap`."""
-    if isinstance(policy, ByTurns):
-        return ByTurns(tuple(Player(wrap(each.policy), each.has_values) for each in policy.players))
-    return wrap(policy)
 
 
 class TurnSearch:

@@ -16,7 +16,7 @@ from node.inference.settings import InferenceSettings
 from node.llm.address import BadModel
 from node.llm.models import parse_model
 from node.llm.sampling import Decoding, Prompt, SamplerError
-from node.prover.policies.models.mesh_sampler import MeshSampler
+from node.prover.policies.sources import MeshSampler
 from tests.node.llm.server import Server, running
 from tests.node.prover.nodes import model_node
 from tests.waiting import eventually

@@ -25,7 +25,7 @@ from node.llm.faults import ContextExceeded
 from node.llm.openai import open_openai
 from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
-from node.prover.policies.models.mesh_sampler import MeshSampler
+from node.prover.policies.sources import MeshSampler
 from tests.node.llm.server import Server, running
 from tests.node.prover.nodes import model_node
 from tests.waiting import eventually
@@ -196,7 +196,7 @@ async def test_samples_that_are_too_large_together_are_asked_for_apart(bus: Bus)
 async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nobody_is_not(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.prover.policies.models.mesh_sampler.ABSENT_SECONDS", 0.05)
+    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
     with pytest.raises(SamplerError, match="no inference node serves `openai:prover`; there are none"):
         await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)
     asked = asyncio.create_task(sampler(bus).sample(Prompt("p"), 1, 0, DRAWN))
@@ -211,7 +211,7 @@ async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nob
 
 
 async def test_a_busy_node_is_no_missing_one(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.prover.policies.models.mesh_sampler.ABSENT_SECONDS", 0.05)
+    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
     played = Played(*[Busy(retry_after=0.05, reason="queue full")] * 4, SampleReply(samples=(TextSample("simp"),)))
     await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
     assert len(await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)) == 1

@@ -16,11 +16,11 @@ from node.llm.settings import ModelSettings
 from node.play.here import LocalSources
 from node.prover.agents.environment import LeanEnvironment, Verification
 from node.prover.policies.attempt_policy import AttemptPolicies
+from node.prover.policies.combined import ByTurns
 from node.prover.policies.names import OWN
 from node.prover.policies.policy import Policy
-from node.prover.policies.proofs.drafts import ProofSource
+from node.prover.policies.proofs import ProofSource
 from node.prover.search.parameters import SearchParameters
-from node.prover.search.turns import ByTurns
 from node.prover.settings import ProverSettings
 
 

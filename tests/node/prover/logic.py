@@ -6,7 +6,7 @@ import re
 
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.seeds import derive_seed
-from node.prover.policies.fixed.goal_text import operands
+from node.prover.policies.goal_tactics import operands
 from node.prover.policies.policy import Proposal
 from node.prover.search.methods import ProofSearch
 from node.prover.search.simulation import Leaf

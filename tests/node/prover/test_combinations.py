@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.prover.policies.fixed import combinations, numbers
-from node.prover.policies.fixed.goal_text import Goal, binder_type, read_goal
-from node.prover.policies.fixed.policy import CLOSING, advise, candidates, everything
+from node.prover.policies import goal_tactics
+from node.prover.policies.fixed import CLOSING, advise, candidates, everything
+from node.prover.policies.goal_tactics import Goal, binder_type, read_goal
 
 
 def goal(text: str) -> Goal:
@@ -23,20 +23,20 @@ def goal(text: str) -> Goal:
     ],
 )
 def test_all_that_stands_before_the_result_is_introduced_at_once(state: str, tactic: str) -> None:
-    assert list(combinations.introductions(goal(state))) == [tactic]
+    assert list(goal_tactics.introductions(goal(state))) == [tactic]
 
 
 def test_a_truth_table_distinguishes_the_smallest_propositions() -> None:
     state = goal("p q : Prop\nh : p ∨ q → ∃ x, x = 1\n⊢ ((p → q) → p) → p")
-    assert combinations.propositions(state) == ["p", "q", "∃ x, x = 1"]
-    table, *others = combinations.distinctions(state)
+    assert goal_tactics.propositions(state) == ["p", "q", "∃ x, x = 1"]
+    table, *others = goal_tactics.distinctions(state)
     assert table == "by_cases h_1 : p <;> by_cases h_2 : q <;> simp_all"
     assert others == ["by_cases h_1 : ∃ x, x = 1"]
 
 
 def test_a_hypothesis_is_used_with_all_that_it_asks_for() -> None:
     state = goal("h : ∀ (x y : α), R x y → ¬R y x\n⊢ False")
-    assert list(combinations.uses(state)) == ["exact h _ _ ‹_› ‹_›"]
+    assert list(goal_tactics.uses(state)) == ["exact h _ _ ‹_› ‹_›"]
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_a_hypothesis_is_used_with_all_that_it_asks_for() -> None:
 )
 def test_an_equation_says_which_number_is_wanted(conclusion: str, witness: str) -> None:
     state = goal(f"a b m n : Nat\n⊢ {conclusion}")
-    assert witness in numbers.solutions(state)
+    assert witness in goal_tactics.solutions(state)
     assert f"exact ⟨{witness}, by omega⟩" in everything(state)
 
 
 def test_functions_that_equations_define_are_unfolded_where_they_are_multiplied_out() -> None:
     state = goal("s : Nat → Nat\nh0 : s 0 = 0\nhs : ∀ (n : Nat), s (n + 1) = s n + 2\nn : Nat\n⊢ s (n + 1) = 2 * n + 2")
-    assert numbers.defining(state) == ["hs", "h0"]
-    (tactic,) = numbers.multiplied_out(state)
+    assert goal_tactics.defining(state) == ["hs", "h0"]
+    (tactic,) = goal_tactics.multiplied_out(state)
     assert tactic.startswith("simp only [hs, h0, Nat.mul_add") and tactic.endswith("<;> omega")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from node.prover.policies.attempt_policy import SHARE, ExploringPolicy, explored
-from node.prover.policies.fixed.goal_text import read_goal
-from node.prover.policies.fixed.policy import candidates
+from node.prover.policies.combined import EXPLORED_SHARE, ExploringPolicy, explored
+from node.prover.policies.fixed import candidates
+from node.prover.policies.goal_tactics import read_goal
 from node.prover.policies.policy import Advice, Proposal
 
 STATE = "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
@@ -28,7 +28,7 @@ def test_explored_candidates_come_from_the_fixed_list_and_none_twice() -> None:
 def test_explored_candidates_share_their_part_of_the_prior_equally() -> None:
     proposals = explored(SAMPLED, STATE, 5, seed=1)
     masses = [proposal.mass for proposal in proposals]
-    assert sum(masses[2:]) / sum(masses) == pytest.approx(SHARE)
+    assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE)
     assert len(set(masses[2:])) == 1
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.prover.policies.fixed.goal_text import binder_name, connective, operands, read_goal
-from node.prover.policies.fixed.policy import CLOSING, MOST_TACTICS, advise, candidates, value
+from node.prover.policies.fixed import CLOSING, MOST_TACTICS, advise, candidates, value
+from node.prover.policies.goal_tactics import binder_name, connective, operands, read_goal
 
 STATE = """\
 α : Type

@@ -6,10 +6,9 @@ import pytest
 
 from node.progress.data import question
 from node.progress.guidance import Guidance, ProgressError
-from node.prover.policies.guided import Guide, open_guide, with_guide
+from node.prover.policies.combined import ByTurns, Guide, Player, open_guide, with_guide
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal
-from node.prover.search.turns import ByTurns, Player
 
 STATE = "a b : Nat\n⊢ a + b = b + a"
 STEPS = {question(STATE): 4.0, question(STATE, "near"): 1.0, question(STATE, "far"): 3.0}

@@ -8,7 +8,7 @@ from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, M
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.hybrid import Beginnings, both, halved, remaining
-from node.prover.policies.proofs.drafts import beginning
+from node.prover.policies.proofs import beginning
 from tests.node.prover.test_agent import ToyLean, ToyPolicy
 from tests.node.prover.test_agent import attempt as any_attempt
 from tests.node.prover.test_whole_proof import Listed, attempt

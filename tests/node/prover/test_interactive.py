@@ -2,8 +2,8 @@
 
 from common.lean import Theorem
 from common.places import Context, Place
-from node.prover.policies.interactive import for_people, premises_of, with_premises
 from node.prover.policies.policy import Advice, Proposal
+from node.prover.policies.premises import for_people, premises_of, with_premises
 
 CONTEXT = Context.of("def double (n : Nat) : Nat := n + n\ntheorem double_zero : double 0 = 0 := rfl\n")
 PLACED = Theorem("t", "", "?", place=Place(CONTEXT, "theorem t (n : Nat) : double n = n + n := by\n  ", "\n"))

@@ -21,7 +21,7 @@ from node.llm.templates import Template
 from node.play import policies
 from node.play.attempts import ProvingFailed
 from node.play.policies import check, check_for_mesh, parse
-from node.prover.policies.models.language_model import LanguageModelPolicy
+from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
 from node.prover.search.parameters import LIST_PENALTY

@@ -91,7 +91,7 @@ async def test_two_models_of_one_run_are_asked_by_name_for_tactics_and_for_whole
 async def test_a_model_that_nobody_serves_ends_the_attempt_soon_and_says_what_is_served(
     bus: Bus, broker: BusSettings, lean_proxy: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.prover.policies.models.mesh_sampler.ABSENT_SECONDS", 0.5)
+    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.5)
     with servers(Server(model=BFS, texts=step)) as (here,):
         async with model_node(bus, broker, here):
             began = time.monotonic()

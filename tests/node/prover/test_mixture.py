@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from common.bus import BusError
-from node.prover.policies.mixture import MixturePolicy, Part
+from node.prover.policies.combined import MixturePolicy, Part
 from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.prover.policies.fixed.goal_text import read_goal
+from node.prover.policies.goal_tactics import read_goal
 from node.prover.policies.premises import PremisePolicy, Premises, candidates, explicit_arguments
 
 FILE = """\

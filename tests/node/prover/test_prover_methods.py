@@ -13,7 +13,7 @@ from node.lean.text.script import proof_script
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.environment import LeanEnvironment
-from node.prover.policies.fixed.policy import FixedPolicy
+from node.prover.policies.fixed import FixedPolicy
 from node.prover.prover import Prover
 from node.prover.search.methods import METHODS
 from node.prover.settings import ProverSettings

@@ -6,12 +6,11 @@ from common.lean import Theorem
 from node.command.evaluate import command as eval
 from node.lean.opened import OpenedLean
 from node.llm import templates
-from node.prover.policies.mixture import MixturePolicy, Part
-from node.prover.policies.models.language_model import LanguageModelPolicy
+from node.prover.policies.combined import ByTurns, MixturePolicy, Part, Player
+from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal
-from node.prover.policies.retrieved import moves, with_retrieved
-from node.prover.search.turns import ByTurns, Player
+from node.prover.policies.premises import moves_with, with_retrieved
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
@@ -131,7 +130,7 @@ async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
 
 
 def test_no_premises_give_no_tactics():
-    assert list(moves([])) == []
+    assert list(moves_with([])) == []
 
 
 def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():

@@ -10,11 +10,12 @@ from common.lean import Outcome, Step, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.prover.agents.agent import Agent
 from node.prover.agents.attempt_agent import Playing
-from node.prover.policies.fixed.policy import FixedPolicy
+from node.prover.policies.combined import ByTurns, Player, wrapped
+from node.prover.policies.fixed import FixedPolicy
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
-from node.prover.search.turns import ByTurns, Player, TurnSearch, wrapped
+from node.prover.search.turns import TurnSearch
 from node.proving.answers import Answer
 from node.proving.explain import SearchRecorder
 from tests.node.prover.toys import ERROR, LOST, PROVED, goals

@@ -16,7 +16,7 @@ from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of
 from node.prover.agents.whole_proof import MOST_LOSSES, WholeProofAgent
 from node.prover.policies.policy import NoTactics
-from node.prover.policies.proofs.drafts import Draft, ProofRequest, ProofsUnavailable
+from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable
 from tests.node.prover.test_agent import BadLean, DeafLean
 from tests.node.prover.test_agent import attempt as any_attempt
 

@@ -11,9 +11,9 @@ from common.sampling import Sampling
 from node.play import checkpoints
 from node.play.checkpoints import BadPolicy, of_the_demo, weights_at
 from node.play.policies import check, check_for_mesh, label_of, parse
-from node.prover.policies.fixed.tactic_list import MOST_LINES, read_tactics
+from node.prover.policies.combined import ByTurns
+from node.prover.policies.fixed import MOST_LINES, read_tactics
 from node.prover.policies.names import PolicyName
-from node.prover.search.turns import ByTurns
 from tests.node.play.opened import open_policy
 
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"

@@ -19,8 +19,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.checkpoints import BadPolicy
 from node.play.here import LocalAttempts
 from node.play.policies import check
-from node.prover.policies.proofs.drafts import Failed, ProofRequest
-from node.prover.policies.proofs.proof_list import ListedProofs, read_proofs
+from node.prover.policies.proofs import Failed, ListedProofs, ProofRequest, read_proofs
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
 from node.proving.prover import Budget, local_prover

@@ -6,7 +6,7 @@ from common.lean import Theorem
 from common.places import Context, Place
 from common.protocol.attempts import Attempt, Purpose
 from node.prover.policies.attempt_policy import AttemptPolicies
-from node.prover.policies.models.sources import MeshSources
+from node.prover.policies.sources import MeshSources
 from node.prover.settings import ProverSettings
 from node.retrieval.corpus import read_corpus
 from node.retrieval.source import PremiseSource, accessible, imported_modules

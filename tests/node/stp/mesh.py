@@ -21,7 +21,7 @@ from common.protocol.messages import NodeInfo
 from node.command.stp.run import TRIES
 from node.play.mesh import MeshAttempts
 from node.prover.agents.environment import LeanEnvironment
-from node.prover.policies.proofs.drafts import normalised
+from node.prover.policies.proofs import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.stp.work import Proving, Task

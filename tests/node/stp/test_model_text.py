@@ -9,8 +9,7 @@ from common.lean import Theorem
 from node.llm.outputs import parse_proof
 from node.llm.sampling import Decoding, Prompt, Sample
 from node.llm.templates import Template, TemplateError, load
-from node.prover.policies.proofs.drafts import ProofRequest
-from node.prover.policies.proofs.sampled_proofs import SampledProofs
+from node.prover.policies.proofs import ProofRequest, SampledProofs
 from node.stp.data.sources import conjecture_row, proof_row
 from node.stp.data.statements import statement_of
 from node.stp.model_text import (

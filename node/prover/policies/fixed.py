@@ -1,17 +1,19 @@
 """A policy without a model: a fixed, ordered list of generic tactics, completed with names from the goal's text.
 
 Closing tactics come first, then tactics for the conclusion, tactics that use hypotheses, and case distinctions. They
-include combinations of several steps (`combinations.py`) and tactics about numbers (`numbers.py`). All tactics for a
-state are proposed at once, so one expansion exhausts the state. The value is a count of symbols.
+include combinations of several steps and tactics about numbers (`goal_tactics.py`). All tactics for a state are
+proposed at once, so one expansion exhausts the state. The value is a count of symbols.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from node.prover.policies.fixed import combinations, numbers
-from node.prover.policies.fixed.goal_text import (
+from node.lean.text.rules import tactic_problem
+from node.prover.policies import goal_tactics
+from node.prover.policies.goal_tactics import (
     Goal,
     Hypothesis,
     binder_name,
@@ -20,6 +22,7 @@ from node.prover.policies.fixed.goal_text import (
     operands,
     read_goal,
 )
+from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, ranked
 
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
@@ -105,11 +108,11 @@ def everything(goal: Goal) -> list[str]:
     at_once = _from(
         goal,
         linear_arithmetic,
-        combinations.uses,
-        numbers.laws,
-        numbers.multiplied_out,
+        goal_tactics.uses,
+        goal_tactics.laws,
+        goal_tactics.multiplied_out,
         regrouping,
-        combinations.pairs,
+        goal_tactics.pairs,
         witnessed,
     )
     for step in (introductions, eliminated, split_conclusion):
@@ -117,14 +120,14 @@ def everything(goal: Goal) -> list[str]:
             return list(dict.fromkeys([*at_once, *steps]))
     choices = _from(
         goal,
-        numbers.parity,
-        numbers.lemmas,
-        numbers.divisors,
+        goal_tactics.parity,
+        goal_tactics.lemmas,
+        goal_tactics.divisors,
         instantiations,
         from_hypotheses,
-        combinations.functions,
+        goal_tactics.functions,
         case_distinctions,
-        combinations.distinctions,
+        goal_tactics.distinctions,
         inductions,
         equations,
         last_resorts,
@@ -135,7 +138,7 @@ def everything(goal: Goal) -> list[str]:
 def introductions(goal: Goal) -> Iterator[str]:
     """Introductions and inductions, if the conclusion begins with ∀ or a premise. Inductions may need all of it."""
     if connective(goal.conclusion) in ("∀", "→", "¬", "≠"):
-        yield from combinations.introductions(goal)
+        yield from goal_tactics.introductions(goal)
         yield from (tactic for tactic in case_distinctions(goal) if tactic.startswith("induction"))
 
 
@@ -160,7 +163,7 @@ def _from(goal: Goal, *sources: Source) -> list[str]:
 
 def linear_arithmetic(goal: Goal) -> Iterator[str]:
     """Linear arithmetic, if the goal has numbers."""
-    if numbers.about_numbers(goal):
+    if goal_tactics.about_numbers(goal):
         yield "omega"
 
 
@@ -174,24 +177,24 @@ def witnessed(goal: Goal) -> Iterator[str]:
     """Witnesses together with proofs that they satisfy the conclusion."""
     if connective(goal.conclusion) != "∃":
         return
-    if not numbers.about_numbers(goal):
+    if not goal_tactics.about_numbers(goal):
         for term in data_terms(goal):
             yield f"exact ⟨{term}, by simp_all⟩"
         return
-    for term in numbers.witnesses(goal):
+    for term in goal_tactics.witnesses(goal):
         yield f"exact ⟨{term}, by omega⟩"
     if "*" in goal.conclusion:
-        for term in numbers.solutions(goal):
-            yield f"exact ⟨{term}, by simp only [{numbers.DISTRIBUTE}] <;> omega⟩"
+        for term in goal_tactics.solutions(goal):
+            yield f"exact ⟨{term}, by simp only [{goal_tactics.DISTRIBUTE}] <;> omega⟩"
 
 
 def instantiations(goal: Goal) -> Iterator[str]:
     """Introduction rules with a choice: a side, a witness, a quotient."""
     if connective(goal.conclusion) not in ("∃", "∣"):
-        if not (connective(goal.conclusion) == "=" and numbers.about_numbers(goal)):
+        if not (connective(goal.conclusion) == "=" and goal_tactics.about_numbers(goal)):
             yield from from_conclusion(goal)
         return
-    terms = [*numbers.witnesses(goal), *data_terms(goal)]
+    terms = [*goal_tactics.witnesses(goal), *data_terms(goal)]
     yield from (f"refine ⟨{term}, ?_⟩" for term in dict.fromkeys(terms))
     if not terms:
         yield from from_conclusion(goal)
@@ -211,9 +214,9 @@ def equations(goal: Goal) -> Iterator[str]:
 
 def inductions(goal: Goal) -> Iterator[str]:
     """Inductions on each natural number in the conclusion."""
-    for name in numbers.number_terms(goal):
+    for name in goal_tactics.number_terms(goal):
         if re.search(rf"(?<![\w']){re.escape(name)}(?![\w'])", goal.conclusion):
-            yield from numbers.kinds_of_induction(name, goal)
+            yield from goal_tactics.kinds_of_induction(name, goal)
 
 
 def from_conclusion(goal: Goal) -> Iterator[str]:
@@ -331,3 +334,45 @@ def last_resorts(goal: Goal) -> Iterator[str]:
         yield "symm"
     yield "split"
     yield "constructor"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A policy from a file of tactics. It proposes all of them at every state.
+
+
+MOST_LINES = 48
+"""Most tactics of a file, because all are tried at every state."""
+
+
+class ListedTactics:
+    """A policy that proposes the same tactics at every state, in order."""
+
+    def __init__(self, tactics: Sequence[str]) -> None:
+        self._proposals = ranked(tactics)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """All tactics, whatever the arguments."""
+        return Advice(list(self._proposals), value(state), exhausted=True)
+
+
+def read_tactics(file: Path) -> list[str]:
+    """The tactics of a file, one a line. Blank lines and lines that begin with # are skipped. Raises BadPolicy."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise BadPolicy(f"{file}: the list of tactics cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadPolicy(f"{file}: the list of tactics is not text in UTF-8") from error
+    tactics: dict[str, None] = {}
+    for number, line in enumerate(lines, 1):
+        tactic = line.strip()
+        if not tactic or tactic.startswith("#"):
+            continue
+        if problem := tactic_problem(tactic):
+            raise BadPolicy(f"{file}, line {number}: {problem}")
+        tactics[tactic] = None
+    if not tactics:
+        raise BadPolicy(f"{file}: there is no tactic in it")
+    if len(tactics) > MOST_LINES:
+        raise BadPolicy(f"{file}: {len(tactics)} tactics; at most {MOST_LINES}, as all are tried on every state")
+    return list(tactics)

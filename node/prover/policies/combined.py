@@ -1,0 +1,265 @@
+"""Policies made of other policies: mixtures, policies that take turns, exploration, and guidance by a progress model.
+
+A mixture proposes the tactics of all its parts, each with its share of the prior mass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from common.bus import BusError
+from node.progress.data import question
+from node.progress.guidance import Guidance, ProgressError, ProgressSource
+from node.prover.policies.fixed import candidates
+from node.prover.policies.goal_tactics import read_goal
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy, Proposal, StateTooLong
+
+
+@dataclass(frozen=True)
+class Part:
+    """One policy of a mixture."""
+
+    policy: Policy
+    share: float = 1.0
+    """Share of the prior mass, relative to the other parts' shares; 0: only its values are used."""
+    has_values: bool = False
+    """Whether its values are learned. Values of other policies are heuristics that only order states."""
+    name: str = ""
+    """Its name in results."""
+    turn: int = 0
+    """Index of its search, if several searches take turns."""
+
+
+class MixturePolicy:
+    """Asks all its parts concurrently."""
+
+    def __init__(self, parts: Sequence[Part], *, strict: bool = False) -> None:
+        """The value comes from the first part with learned values, or else from the first part.
+
+        A part that fails is left out of the advice, unless all parts that propose tactics fail. `strict`: one failed
+        part makes the whole advice fail, because an evaluation must not go on silently without its network.
+        """
+        self.parts = tuple(sorted(parts, key=lambda part: not part.has_values))
+        self.strict = strict
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The proposals of all parts; exhausted if all parts are. Raises the error of the first failed part, if all
+        fail or `strict` is set."""
+        replies = await asyncio.gather(*(_ask(part, state, samples, seed) for part in self.parts))
+        too_long = [reply for reply in replies if isinstance(reply, StateTooLong)]
+        # A state that is too long for some parts only is no failure: these parts propose nothing there.
+        if len(too_long) < sum(part.share > 0 for part in self.parts):
+            replies = [reply.advice() if isinstance(reply, StateTooLong) else reply for reply in replies]
+        advices = [(part, reply) for part, reply in zip(self.parts, replies, strict=True) if isinstance(reply, Advice)]
+        if not any(part.share for part, _ in advices) or (self.strict and len(advices) < len(replies)):
+            raise next(reply for reply in replies if isinstance(reply, Exception))
+        return mixed(advices)
+
+
+async def _ask(part: Part, state: str, samples: int, seed: int) -> Advice | BusError | BadAdvice:
+    try:
+        return await part.policy.advise(state, samples if part.share else 1, seed)
+    except (BusError, BadAdvice) as error:
+        return error
+
+
+def mixed(advices: Sequence[tuple[Part, Advice]]) -> Advice:
+    """Combine the advice of several parts: the value of the first, and the sum of all samples.
+
+    The masses of a part sum to its normalised share among the parts that propose something. A tactic of two parts gets
+    the sum of both masses.
+    """
+    mass: dict[str, float] = {}
+    sources: dict[str, list[str]] = {}
+    proposing = [(part, advice) for part, advice in advices if part.share > 0]
+    shares = sum(part.share for part, advice in proposing if advice.proposals)
+    for part, advice in proposing:
+        total = sum(proposal.mass for proposal in advice.proposals)
+        for proposal in advice.proposals:
+            portion = proposal.mass / total * part.share / shares
+            mass[proposal.tactic] = mass.get(proposal.tactic, 0.0) + portion
+            if source := proposal.source or part.name:
+                sources.setdefault(proposal.tactic, []).append(source)
+    tokens = [advice.tokens for _, advice in advices if advice.tokens is not None]
+    # Log-probabilities of different policies cannot be compared: keep them only if one part replied.
+    alone = {each.tactic: each.log_probability for each in advices[0][1].proposals} if len(advices) == 1 else {}
+    proposals = [
+        Proposal(tactic, portion, alone.get(tactic), source="+".join(sources.get(tactic, ())))
+        for tactic, portion in mass.items()
+    ]
+    return Advice(
+        proposals,
+        advices[0][1].value,
+        exhausted=all(advice.exhausted for _, advice in proposing),
+        weights=max(advice.weights for _, advice in advices),
+        samples=sum(advice.drawn for _, advice in advices),
+        tokens=sum(tokens) if tokens else None,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Policies that take turns: each has a search of its own (`node.prover.search.turns`).
+
+
+@dataclass(frozen=True)
+class Player:
+    """One of several policies that take turns."""
+
+    policy: Policy
+    has_values: bool = False
+    """Whether its values are learned."""
+
+
+@dataclass(frozen=True)
+class ByTurns:
+    """Policies that search in turn, each in a separate tree. None sees the proposals of another."""
+
+    players: tuple[Player, ...]
+
+
+def wrapped(policy: Policy | ByTurns, wrap: Callable[[Policy], Policy]) -> Policy | ByTurns:
+    """The policy after `wrap`; if several policies take turns, each of them after `wrap`."""
+    if isinstance(policy, ByTurns):
+        return ByTurns(tuple(Player(wrap(each.policy), each.has_values) for each in policy.players))
+    return wrap(policy)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Exploration in training attempts: adds a few tactics of the fixed list to the policy's samples.
+#
+# A policy learns from the theorems that it proves. It cannot learn from tactics that it never samples. AlphaZero adds
+# Dirichlet noise to the root's priors for the same reason; here actions are text, so the noise has to be extra tactics.
+# Evaluations do not explore.
+
+
+EXPLORED_SHARE = 0.25
+"""Share of the prior mass that all explored tactics get together (AlphaZero's share of noise)."""
+
+
+class ExploringPolicy:
+    """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
+
+    def __init__(self, policy: Policy, count: int) -> None:
+        self._policy = policy
+        self._count = count
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The policy's advice with more proposals. Raises what the policy raises."""
+        advice = await self._policy.advise(state, samples, seed)
+        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
+
+
+def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:
+    """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of
+    EXPLORED_SHARE."""
+    proposed = {proposal.tactic for proposal in proposals}
+    unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
+    chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
+    if not chosen:
+        return proposals
+    mass = sum(proposal.mass for proposal in proposals)
+    each = EXPLORED_SHARE / (1.0 - EXPLORED_SHARE) * (mass or 1.0) / len(chosen)
+    return [*proposals, *(Proposal(tactic, each) for tactic in chosen)]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Adds a progress model to a policy: its predicted remaining steps (LeanProgress, arXiv 2502.17925) give the value of
+# a state, or rank the tactics of an expansion.
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A progress model, and the settings of its use."""
+
+    source: ProgressSource
+    guidance: Guidance
+
+    @property
+    def words(self) -> str:
+        """Identifies the guide in records of results: the digest of the weights, and the settings."""
+        return f"{self.source.digest} {self.guidance.words}"
+
+    async def open(self) -> None:
+        """Load the model. Raises BadPolicy."""
+        try:
+            await self.source.open()
+        except ProgressError as error:
+            raise BadPolicy(f"progress: {error}") from error
+        except ModuleNotFoundError as error:
+            raise BadPolicy(f"progress: needs {error.name}: pip install 'proofmesh[trainers]'") from error
+
+
+def open_guide(name: str, guidance: Guidance) -> Guide | None:
+    """The guide with this progress model; None if `name` is empty. Raises BadPolicy."""
+    try:
+        return Guide(ProgressSource(name), guidance) if name else None
+    except ProgressError as error:
+        raise BadPolicy(f"progress: {error}") from error
+
+
+def with_guide(policy: Policy | ByTurns, guide: Guide | None) -> Policy | ByTurns:
+    """The policy with the guide; each policy, if several take turns."""
+    if guide is None or isinstance(policy, NoTactics):
+        return policy
+    return wrapped(policy, lambda each: GuidedPolicy(each, guide))
+
+
+class GuidedPolicy:
+    """`node.prover.policies.policy.Policy` with values and priors from predicted steps."""
+
+    def __init__(self, policy: Policy, guide: Guide) -> None:
+        self._policy = policy
+        self._source, self._guidance = guide.source, guide.guidance
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The guided advice. Raises what the policy raises, and BadAdvice if the progress model fails."""
+        advice = await self._policy.advise(state, samples, seed)
+        use = self._guidance.use
+        try:
+            if use in ("rank", "both"):
+                advice = replace(advice, proposals=await self._ranked(state, advice.proposals))
+            if use in ("value", "both"):
+                advice = replace(advice, value=await self._value(state, advice))
+        except ProgressError as error:
+            raise BadAdvice(f"progress: {error}") from error
+        return advice
+
+    async def _value(self, state: str, advice: Advice) -> float:
+        """V = -steps. If the model predicts steps after tactics only: one plus the fewest steps after any proposal."""
+        if self._source.answers_states:
+            steps = (await self._source.steps([question(state)]))[0]
+        elif advice.proposals:
+            steps = 1 + min(await self._after(state, advice.proposals))
+        else:
+            return advice.value
+        share = self._guidance.share
+        return -share * max(steps, 1.0) + (1 - share) * advice.value
+
+    async def _ranked(self, state: str, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Multiply each prior mass by exp(-β · (steps - fewest steps)), and sort by mass. Subtracting the fewest steps
+        keeps the tactics of a state far from its end comparable with those of other states."""
+        if not proposals:
+            return []
+        steps = await self._after(state, proposals)
+        least = min(steps)
+        beta = self._guidance.exponent
+        ranked = [_weighed(each, beta * (count - least)) for each, count in zip(proposals, steps, strict=True)]
+        return sorted(ranked, key=lambda each: -each.mass)
+
+    async def _after(self, state: str, proposals: Sequence[Proposal]) -> list[float]:
+        return await self._source.steps([question(state, each.tactic) for each in proposals])
+
+
+def _weighed(proposal: Proposal, penalty: float) -> Proposal:
+    """The proposal with its prior multiplied by exp(-penalty)."""
+    log_probability = proposal.log_probability
+    return replace(
+        proposal,
+        mass=proposal.mass * math.exp(-penalty),
+        log_probability=None if log_probability is None else log_probability - penalty,
+    )

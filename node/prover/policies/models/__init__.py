@@ -1,1 +1,0 @@
-"""Language models as policies, over a mesh's inference nodes."""

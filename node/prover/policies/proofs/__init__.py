@@ -1,1 +1,0 @@
-"""Whole proofs: from lists, from models, from the mesh's own network."""
