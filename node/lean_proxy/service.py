@@ -41,6 +41,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     from node.lean_proxy.report import report
     from node.lean_proxy.startup import check_listed, confined_toolchain, load_header, make_signer
 
+    # 1. Keys and protections come first: a node that cannot confine Lean or sign verdicts does not start.
     signer = make_signer(ctx, settings)
     toolchain = await confined_toolchain(ctx, settings, signer)
     requests = make_requests(settings, toolchain)
@@ -48,7 +49,9 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     checker = make_checker(settings, toolchain)
     requests.backend.start()
     try:
+        # 2. The header is loaded before the node serves, so that its first request does not wait for an import.
         await load_header(ctx, requests.backend, size_to_machine=settings.workers == 0)
+        # 3. Serve: tactics always, verdicts only with a key that the run knows, and snippets.
         handlers = Handlers(requests, verifier)
         await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
         if signer is not None:
@@ -65,6 +68,7 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
         await ctx.bus.subscribe(subjects.LEAN_CHECK_GONE, LeanCheckGone, checks.gone)
         ctx.spawn(report(ctx, requests, handlers), "lean-proxy report")
+        # 4. On a stop the open requests are answered first, then Lean's processes end.
         await ctx.stopping.wait()
         await asyncio.gather(handlers.drained(), checks.drained())
     finally:

@@ -190,12 +190,14 @@ class GapFinder:
 
     async def find(self, text: str) -> FileGaps:
         """The gaps of a file with this text, whose lines must end with line feeds alone. Raises OSError."""
+        # 1. Without a `sorry`, or if Lean cannot read the text, there is nothing to ask Lean.
         result = FileGaps(text)
         mentioned = mentions(text)
         if text.startswith(MARK):
             result.problem = "it begins with a byte order mark, which Lean does not read: save it without one"
         if not mentioned or result.problem:
             return result
+        # 2. The file is compiled in a fresh process for its errors, while a warm worker elaborates it for the goals.
         header = "" if imports(text) or not self.toolchain.default_header else f"{self.toolchain.default_header}\n"
         whole = header + text
         moved = [mention.moved(len(header)) for mention in mentioned]
@@ -212,11 +214,13 @@ class GapFinder:
         if isinstance(goals, WorkerEnded):
             result.problem = result.problem or f"Lean does not finish it: {goals.reason} (limit {self.seconds:g} s)"
             return result
+        # 3. A second elaboration tells proofs from data: each `sorry` is replaced by a tactic that only proves.
         if compiled is None or result.problem:
             return result
         result.commands = spans(compiled.text, compiled.commands, errors, whole, len(header))
         shown = [_shown(each) for each in goals]
         proofs = await self._proofs(document, places, [tactic for tactic, _ in shown])
+        # 4. Each `sorry` with its command; positions are those of the text without the header.
         lines = Lines(text)
         for mention, (tactic, goal), proof in zip(mentioned, shown, proofs, strict=True):
             command = _around(result.commands, mention.start)

@@ -80,6 +80,7 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
     matches = list(_COMMAND.finditer(code))
     for match, following in itertools.zip_longest(matches, matches[1:]):
         end = following.start() if following is not None else len(code)
+        # 1. Scopes open and close; `end A.B` closes two. Variables end with the scope that declared them.
         if scope := match["scope"]:
             parts = match["of"].split(".")
             if scope == "end":
@@ -92,9 +93,11 @@ def declarations(text: str) -> tuple[tuple[Declaration, ...], str]:
             else:
                 scopes += parts if scope == "namespace" else [""] * len(parts)
                 inside += filter(None, parts if scope == "namespace" else ())
+        # 2. A `variable` command counts for all declarations below it in its scope.
         elif match["variable"]:
             variables.append((len(scopes), " ".join(text[match.end() : end].split())))
             binders = None
+        # 3. A declaration, with the binders that are in effect.
         elif match["kind"]:
             if binders is None:
                 binders = tuple(each for _, each in variables)

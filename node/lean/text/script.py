@@ -44,6 +44,7 @@ def _parts(layout: Layout, prefix: str) -> list[str | tuple[int, str, bool]]:
     indentation, True if it begins with a bullet)."""
     if len(layout) == 1:
         return [(0, prefix, False)]
+    # Lean has the goals in one list. A bullet works on the first of it, so a branch's goal is rotated to the front.
     goals = sorted(goal for branch in layout for goal in branch)
     parts: list[str | tuple[int, str, bool]] = []
     shared: int | None = None
@@ -57,6 +58,7 @@ def _parts(layout: Layout, prefix: str) -> list[str | tuple[int, str, bool]]:
 
     for index, branch in enumerate(layout):
         if len(branch) > 1:
+            # Goals that share a metavariable come last and without a bullet, since a bullet shows a single goal.
             if shared is not None:
                 raise ValueError(f"layout {layout} has two branches with several goals; they must be one")
             shared = index

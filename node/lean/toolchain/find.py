@@ -249,6 +249,7 @@ def _of_project(
 
 def _lake(settings: LeanSettings, project: Path, environ: Mapping[str, str]) -> Path:
     """The `lake` for a project: that of the configured toolchain, otherwise the one on PATH. Raises LeanProblem."""
+    # 1. Nothing is configured: the project's own, through elan.
     if not settings.toolchain:
         program = lake.find_lake(environ)
         lake.check_installed(program, project, environ)
@@ -258,6 +259,7 @@ def _lake(settings: LeanSettings, project: Path, environ: Mapping[str, str]) -> 
             f"[lean] toolchain = {POCKET!r} with a project: pocket Lean has no `lake`; remove toolchain to use the "
             "project's own, or name folders of modules that pocket Lean has compiled in [lean] modules"
         )
+    # 2. A configured toolchain must be the one that the project is pinned to, or its compiled modules do not load.
     pinned = lake.pinned_toolchain(project)
     if (
         pinned
@@ -268,6 +270,7 @@ def _lake(settings: LeanSettings, project: Path, environ: Mapping[str, str]) -> 
             f"[lean] toolchain = {settings.toolchain!r}: the project {project} is pinned to {pinned[0]} ({pinned[1]}); "
             "remove toolchain to use the project's own"
         )
+    # 3. The `lake` beside that toolchain's `lean`.
     lean, _ = _lean(settings.toolchain, environ)
     program = _ask_lean(lean, environ)[0] / "bin" / "lake"
     if not program.is_file():
@@ -312,6 +315,7 @@ def _pocket(settings: LeanSettings, header: str, modules: Sequence[Path]) -> Lea
 
 def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
     """The `lean` of a toolchain, and the toolchain's name. Raises LeanProblem."""
+    # 1. A path: of a `lean`, or of an installation.
     place = Path(toolchain).expanduser()
     if place.is_absolute() or toolchain.startswith(".") or place.exists():
         lean = place if place.is_file() else place / "bin" / "lean"
@@ -321,6 +325,7 @@ def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
                 f"a toolchain's name in elan (leanprover/lean4:v4.20.0), or {POCKET}"
             )
         return lean.absolute(), str(lean.absolute())
+    # 2. A name in elan: an installed toolchain, or a channel such as `stable`.
     if not lake.is_toolchain_name(toolchain):
         raise LeanProblem(
             f"[lean] toolchain = {toolchain!r} is neither a folder nor a toolchain's name; use the folder of a Lean "
@@ -331,6 +336,7 @@ def _lean(toolchain: str, environ: Mapping[str, str]) -> tuple[Path, str]:
         return folder / "bin" / "lean", toolchain
     if lake.is_channel(toolchain):
         return _of_channel(toolchain, environ), toolchain
+    # 3. A program on PATH, for installations without elan.
     program = shutil.which(toolchain, path=environ.get("PATH"))
     if program is None:
         raise LeanProblem(

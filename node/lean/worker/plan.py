@@ -64,6 +64,7 @@ class BatchPlan:
         """Candidates that Lean's parser rejects."""
         self.bad_statement = ""
         """Lean's error in the statement; empty without one."""
+        # What is still to do. Each document moves candidates out of these, so a plan ends.
         self._pending = [index for index in self.candidates if index not in alone]
         self._alone = deque(index for index in self.candidates if index in alone)
         self._unprobed = set(self._pending) & probe

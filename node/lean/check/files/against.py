@@ -191,6 +191,7 @@ class Comparison:
     def _alike(self, expected: _Place, submitted: _Place) -> Iterator[_Pair]:
         """The pairs that must also be the same for these two constants to be the same. Raises _Differ."""
         shown = shown_name(expected.name)
+        # 1. A constant of the library is the same only under the same name; no side may replace it by its own.
         if not expected.module and not submitted.module:
             if expected.name != submitted.name:
                 raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
@@ -199,6 +200,7 @@ class Comparison:
             raise _Differ(f"{shown} is from the library in the reference, but the submission declares its own")
         if not submitted.module:
             raise _Differ(f"{shown} is declared by the reference, but not by the submission")
+        # 2. Both declare one: the same kind, and the same name unless Lean made the name up.
         home, owner = self._references[expected.module], self._submissions[submitted.module]
         one, other = home.constants[expected.name], owner.constants[submitted.name]
         if one.kind is not other.kind:
@@ -211,10 +213,12 @@ class Comparison:
         renamed = one.kind in _RENAMED and _MADE_UP.search(one.name) and _MADE_UP.search(other.name)
         if one.name != other.name and not renamed and not example:
             raise _Differ(f"{shown_name(submitted.name)} stands where the reference has {shown}")
+        # 3. What a type alone does not show: `unsafe`, `partial`, universes.
         if one.safe != other.safe:
             raise _Differ(f"{shown} is unsafe or partial in the reference or the submission only")
         if len(one.level_parameters) != len(other.level_parameters):
             raise _Differ(f"{shown} differs in the number of universe parameters")
+        # 4. Type and contents, each with the constants that they mention in turn.
         sides = _Sides(home, owner, one, other)
         yield from self._terms_alike(sides, f"the type of {shown}", one.type, other.type)
         if not example:  # the reference's example has no proof, and nothing refers to it

@@ -752,6 +752,7 @@ def _proof(file: _File, command: _Command) -> int | None:
     colon, bindings = False, 0
     for index in range(command.keyword + 1, command.last):
         token = file.tokens[index]
+        # 1. Inside brackets nothing ends the statement; brackets that do not match leave no certain end.
         if token.kind == "symbol" and token.text in _BRACKETS:
             if _BRACKETS[token.text] > 0:
                 stack.append(token.text)
@@ -759,6 +760,7 @@ def _proof(file: _File, command: _Command) -> int | None:
                 return None
         elif stack:
             continue
+        # 2. `:=` ends it, unless a `let` in the statement waits for its own; so does a `|` at the line's start.
         elif token.kind == "symbol":
             colon |= token.text == ":"
             if token.text == ":=":
@@ -767,6 +769,7 @@ def _proof(file: _File, command: _Command) -> int | None:
                 bindings -= 1
             elif token.text == "|" and token.column < 2 and _ends_term(file.tokens[index - 1]):
                 return index if colon and not bindings else None
+        # 3. Words that bind, that end it, or behind which a term of any shape may follow.
         elif token.kind == "name":
             if token.text in ("let", "have", "letI", "haveI", "let_fun"):
                 bindings += 1

@@ -173,6 +173,7 @@ class Judge:
     def handle(self, request: Request) -> Reply:
         """The reply to a request."""
         match request:
+            # Reading hostile data may fail in any of these ways; the reason is the reply, and the child goes on.
             case ReadRequest():
                 try:
                     self._read(request)
@@ -192,6 +193,7 @@ class Judge:
                 )
                 comparison = Comparison(self._terms, reference, submission)
                 return CompareReply([*comparison.verdicts()], comparison.filled)
+            # The terms are shared by all modules, so they can go only when the last module has gone.
             case ForgetRequest():
                 for key in request.keys:
                     self._modules.pop(key, None)

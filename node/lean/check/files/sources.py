@@ -199,6 +199,7 @@ def _read_text(file: Path, root: Path, shown: str, module: str) -> SourceFile:
 
 def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
     """Each file after those that it imports, with why it cannot be compiled (circular imports); empty if it can."""
+    # 1. One file for each module; a second one with the same name cannot be compiled.
     by_module: dict[str, SourceFile] = {}
     for source in sources:
         if source.module in by_module:
@@ -206,6 +207,7 @@ def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
             yield replace(source, module=""), f"{other} is the same module: {source.module}"
         else:
             by_module[source.module] = source
+    # 2. Depth-first over the imports, with a stack of our own: a chain of imports may be deeper than Python's.
     ordered: set[str] = set()
     for source in by_module.values():
         waiting = [source]
@@ -222,6 +224,7 @@ def in_order(sources: Iterable[SourceFile]) -> Iterator[tuple[SourceFile, str]]:
             if missing and circle is None:
                 waiting += missing
                 continue
+            # 3. All that it imports is done, or waits for it: then it is part of a circle, which is named once.
             problem = ""
             if circle is not None:
                 members = [*way[way.index(circle.module) :], circle.module]

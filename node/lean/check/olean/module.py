@@ -102,6 +102,8 @@ class Module:
 
     def _read(self) -> None:
         region, words = self.region, self.region.words
+        # 1. The root: a structure with five parts, and a byte that says whether the data is split over several
+        # files.
         root = region.node(region.root)
         if root.objects != _ROOT_FIELDS:
             raise BadOlean(f"the module's data has {root.objects} fields instead of {_ROOT_FIELDS}")
@@ -110,6 +112,7 @@ class Module:
             raise SplitModule(
                 "it begins with `module`, so its proofs are in separate files that are not read here; remove `module`"
             )
+        # 2. Imports and constants. The list of names must be that of the constants, because Lean looks them up by it.
         self.imports: tuple[str, ...] = tuple(
             self.reader.name(words[region.node(item, imports).at], item) for item in region.array(imports, region.root)
         )
@@ -120,6 +123,7 @@ class Module:
         listed = [self.reader.name(pointer, names) for pointer in region.array(names, region.root)]
         if listed != list(self.constants) or len(pointers) != len(listed):
             raise BadOlean("the constants do not match the module's list of names")
+        # 3. Names that are looked up later, and the entries of extensions.
         for pointer in region.array(extra, region.root):
             self.reader.name(pointer, extra)  # Lean reads these names when another file imports the module: check them
         self.entries: Mapping[str, Entry] = dict(

@@ -73,12 +73,14 @@ class Region:
 
     def __init__(self, path: Path) -> None:
         """Map a file. Raises BadOlean and OSError."""
+        # 1. The file, mapped and not read: only the objects that are asked for cost memory.
         with path.open("rb") as file:
             try:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             except ValueError:
                 raise BadOlean(f"{path.name}: an empty file") from None
         self._bytes = memoryview(self._map)
+        # 2. Its header says which Lean wrote it, and where the file's addresses begin.
         header = bytes(self._bytes[:HEADER_BYTES])
         if len(header) < HEADER_BYTES or header[:5] != MARKER:
             raise BadOlean(f"{path.name}: not a compiled Lean module")
@@ -91,12 +93,14 @@ class Region:
         self._base = int.from_bytes(header[80:88], "little")
         self._size = len(self._bytes)
         self.words = self._bytes.cast("Q")
+        # 3. The root stands in front of the objects or behind them, as the header says.
         root_first = bool(header[6] & ROOT_FIRST)
         first = HEADER_BYTES // 8 + root_first
         last = self._size // 8 - (not root_first)
         if last <= first:
             raise BadOlean(f"{path.name}: truncated")
         self.root = self.words[HEADER_BYTES // 8 if root_first else -1]
+        # 4. All objects are checked before any is used, so that no later step meets a bad pointer.
         self._starts = self._checked(first, last)
         """By position in words: 1 where an object begins. A byte each, so a file of tiny objects costs no more memory
         than a file of large ones."""
@@ -127,6 +131,7 @@ class Region:
         while at < last:
             header = words[at]
             tag = header >> 56
+            # 1. How far the object reaches, and which of its words are pointers.
             if header & _COUNT:
                 raise BadOlean("an object with a reference count")
             pointers: memoryview | tuple[()] = ()
@@ -139,6 +144,7 @@ class Region:
                 end = at + size // 8
             else:
                 end, pointers = self._extent(tag, header, at, last)
+            # 2. Pointers lead to earlier objects alone: so there are no circles, and every walk ends.
             if end > last:
                 raise BadOlean("an object that exceeds its space")
             for pointer in pointers:

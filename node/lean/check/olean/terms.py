@@ -325,6 +325,7 @@ class TermReader:
         terms, words = self.terms, self._words
         parametric = any(terms.parametric(child) for child in below)
         match node.tag:
+            # A term has the loose variables of its parts; each binder that it adds binds one of those of its body.
             case Tag.APPLY:
                 function, argument = below
                 return (

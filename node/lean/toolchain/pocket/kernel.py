@@ -89,6 +89,7 @@ class Kernel:
         self.lean = library
         self.buffers: list[object] = []
         """Memory of the objects that are made here. Their reference count is 0: Lean's runtime does not free them."""
+        # 1. Start Lean's runtime as its own `main` does.
         library.lean_initialize()
         library.lean_init_task_manager()
         self.call("lean_init_search_path")
@@ -97,6 +98,7 @@ class Kernel:
         """The kernel's environments: with the library alone, and with what is declared so far."""
         self._parts: dict[int, Parts] = {}
         self.mark = self.native("lean_mark_persistent", ctypes.c_void_p, result=None)
+        # 2. Lean's constructors. Expressions are made with these alone, so that their cached data is Lean's own.
         pointer, byte = ctypes.c_void_p, ctypes.c_uint8
         self.name_text = self.native("l_Lean_Name_str___override", pointer, pointer)
         self.name_number = self.native("l_Lean_Name_num___override", pointer, pointer)
@@ -114,6 +116,7 @@ class Kernel:
         self.let = self.native("l_Lean_Expr_letE___override", pointer, pointer, pointer, pointer, byte)
         self.literal = self.native("l_Lean_Expr_lit___override", pointer)
         self.projection = self.native("l_Lean_Expr_proj___override", pointer, pointer, pointer)
+        # 3. What is asked about the result.
         self.find_constant = self.native("lean_environment_find", pointer, pointer)
         self.equal = self.native("lean_expr_eqv", pointer, pointer, result=byte)
         self.used_constants = self.native("l_Lean_Expr_getUsedConstants", pointer)
