@@ -149,7 +149,7 @@ class ProofTree(msgspec.Struct, frozen=True):
     """The policies of a mixture that proposed the tactic; empty: the policy is not a mixture, or does not report it."""
     failed: tuple[str, ...] = ()
     """Tactics that the network proposed at this state and that Lean refused with an error, for attempts that ask for
-    them (`Attempt.failed`). Results from before this field have none, and learners from before it ignore it."""
+    them (`Attempt.failed`)."""
 
     @property
     def remaining_steps(self) -> int:

@@ -126,7 +126,6 @@ async def persistently(
     Each failure is logged as `complaint` with its `context`. Raises the last BusError after `tries` attempts, or if
     `until()` is true after a failure.
     """
-
     import stamina
 
     # Each failure is logged here, so stamina's own log lines are switched off.

@@ -28,7 +28,6 @@ from common.bus.connection import (
 )
 from common.bus.signing import Signer, Verifiers
 from common.bus.stored import Lease, Puller
-from common.protocol.channels import channel_name
 from common.protocol.messages import (
     AnyMessage,
     Busy,
@@ -41,7 +40,7 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import SIGNED, VERIFIERS, check_run_name
+from common.protocol.subjects import SIGNED, VERIFIERS, channel_name, check_run_name
 from common.protocol.subjects import result as result_subject
 from common.settings import BusSettings
 

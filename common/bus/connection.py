@@ -35,7 +35,6 @@ from prometheus_client.registry import Collector
 from common.bus.asking import BusUnavailable, BusyError, RemoteFailure, Unanswered
 from common.bus.signing import Signer
 from common.life import metrics
-from common.protocol.channels import channel_name
 from common.protocol.messages import (
     Busy,
     Failure,
@@ -47,6 +46,7 @@ from common.protocol.messages import (
     decode,
     encode,
 )
+from common.protocol.subjects import channel_name
 from common.settings import BusSettings
 
 log = structlog.get_logger("bus")

@@ -345,7 +345,7 @@ class Watch(Generic[AnyMessage]):
         all_stored: bool = False,
     ) -> None:
         """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `channel`:
-        its name in `common.protocol.channels`, for metrics."""
+        its name in `common.protocol.subjects`, for metrics."""
         self.subject = subject
         self._channel = channel
         self._connection = connection

@@ -1,15 +1,18 @@
-"""Messages for attempts at theorems and for their results. Learners, evaluations and people send attempts to
-provers."""
+"""Messages for attempts at theorems and for their results. Learners, evaluations and people send attempts to provers,
+which send a result that is too large for one message in parts.
+"""
 
 from __future__ import annotations
 
 import enum
+import hashlib
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 from common.lean import ProofTree, Theorem
-from common.protocol.messages import Count, Message, Seconds
+from common.protocol.messages import MAX_MESSAGE_BYTES, Count, MalformedMessage, Message, Seconds, decode
 from common.sampling import SAMPLES, Sampling
 
 MOST_FAILED = 4
@@ -142,34 +145,29 @@ class Attempt(Message, frozen=True):
     seconds: Seconds = 0.0
     """Budget: time since the theorem was opened, without final verification; 0: no limit."""
     correct: Count = 0
-    """For `whole-proof`: how many times a refused proof goes back to the policy with Lean's errors, to be corrected.
-    Attempts from before this field ask for none, and provers from before it ignore it."""
+    """For `whole-proof`: how many times a refused proof goes back to the policy with Lean's errors, to be corrected."""
     then: str = ""
     """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
-    beginnings of the failed proofs. Empty: no search. Attempts from before this field ask for none."""
+    beginnings of the failed proofs. Empty: no search."""
     first: Count = 0
     """For `whole-proof`: how many proofs of this theorem earlier attempts have requested. A source with a fixed list of
-    proofs continues after these. Attempts and provers from before this field begin at the first."""
+    proofs continues after these."""
     policy: str = ""
     """The policy that proposes tactics or writes proofs: `inference`, `openai:MODEL@TEMPLATE` or
     `hf:ID_OR_FOLDER@TEMPLATE` (a model that inference nodes serve), `tactics`, a mixture such as `inference+tactics`,
     or policies that take turns, `inference,tactics`; empty: the policy of the prover's configuration. A plain string,
-    so that a prover that does not know the policy can end the attempt with an error. Attempts from before this field
-    have none, and provers from before it ignore it."""
+    so that a prover that does not know the policy can end the attempt with an error."""
     verify: bool = False
-    """Have lean-proxies verify every proof before it is reported. After a refusal the search goes on within its budget.
-    Attempts from before this field do not ask for it, and provers from before it ignore it."""
+    """Have lean-proxies verify every proof before it is reported. After a refusal the search goes on within its
+    budget."""
     every_proof: bool = False
     """For `whole-proof`: do not stop at the first proof. Every sample that the budget allows is tried, and the result
     lists all different proofs that Lean's workers have accepted (`AttemptResult.proofs`). The sender of the attempt
-    verifies them, so this cannot be combined with `verify`, `correct` or `then`. Attempts and provers from before this
-    field stop at the first proof: their result is `proved` without `proofs`."""
+    verifies them, so this cannot be combined with `verify`, `correct` or `then`."""
     sampling: Sampling | None = None
-    """How tactics and proofs are sampled; None: as the prover is configured. Attempts from before this field have none,
-    and provers from before it ignore it."""
+    """How tactics and proofs are sampled; None: as the prover is configured."""
     failed: Count = 0
-    """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`). Attempts from before
-    this field ask for none, and provers from before it list none."""
+    """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
 
@@ -250,7 +248,7 @@ class SampledProof(msgspec.Struct, frozen=True):
 
 class AttemptResult(Message, frozen=True):
     """The outcome of an attempt. A result that is too large for a message is sent as several `ResultPart`s
-    (`common.protocol.parts`)."""
+    (`common.protocol.attempts`)."""
 
     attempt_id: str
     theorem_id: str
@@ -263,7 +261,7 @@ class AttemptResult(Message, frozen=True):
     statistics: AttemptStatistics = AttemptStatistics()
     proofs: tuple[SampledProof, ...] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
-    (`node.prover.agents.every_proof`). Results from before this field have none."""
+    (`node.prover.agents.every_proof`)."""
 
 
 def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:
@@ -289,3 +287,65 @@ class ResultPart(Message, frozen=True):
     part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)]
     parts: Annotated[int, msgspec.Meta(ge=1, le=MAX_PARTS)]
     payload: bytes
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Parts of a result that is too large for one message.
+
+HEADROOM = 1024
+"""Bytes of a part other than its payload and its ids: field names, numbers, the digest."""
+
+
+def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
+    """The result itself if it has at most `limit` bytes, else parts of at most `limit` bytes.
+
+    A result that is too large for MAX_PARTS parts cannot be delivered. It is replaced by an `error` that says so.
+    """
+    payload = msgspec.msgpack.encode(result)
+    if len(payload) <= limit:
+        return [result]
+    room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
+    parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
+    if parts > MAX_PARTS:
+        problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
+        return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]
+    digest = digest_of(payload)
+    return [
+        ResultPart(
+            attempt_id=result.attempt_id,
+            prover_id=result.prover_id,
+            digest=digest,
+            part=part,
+            parts=parts,
+            payload=payload[part * room : (part + 1) * room],
+        )
+        for part in range(parts)
+    ]
+
+
+def joined(payloads: Sequence[bytes], digest: str) -> AttemptResult:
+    """The result from the payloads of its parts, in order. Raises MessageError."""
+    payload = b"".join(payloads)
+    if digest_of(payload) != digest:
+        raise MalformedMessage(f"{len(payloads)} parts of a result do not match their digest {digest!r}")
+    return decode(payload, AttemptResult, limit=MAX_PARTS * MAX_MESSAGE_BYTES)
+
+
+def digest_of(payload: bytes) -> str:
+    """blake2b of an encoded result, hex."""
+    return hashlib.blake2b(payload, digest_size=16).hexdigest()
+
+
+class Parts:
+    """Collects parts of results in memory, for a client with few attempts. The learner stores them in its database."""
+
+    def __init__(self) -> None:
+        self._payloads: dict[tuple[str, str, str, int], dict[int, bytes]] = {}
+
+    def add(self, part: ResultPart) -> AttemptResult | None:
+        """The result that this part completes; None while parts are missing. Raises MessageError."""
+        payloads = self._payloads.setdefault((part.attempt_id, part.prover_id, part.digest, part.parts), {})
+        payloads[part.part] = part.payload
+        if len(payloads) < part.parts:
+            return None
+        return joined([payloads[number] for number in sorted(payloads)], part.digest)

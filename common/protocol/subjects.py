@@ -1,12 +1,21 @@
-"""Names of the subjects on the broker. The bus adds the run's name in front, so that one broker serves several runs."""
+"""Subjects on the broker, and the table of all channels: who sends and reads which messages on each of them.
+
+The bus adds the run's name in front of a subject, so that one broker serves several runs. `broker.streams` sets the
+storage limits. `docs/protocol.md` is generated from the table, and a test checks that no message and no subject is
+missing.
+"""
 
 from __future__ import annotations
 
+import enum
+import functools
 import hashlib
 import re
 import secrets
+from dataclasses import dataclass
 
 from common.output.command import UserError
+from common.protocol import attempts, messages
 from common.protocol.attempts import LEARNER, SELF_PLAY, Purpose
 
 PURPOSES = tuple(Purpose)
@@ -76,3 +85,291 @@ def samples_at_work(node_id: str) -> str:
 
 def telemetry(role: str, node_id: str, kind: str) -> str:
     return f"telemetry.{role}.{node_id}.{kind}"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The table of channels: each subject, bucket key and object store, with senders, readers and messages.
+
+
+class Delivery(enum.StrEnum):
+    """How the broker delivers messages of a subject."""
+
+    WORK_QUEUE = "work queue"
+    """Stored in a stream until one reader has acknowledged it. When a lease expires, the message is delivered again."""
+    REQUEST = "request and reply"
+    """One node of the queue group gets the request and replies. Nothing is stored; the sender retries."""
+    REQUEST_ALL = "request to all"
+    """Every node that serves the subject gets the request and acknowledges it."""
+    PUBLISH = "publish"
+    """All current subscribers get it. Nothing is stored."""
+    HISTORY = "publish, with history"
+    """As `publish`; a stream also keeps the newest messages for readers that start later."""
+    STATE = "state"
+    """A key of a key-value bucket. Readers get the current value first, then every change."""
+    REGISTRY = "registry"
+    """A key of a key-value bucket whose entries expire unless their node renews them."""
+    OBJECT = "object store"
+    """A file, stored in chunks and checked by its digest."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A subject, a bucket key, or an object store."""
+
+    name: str
+    """Without the run's name; `<...>` stands for a part that varies."""
+    delivery: Delivery
+    carries: tuple[type[messages.Message], ...]
+    """The messages that are sent on it; empty: a file."""
+    senders: tuple[str, ...]
+    """Roles and commands."""
+    readers: tuple[str, ...]
+    replies: tuple[type[messages.Message], ...] = ()
+    """Replies of the reader, other than Busy and Failure."""
+    stored_in: str = ""
+    """The stream, bucket or object store that stores it; empty: it is not stored."""
+    queue_group: str = ""
+    """For requests: the group of nodes that share them."""
+    notes: str = ""
+    """Facts that do not fit into the table's columns."""
+
+
+EVERY_NODE = "every node"
+
+CHANNELS: tuple[Channel, ...] = (
+    Channel(
+        "theorem.todo.<purpose>",
+        Delivery.WORK_QUEUE,
+        (attempts.Attempt,),
+        senders=("learner", "stp", "eval --url", "prove --url"),
+        readers=("prover",),
+        stored_in="<run>-todo",
+        notes="One consumer for each purpose, `todo-<purpose>`. Provers take purposes in the order of "
+        "`common.protocol.attempts.Purpose`. A prover takes no more attempts than it has free searches, renews each "
+        "lease three "
+        "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
+    ),
+    Channel(
+        "theorem.result.<durable client>",
+        Delivery.WORK_QUEUE,
+        (attempts.AttemptResult, attempts.ResultPart),
+        senders=("prover",),
+        readers=("learner", "stp"),
+        stored_in="<run>-results",
+        notes="A result goes to the client that the attempt names (`client`). The learner reads the consumer "
+        "`results-learner`, self-play `results-stp`. They acknowledge a result after they have recorded it in SQLite. "
+        "The first result of an attempt id counts; later ones are ignored.",
+    ),
+    Channel(
+        "theorem.result.<command>.<client>",
+        Delivery.HISTORY,
+        (attempts.AttemptResult, attempts.ResultPart),
+        senders=("prover",),
+        readers=("eval --url", "prove --url"),
+        stored_in="<run>-answers",
+        notes="Each client chooses a name that no other has. The broker keeps its results for an hour, and drops the "
+        "oldest if they are many.",
+    ),
+    Channel(
+        TACTIC_REQUEST,
+        Delivery.REQUEST,
+        (messages.TacticRequest,),
+        senders=("prover", "stp"),
+        readers=("inference",),
+        replies=(messages.TacticReply,),
+        queue_group="inference",
+    ),
+    Channel(
+        "sample.request.<model>",
+        Delivery.REQUEST,
+        (messages.SampleRequest,),
+        senders=("prover",),
+        readers=("inference",),
+        replies=(messages.SampleReply,),
+        queue_group="inference",
+        notes="Served by inference nodes with a language model (`[inference] model`). `<model>` is a digest of the "
+        "model's name, so that nodes with different models do not take each other's requests.",
+    ),
+    Channel(
+        "sample.at-work.<node>",
+        Delivery.REQUEST,
+        (messages.SampleWait,),
+        senders=("prover",),
+        readers=("inference",),
+        replies=(messages.SampleReply,),
+        notes="Served by the node that works on the request.",
+    ),
+    Channel(
+        LEAN_RUN,
+        Delivery.REQUEST,
+        (messages.LeanRunRequest,),
+        senders=("prover", "stp", "prove --url"),
+        readers=("lean-proxy",),
+        replies=(messages.LeanRunReply,),
+        queue_group="lean-proxy",
+    ),
+    Channel(
+        LEAN_VERIFY,
+        Delivery.REQUEST,
+        (messages.LeanVerifyRequest,),
+        senders=("learner", "prover", "stp", "prove --url"),
+        readers=("lean-proxy",),
+        replies=(messages.LeanVerifyReply,),
+        queue_group="lean-proxy",
+        notes="The learner has every proof verified before the proof counts. A prover does so only for attempts with "
+        "`verify`. Only lean-proxies with a key ([lean_proxy] key) serve it. They sign every reply, `Busy` and "
+        "`Failure` too, and a reply counts only with the signature of a verifier that the asker knows "
+        "(`common/bus/signing.py`).",
+    ),
+    Channel(
+        LEAN_CHECK,
+        Delivery.REQUEST,
+        (messages.LeanCheckRequest,),
+        senders=("serve --url",),
+        readers=("lean-proxy",),
+        replies=(messages.LeanCheckReply,),
+        queue_group="lean-proxy",
+    ),
+    Channel(
+        LEAN_CHECK_GONE,
+        Delivery.PUBLISH,
+        (messages.LeanCheckGone,),
+        senders=("serve --url",),
+        readers=("lean-proxy",),
+    ),
+    Channel(
+        PAUSE,
+        Delivery.REQUEST_ALL,
+        (messages.PauseRequest,),
+        senders=("learner",),
+        readers=("inference",),
+        replies=(messages.PauseAcknowledged,),
+        notes="The same hold is also the state key `pause`, for nodes that start later or were disconnected.",
+    ),
+    Channel(
+        RESUME,
+        Delivery.REQUEST_ALL,
+        (messages.PauseRequest,),
+        senders=("learner",),
+        readers=("inference",),
+        replies=(messages.PauseAcknowledged,),
+    ),
+    Channel(
+        telemetry("<role>", "<id>", "heartbeat"),
+        Delivery.PUBLISH,
+        (messages.Heartbeat,),
+        senders=(EVERY_NODE,),
+        readers=("ui", "learner", "demo"),
+        notes="About once a second.",
+    ),
+    Channel(
+        telemetry("<role>", "<id>", "log"),
+        Delivery.PUBLISH,
+        (messages.LogRecord,),
+        senders=(EVERY_NODE,),
+        readers=("ui",),
+    ),
+    Channel(
+        telemetry("learner", "<id>", "point"),
+        Delivery.HISTORY,
+        (messages.Point,),
+        senders=("learner",),
+        readers=("ui", "demo"),
+        stored_in="<run>-history",
+    ),
+    Channel(
+        telemetry("learner", "<id>", "proof"),
+        Delivery.HISTORY,
+        (messages.ProofFound,),
+        senders=("learner",),
+        readers=("ui",),
+        stored_in="<run>-history",
+    ),
+    Channel(
+        "weights",
+        Delivery.STATE,
+        (messages.WeightsState,),
+        senders=("learner", "stp"),
+        readers=("inference",),
+        stored_in="<run>-state",
+    ),
+    Channel(
+        VERIFIERS,
+        Delivery.STATE,
+        (messages.VerifierKeys,),
+        senders=("broker", "lean-proxy"),
+        readers=("learner", "prover", "stp", "eval --url", "prove --url"),
+        stored_in="<run>-state",
+        notes="Read by nodes without [bus] verifiers, when they first need it.",
+    ),
+    Channel(
+        "model",
+        Delivery.STATE,
+        (messages.ModelState,),
+        senders=("stp",),
+        readers=("inference",),
+        stored_in="<run>-state",
+        notes="Read by inference nodes with `[inference] follow`, which serve a language model that a run trains.",
+    ),
+    Channel(
+        "pause",
+        Delivery.STATE,
+        (messages.PauseHold,),
+        senders=("learner",),
+        readers=("inference",),
+        stored_in="<run>-state",
+    ),
+    Channel(
+        "<node id>",
+        Delivery.REGISTRY,
+        (messages.NodeInfo,),
+        senders=(EVERY_NODE,),
+        readers=("ui", "learner", "prover", "stp", "status", "eval --url", "prove --url"),
+        stored_in="<run>-nodes",
+    ),
+    Channel(
+        "<object name>",
+        Delivery.OBJECT,
+        (),
+        senders=("learner", "stp"),
+        readers=("inference",),
+        stored_in="<run>-weights",
+        notes="A version of the weights as a safetensors file. `WeightsState` names the object and its blake2b digest.",
+    ),
+)
+"""All channels of a run."""
+
+ANY_REPLY: tuple[type[messages.Message], ...] = (messages.Busy, messages.Failure)
+"""Replies that every request may get."""
+
+
+NO_CHANNEL = "other"
+"""Instead of a channel's name, for a subject that is on none."""
+
+_BY_PARTS = tuple(
+    (tuple(channel.name.split(".")), channel.name)
+    for channel in CHANNELS
+    if channel.delivery not in (Delivery.REGISTRY, Delivery.OBJECT)  # their names have only a part that varies
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def channel_name(subject: str) -> str:
+    """The name in CHANNELS of the channel of a subject or state key: `sample.at-work.<node>` for every node.
+
+    Metrics use it as a label, because subjects with a node's name become more with each start of a node. NO_CHANNEL for
+    other subjects.
+    """
+    parts = subject.split(".")
+    for pattern, name in _BY_PARTS:
+        if len(pattern) == len(parts) and all(
+            each.startswith("<") or each == part for each, part in zip(pattern, parts, strict=True)
+        ):
+            return name
+    return NO_CHANNEL
+
+
+def all_messages() -> tuple[type[messages.Message], ...]:
+    """Every message class of the table, each once, in the order of the table."""
+    classes = [kind for channel in CHANNELS for kind in (*channel.carries, *channel.replies)]
+    return tuple(dict.fromkeys([*classes, *ANY_REPLY]))

@@ -20,7 +20,6 @@ import msgspec
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.protocol import parts
 from common.protocol.attempts import (
     TRAINED_PURPOSES,
     Attempt,
@@ -29,6 +28,7 @@ from common.protocol.attempts import (
     Purpose,
     ResultPart,
     Transition,
+    joined,
 )
 from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.records import database
@@ -370,7 +370,7 @@ class Store(EvaluationRecords, TheoremStatistics):
             return None
         rows = self._rows(f"SELECT payload FROM parts WHERE {same_result} ORDER BY part", *key)
         try:
-            result = parts.joined([payload for (payload,) in rows], part.digest)
+            result = joined([payload for (payload,) in rows], part.digest)
             if result.attempt_id != part.attempt_id:
                 raise MalformedMessage(f"the parts of attempt {part.attempt_id} hold a result of {result.attempt_id}")
         except MessageError:

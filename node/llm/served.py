@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import msgspec
 
-from common.protocol.model_messages import ChatTurn, SampleReply, SampleRequest, TextSample
+from common.protocol.messages import ChatTurn, SampleReply, SampleRequest, TextSample
 from node.llm import templates
 from node.llm.address import (
     HUB_PREFIX,

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from common.bus import BusError, persistently
-from common.protocol.messages import ModelFacts, facts_of
-from common.protocol.model_messages import ModelState
+from common.protocol.messages import ModelFacts, ModelState, facts_of
 from node.inference.models.follower import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress

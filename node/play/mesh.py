@@ -27,9 +27,8 @@ from common.bus import ACK_WAIT, Bus, BusError, Lease, names, persistently
 from common.lean import ProofTree, Theorem
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, unplayed
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
 from common.protocol.messages import LeanVerifyReply, MessageError, NodeInfo
-from common.protocol.parts import Parts
 from node.llm.served import served_name
 from node.play.attempts import Capacity, is_inconclusive
 from node.play.served import check_served, trouble_of

@@ -19,8 +19,7 @@ from common.lean import Outcome, OutcomeKind, outcome_values
 from common.life import faults, metrics
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, unplayed
-from common.protocol.parts import divide
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, divide, unplayed
 from node.prover.agents.account import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies

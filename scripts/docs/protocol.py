@@ -16,8 +16,7 @@ import msgspec
 from broker import streams
 from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, asking, names
 from common.protocol import attempts, messages
-from common.protocol import channels as protocol
-from common.protocol.channels import CHANNELS, Channel, Delivery
+from common.protocol.subjects import CHANNELS, Channel, Delivery, all_messages
 from node.prover.settings import ProverSettings
 from scripts.docs import fields
 
@@ -27,9 +26,8 @@ INTRODUCTION = """\
 # Protocol
 
 All nodes exchange [msgpack](https://msgpack.org) messages over NATS. This page lists every subject, stream, bucket and
-message. `common/protocol/channels.py` has the table of senders and readers, `common/protocol/subjects.py` the names of
-subjects, `common/protocol/messages.py`, `common/protocol/attempts.py` and `common/protocol/model_messages.py` the
-messages, and `broker/streams.py` the storage limits.
+message. `common/protocol/subjects.py` has the names of subjects and the table of senders and readers,
+`common/protocol/messages.py` and `common/protocol/attempts.py` the messages, `broker/streams.py` the storage limits.
 
 - **Names.** Every subject begins with the run's name and a dot, and every stream and bucket with the run's name and a
   hyphen: `demo.tactic.request`, `demo-results`. One broker serves several runs. A run's name has 1 to 40 lower-case
@@ -120,7 +118,7 @@ def page() -> str:
         f"registry lasts {NODE_TTL:g} seconds. A message that is published again with the same id within "
         f"{streams.DUPLICATE_WINDOW:g} seconds is stored once.\n",
         "## Messages\n",
-        *(_section(kind) for kind in protocol.all_messages()),
+        *(_section(kind) for kind in all_messages()),
         "## Parts of messages\n",
         *(_section(kind) for kind in _parts()),
         "## Errors of the bus\n",
@@ -285,7 +283,7 @@ def _members(kind: type[enum.Enum]) -> str:
 def _parts() -> list[type]:
     """Structs and enumerations that messages contain, sorted by name."""
     classes: set[type] = set()
-    open_classes: list[type] = list(protocol.all_messages())
+    open_classes: list[type] = list(all_messages())
     while open_classes:
         for part in _classes_in(typing.get_type_hints(open_classes.pop())):
             if part not in classes and not issubclass(part, messages.Message):

@@ -20,8 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.lean import ProofTree, Theorem
-from common.protocol import attempts, messages, model_messages
-from common.protocol import channels as protocol
+from common.protocol import attempts, messages
 from common.protocol.messages import (
     MAX_MESSAGE_BYTES,
     SCHEMA_VERSION,
@@ -36,8 +35,9 @@ from common.protocol.messages import (
     decode,
     encode,
 )
+from common.protocol.subjects import all_messages
 
-MODULES = (messages, attempts, model_messages)
+MODULES = (messages, attempts)
 
 ALL_MESSAGES = sorted(Message.__subclasses__(), key=lambda cls: cls.__name__)
 
@@ -184,7 +184,7 @@ def in_binary(written: dict[str, Any], cls: type[Message]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("cls", protocol.all_messages(), ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", all_messages(), ids=lambda cls: cls.__name__)
 def test_an_independent_msgpack_reads_and_writes_a_message_as_the_page_describes_it(cls: type[Message]) -> None:
     @settings(max_examples=25, deadline=None, derandomize=True)
     @given(strategy(cls))

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.lean import ProofTree
-from common.protocol import parts
-from common.protocol.attempts import AttemptOutcome, AttemptResult, Purpose, ResultPart
+from common.protocol import attempts
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Parts, Purpose, ResultPart, divide, joined
 from common.protocol.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
-from common.protocol.parts import Parts, divide, joined
 
 
 def result(proof: ProofTree | None, message: str = "") -> AttemptResult:
@@ -83,7 +82,7 @@ def test_a_long_message_is_divided_too() -> None:
 
 
 def test_a_result_of_too_many_parts_becomes_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "MAX_PARTS", 2)
+    monkeypatch.setattr(attempts, "MAX_PARTS", 2)
     (only,) = divide(result(chain([1000] * 20)), limit=6_000)
     assert isinstance(only, AttemptResult)
     assert only.outcome is AttemptOutcome.ERROR and only.proof is None and "bytes" in only.message
@@ -102,7 +101,7 @@ def test_parts_that_are_not_what_their_digest_says_are_malformed() -> None:
         joined([part.payload for part in reversed(divided)], divided[0].digest)
     nonsense = b"\xc1"
     with pytest.raises(MalformedMessage):
-        joined([nonsense], parts.digest_of(nonsense))
+        joined([nonsense], attempts.digest_of(nonsense))
 
 
 def test_a_part_beyond_any_number_is_malformed() -> None:

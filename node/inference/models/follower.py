@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from common.bus import BusError
 from common.life.waiting import unless_stopped
-from common.protocol.model_messages import ModelState
+from common.protocol.messages import ModelState
 from node.llm import served
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
 

@@ -19,8 +19,18 @@ from common.bus.connection import ServiceTime
 from common.life import metrics
 from common.life.node import NodeContext, NodeFailure
 from common.life.waiting import unless_stopped
-from common.protocol.messages import Busy, Failure, FailureKind, Message, ModelFacts
-from common.protocol.model_messages import ANSWER, HOLD, SampleReply, SampleRequest, SampleWait
+from common.protocol.messages import (
+    ANSWER,
+    HOLD,
+    Busy,
+    Failure,
+    FailureKind,
+    Message,
+    ModelFacts,
+    SampleReply,
+    SampleRequest,
+    SampleWait,
+)
 from common.protocol.subjects import samples, samples_at_work
 from node.inference.models.follower import ModelFollower
 from node.inference.settings import InferenceSettings

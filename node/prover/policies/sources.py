@@ -15,15 +15,18 @@ from common.bus import BusError, BusyError, RemoteFailure, Unanswered
 from common.life.waiting import all_results
 from common.protocol import subjects
 from common.protocol.messages import (
+    ANSWER,
     FailureKind,
     MessageError,
     ModelFacts,
     NetworkFacts,
     NodeInfo,
     OversizedMessage,
+    SampleReply,
+    SampleRequest,
+    SampleWait,
     facts_of,
 )
-from common.protocol.model_messages import ANSWER, SampleReply, SampleRequest, SampleWait
 from common.seeds import derive_seed
 from node.llm import served, templates
 from node.llm.address import BadModel, ModelAddress

@@ -7,9 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from common.bus import Bus, RemoteFailure
 from common.life.metrics import METRICS
-from common.protocol.channels import CHANNELS, NO_CHANNEL, channel_name
 from common.protocol.messages import PauseAcknowledged, PauseRequest, WeightsState
-from common.protocol.subjects import samples_at_work
+from common.protocol.subjects import CHANNELS, NO_CHANNEL, channel_name, samples_at_work
 from tests.waiting import eventually
 
 

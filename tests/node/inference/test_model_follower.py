@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.protocol.model_messages import ModelState
+from common.protocol.messages import ModelState
 from node.inference.models.follower import KEY, announced
 from node.inference.settings import InferenceSettings
 from node.llm.address import BadModel

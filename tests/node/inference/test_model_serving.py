@@ -18,8 +18,18 @@ from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
 from common.life.context import NodeContext
 from common.life.process import spawn_child
-from common.protocol.messages import Busy, Failure, FailureKind, Message, ModelFacts, TacticReply, TacticRequest
-from common.protocol.model_messages import SampleReply, SampleRequest, TextSample
+from common.protocol.messages import (
+    Busy,
+    Failure,
+    FailureKind,
+    Message,
+    ModelFacts,
+    SampleReply,
+    SampleRequest,
+    TacticReply,
+    TacticRequest,
+    TextSample,
+)
 from common.protocol.subjects import TACTIC_REQUEST, samples
 from node.llm.faults import ContextExceeded
 from node.llm.openai import open_openai

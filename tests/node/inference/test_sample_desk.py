@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from common.protocol.messages import Busy, Message
-from common.protocol.model_messages import SampleReply, SampleRequest, SampleWait, TextSample
+from common.protocol.messages import Busy, Message, SampleReply, SampleRequest, SampleWait, TextSample
 from node.inference.models.serving import SampleDesk
 from tests.waiting import eventually
 

@@ -13,9 +13,8 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
+from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition, divide
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
-from common.protocol.parts import divide
 from common.protocol.subjects import result as results_of
 from common.records.database import RunDirectoryError
 from common.records.store import Store

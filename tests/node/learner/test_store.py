@@ -13,9 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from common.lean import Theorem
 from common.places import Context, Place
-from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition
+from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
-from common.protocol.parts import divide
 from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
 from common.records.schema import MIGRATIONS, SCHEMA_VERSION

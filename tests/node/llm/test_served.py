@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.protocol.messages import decode, encode
-from common.protocol.model_messages import SampleReply, SampleRequest
+from common.protocol.messages import SampleReply, SampleRequest, decode, encode
 from common.protocol.subjects import samples
 from node.llm.address import BadModel, parse_address, parse_hub_address
 from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token

@@ -7,9 +7,18 @@ import random
 import pytest
 
 from common.lean import ProofTree
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, ResultPart, SampledProof
+from common.protocol.attempts import (
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    Ended,
+    Method,
+    Parts,
+    ResultPart,
+    SampledProof,
+    divide,
+)
 from common.protocol.messages import decode, encode
-from common.protocol.parts import Parts, divide
 from node.prover.agents import every_proof
 from node.prover.agents.attempt_agent import Playing
 from node.prover.agents.by_method import agent_of

@@ -15,7 +15,7 @@ from common.bus import Bus, BusSettings
 from common.life.context import NodeContext
 from common.life.pulse import stay_registered
 from common.protocol.attempts import SELF_PLAY
-from common.protocol.model_messages import ModelState
+from common.protocol.messages import ModelState
 from node.inference.models.follower import KEY
 from node.llm.address import parse_address, parse_hub_address
 from node.llm.served import parse_served, served_name
