@@ -19,7 +19,6 @@ from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Tem
 from common.protocol.subjects import check_run_name
 from common.settings import RunSettings
 from node.llm.address import HUB_PREFIX
-from node.stp.model_training import TUNING_OWN, tuning_of
 from node.training.settings import STAGES, StageSettings
 from node.tuning.sft_settings import SftSettings
 
@@ -164,8 +163,17 @@ TRAININGS = ("initial", "round", "final")
 FOCUS = "focus"
 """Folder of the runs focused on single statements, in the folder of the run that they start from."""
 
-OWN = ("data", "run", "directory", "start", "seed")
-"""Settings of a training that the run chooses."""
+SFT, HF_SFT = "sft", "hf-sft"
+"""Trainers (`proofmesh train NAME`): of our own network, and of a published language model."""
+
+DEFAULTS: Mapping[str, StageSettings | SftSettings] = {SFT: STAGES["sft"], HF_SFT: SftSettings(model="base")}
+"""Default settings of a training, by trainer."""
+
+CHOSEN = {
+    SFT: ("data", "run", "directory", "start", "seed"),
+    HF_SFT: ("model", "data", "out", "seed", "kind", "other_template", "keep_out", "held_out", "dry_run", "fresh"),
+}
+"""Settings of a training that the run chooses, by trainer."""
 
 
 @dataclass(frozen=True)
@@ -176,17 +184,16 @@ class StpPlan:
     directory: Path
     """The run's folder."""
     settings: StpSettings
-    trainings: Mapping[str, StageSettings]
-    """Trainings of our own network, by section. Data and folders are chosen later, and steps except for `initial`."""
+    trainings: Mapping[str, Any]
+    """The trainer's settings by section: `StageSettings`, or `SftSettings`. Data and folders are chosen later; for our
+    own network the steps too, except for `initial`."""
     mesh: Mapping[str, Any]
     """Sections of the mesh's configuration."""
-    tunings: Mapping[str, SftSettings] = field(default_factory=dict)
-    """Trainings of a published language model, by section. Either this or `trainings` is empty."""
 
     @property
-    def stages(self) -> Mapping[str, StageSettings | SftSettings]:
-        """Settings of the trainings, by section."""
-        return self.tunings or self.trainings
+    def trainer(self) -> str:
+        """The name of the trainer."""
+        return HF_SFT if self.settings.model else SFT
 
 
 def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
@@ -212,42 +219,31 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
         base=absolute(settings.base),
         template=absolute(settings.template),
     )
-    trainings, tunings = {}, {}
-    for name in TRAININGS:
-        table = content.get(name, {})
-        if settings.model:
-            tunings[name] = _tuning(file, name, table)
-        else:
-            trainings[name] = _training(file, name, table)
-    if len({tuning.lora.on for tuning in tunings.values()}) > 1:
+    trainer = HF_SFT if settings.model else SFT
+    trainings = {name: _training(f"{file}: [{name}]", trainer, content.get(name, {})) for name in TRAININGS}
+    if trainer == HF_SFT and len({training.lora.on for training in trainings.values()}) > 1:
         raise ConfigError(
             f"{file}: lora.on differs between [initial], [round] and [final]; set it equally, because an adapter only "
             "fits the model that it was trained on"
         )
     mesh = {section: table for section, table in content.items() if section not in ("stp", *TRAININGS)}
     name = check_run_name(run.name)
-    return StpPlan(name, Path(run.dir).absolute() / name, settings, trainings, mesh, tunings)
+    return StpPlan(name, Path(run.dir).absolute() / name, settings, trainings, mesh)
 
 
-def _tuning(file: Path, section: str, table: Mapping[str, Any]) -> SftSettings:
-    """Raises ConfigError."""
-    for key in TUNING_OWN:
+def _training(where: str, trainer: str, table: Mapping[str, Any]) -> Any:
+    """Read a training's section. Raises ConfigError."""
+    for key in CHOSEN[trainer]:
         if key in table:
-            raise ConfigError(f"{file}: [{section}] {key}: the run chooses it; leave it out")
-    return tuning_of(table, f"{file}: [{section}]")
-
-
-def _training(file: Path, section: str, table: Mapping[str, Any]) -> StageSettings:
-    """Raises ConfigError."""
-    for key in OWN:
-        if key in table:
-            raise ConfigError(f"{file}: [{section}] {key}: the run chooses it; leave it out")
-    chosen = config.merged(config.table_of(STAGES["sft"]), table)
-    settings = config.convert(StageSettings, chosen, f"{file}: [{section}]")
+            raise ConfigError(f"{where} {key}: the run chooses it; leave it out")
+    default = DEFAULTS[trainer]
+    settings = config.convert(type(default), config.merged(config.table_of(default), table), where)
+    if not isinstance(settings, StageSettings):
+        return settings
     try:
         settings.check()
     except ValueError as error:
-        raise ConfigError(f"{file}: [{section}]: {error}") from error
+        raise ConfigError(f"{where}: {error}") from error
     return replace(settings, data=replace(settings.data, sources=(), held_out=0))
 
 

@@ -54,8 +54,8 @@ def main_focus(argv: Sequence[str]) -> int:
     from node.model.checkpoint_folders import CheckpointError
     from node.stp.data.initial import data_of
     from node.stp.embedding import EmbeddingError
-    from node.stp.focusing import Focus, begin, focused_plan
     from node.stp.records import FILE, StpError
+    from node.stp.rounds import Focus, begin, focused_plan
     from node.stp.store import StpStore
 
     try:

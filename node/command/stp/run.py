@@ -28,12 +28,9 @@ from node.llm import models
 from node.llm.address import BadModel
 from node.llm.served import served_name
 from node.stp.data.initial import RunData, data_of
-from node.stp.model_training import TUNING_OWN
 from node.stp.readers import RECIPE
 from node.stp.records import FILE, StpError
-from node.stp.settings import FOCUS, OWN, StpPlan, StpSettings, read_plan
-from node.training.settings import StageSettings
-from node.tuning.sft_settings import SftSettings
+from node.stp.settings import CHOSEN, FOCUS, StpPlan, StpSettings, read_plan
 from ui.settings import UiSettings
 
 LINE_EVERY = 15.0
@@ -251,22 +248,20 @@ def keep_recipe(plan: StpPlan, again: str) -> None:
         **plan.mesh,
         "run": {**plan.mesh.get("run", {}), "name": plan.name, "dir": str(plan.directory.parent)},
         "stp": config.table_of(plan.settings),
-        **{name: _own(stage) for name, stage in plan.stages.items()},
+        # Without the settings that the run chooses itself, which a recipe may not have.
+        **{
+            section: {key: value for key, value in config.table_of(training).items() if key not in CHOSEN[plan.trainer]}
+            for section, training in plan.trainings.items()
+        },
     }
     write_whole(file, tomli_w.dumps(content).encode())
-
-
-def _own(stage: StageSettings | SftSettings) -> dict[str, Any]:
-    """The settings of a training stage that a recipe may have, without those that the run sets itself."""
-    set_by_run = OWN if isinstance(stage, StageSettings) else TUNING_OWN
-    return {key: value for key, value in config.table_of(stage).items() if key not in set_by_run}
 
 
 def _essentials(plan: StpPlan) -> dict[str, Any]:
     """The settings that the results of a run depend on, by section."""
     settings = {key: value for key, value in asdict(plan.settings).items() if key not in MAY_CHANGE}
     settings["model"] = identity_of(plan.settings.model)
-    return {"stp": settings, **{name: asdict(stage) for name, stage in plan.stages.items()}}
+    return {"stp": settings, **{name: asdict(stage) for name, stage in plan.trainings.items()}}
 
 
 def identity_of(model: str) -> str:
@@ -319,8 +314,8 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from node.play.attempts import ProvingFailed
     from node.play.publishing import ServingError
     from node.prover.policies.names import BadPolicy
-    from node.stp.conjecturing import ConjecturingError
     from node.stp.embedding import EmbeddingError
+    from node.stp.network import ConjecturingError
 
     broken = (ChildFailed, PortInUse, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError)
     broken_here = (LeanProblem, BadPolicy, ProvingFailed)

@@ -213,7 +213,7 @@ class NotAStatement(ValueError):
 
 
 class Written(Protocol):
-    """An output of the conjecturer (`node.stp.conjecturing.Output`)."""
+    """An output of the conjecturer (`node.stp.network.Output`)."""
 
     @property
     def text(self) -> str: ...

@@ -15,7 +15,7 @@ from node.inference.engine.engine import Engine, Job
 from node.inference.engine_settings import EngineSettings
 from node.model.conjectures import conjecture_prompt, written_conjecture
 from node.model.loading import read_weights
-from node.stp.conjecturing import ConjecturingError, Output, conjecture
+from node.stp.network import ConjecturingError, Question, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.test_engine import run
 from tests.node.inference.test_serving import inference
@@ -35,10 +35,8 @@ def conjecturer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained_conjecturer(tmp_path_factory.mktemp("conjecturer"))
 
 
-async def ask(bus: Bus, seed: Seed = SEEDS[0], samples: int = 2, rng_seed: int = 1, weights: int = 160) -> list[Output]:
-    return await conjecture(
-        bus, seed, samples=samples, rng_seed=rng_seed, weights=weights, sampling=LIKELIEST, patience=30.0
-    )
+def question(seed: Seed = SEEDS[0], samples: int = 2, weights: int = 160, patience: float = 30.0) -> Question:
+    return Question(seed, samples, rng_seed=1, weights=weights, temperature=0.0, patience=patience)
 
 
 def test_a_network_that_was_trained_on_conjectures_writes_them(conjecturer: Path) -> None:
@@ -53,13 +51,13 @@ async def test_conjectures_come_from_an_inference_node(
     broker: BusSettings, bus: Bus, run_name: str, conjecturer: Path
 ) -> None:
     async with inference(broker, run_name, weights=str(conjecturer)):
-        found = [await ask(bus, seed) for seed in SEEDS]
+        found = [await conjecture(bus, question(seed)) for seed in SEEDS]
         long = Seed(Theorem("long", "", " ∧ ".join(["True"] * 200)), "trivial", SEEDS[0].lemma)
-        assert await ask(bus, long) == []
+        assert await conjecture(bus, question(long)) == []
         endless = Seed(Theorem("endless", "", "True"), "-- " + "x" * 600_000, SEEDS[0].lemma)
-        assert await ask(bus, endless) == []
+        assert await conjecture(bus, question(endless)) == []
         with pytest.raises(ConjecturingError, match="99 samples asked for; this network gives 1 to 8 at once"):
-            await ask(bus, samples=99)
+            await conjecture(bus, question(samples=99))
     for outputs, learned in zip(found, LEARNED, strict=True):
         assert [(each.text, each.complete) for each in outputs] == [(learned, True)] * 2
         assert all(5 < each.tokens < 100 for each in outputs)
@@ -80,10 +78,10 @@ async def test_conjectures_come_from_an_inference_node(
 async def test_what_is_no_answer_is_an_error(bus: Bus, answer: Message, error: type[Exception], says: str) -> None:
     asked = await answer_tactics(bus, [answer])
     with pytest.raises(error, match=says):
-        await ask(bus, weights=1)
+        await conjecture(bus, question(weights=1))
     assert len(asked) == 1 and asked[0].conjecture and asked[0].weights == 1
 
 
 async def test_nobody_to_ask_is_an_error_of_the_bus(bus: Bus) -> None:
     with pytest.raises(Unanswered):
-        await conjecture(bus, SEEDS[0], samples=1, rng_seed=1, weights=1, sampling=Sampling(), patience=0.2)
+        await conjecture(bus, question(samples=1, weights=1, patience=0.2))

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from common.protocol.subjects import check_run_name
-from node.stp import focusing
-from node.stp.focusing import Focus, begin, focus_name, focused_plan, nearest
-from node.stp.network import OwnNetwork
+from node.stp.network import Network
 from node.stp.records import FILE, Proof, Stage, Statement, StpError
+from node.stp.rounds import Focus, begin, focus_name, focused_plan, nearest
 from node.stp.store import StpStore
 from tests.node.stp.tiny_run import GIVEN, SCRIPT, TRAIN
 from tests.node.stp.works import tiny_plan, work_of
@@ -21,7 +20,7 @@ from tests.node.stp.works import tiny_plan, work_of
 FOCUS = Focus(conjectures=5, samples=3, rounds=2, minutes=1.0)
 
 
-class ByLength(OwnNetwork):
+class ByLength(Network):
     """Statements of equal length point the same way."""
 
     def __init__(self) -> None:
@@ -56,7 +55,7 @@ def test_the_nearest_solved_statements_come_first() -> None:
 
 
 def test_it_begins_with_the_newest_network_and_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(focusing, "network_of", lambda plan: ByLength())
+    monkeypatch.setattr("node.stp.rounds.network_of", lambda plan: ByLength())
     work = work_of(tiny_plan(tmp_path))
     plan = focused_plan(work.plan, TRAIN[0], FOCUS, seed=0)
     with pytest.raises(StpError, match="no trained network yet"):

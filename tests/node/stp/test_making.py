@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from node.stp import network, rounds
-from node.stp.conjecturing import Output
-from node.stp.records import Fate, Seed, Stage
+from node.stp.network import Output, Question
+from node.stp.records import Fate, Stage
 from node.stp.rounds import draw_seeds, make_conjectures, most_conjectures
 from node.stp.work import Work
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN
@@ -23,18 +23,18 @@ Writer = Callable[..., Any]
 def _writer(asked: list[tuple[str, int]], fail_after: int = 1_000) -> Writer:
     """A network's answers, which depend on seed and number alone: what a run sees of inference nodes."""
 
-    async def conjecture(bus: object, seed: Seed, *, samples: int, rng_seed: int, **_: object) -> list[Output]:
+    async def conjecture(bus: object, question: Question) -> list[Output]:
         if len(asked) >= fail_after:
             raise ConnectionError("killed here")
-        asked.append((seed.theorem.name, rng_seed))
-        number = rng_seed % 1000
+        asked.append((question.seed.theorem.name, question.rng_seed))
+        number = question.rng_seed % 1000
         texts = [
             f"example (a b : Nat) : a + b + {number} = {number} + (a + b)",  # new
             f"example (x : Nat) : x + {TRAIN[0].conclusion.split()[2]} = 5 + x",  # a statement to be proved
             "example (n : Nat) : n + 8 = 8 + n",  # one that is measured on
             "exampl",
         ]
-        return [Output(text, complete=True, tokens=9) for text in texts[:samples]]
+        return [Output(text, complete=True, tokens=9) for text in texts[: question.samples]]
 
     return conjecture
 

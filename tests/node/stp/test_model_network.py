@@ -26,9 +26,8 @@ from node.play.announcing import announce
 from node.play.attempts import TrainedAttempts
 from node.play.mesh import MeshAttempts
 from node.play.publishing import ServingError
-from node.stp.conjecturing import ConjecturingError, Output
-from node.stp.model_network import ModelNetwork
-from node.stp.model_text import conjecturer_prompt
+from node.stp.model import Model, conjecturer_prompt
+from node.stp.network import ConjecturingError, Network, Output, Question
 from node.stp.records import Seed
 from tests.node.llm.server import Server, running
 from tests.node.llm.test_updating import Administration
@@ -140,7 +139,7 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
     first, second = (Path(shutil.copytree(llama_folder, tmp_path / name)) for name in ("first", "second"))
     address = parse_hub_address(str(llama_folder))
     short = _short_template()
-    network = ModelNetwork(address, address, short, "stp", {})
+    network = Network({}, 1.0, Model(address, address, short, "stp"))
     models = ModelSettings(hf=HubSettings(device="cpu"))
     async with (
         following(bus, broker, str(address), follow=str(tmp_path), models=models) as node,
@@ -153,7 +152,7 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
             texts.append(await _conjectures(network, place, version))
         assert texts[0] == texts[1], "the weights are the same, and so are the seeds"
         assert len(texts[0]) == 3 and all(each.tokens <= 8 for each in texts[0])
-        stale = ModelNetwork(address, address, short, "stp", {})
+        stale = Network({}, 1.0, Model(address, address, short, "stp"))
         with pytest.raises(ConjecturingError):
             await _conjectures(stale, place, 2, patience=0.1)
     vectors = await asyncio.to_thread(network.embed, first, [EASY.signature, SEED.lemma.statement, EASY.signature])
@@ -161,12 +160,9 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
     assert (abs((vectors**2).sum(1) - 1) < 1e-5).all()
 
 
-async def _conjectures(
-    network: ModelNetwork, place: TrainedAttempts, version: int, patience: float = 60.0
-) -> list[Output]:
-    return await network.conjecture(
-        place, SEED, samples=3, rng_seed=5, weights=version, temperature=1.0, patience=patience
-    )
+async def _conjectures(network: Network, place: TrainedAttempts, version: int, patience: float = 60.0) -> list[Output]:
+    question = Question(SEED, 3, rng_seed=5, weights=version, temperature=1.0, patience=patience)
+    return await network.conjecture(place, question)
 
 
 def _short_template():

@@ -12,7 +12,7 @@ from node.llm.templates import Template, TemplateError, load
 from node.prover.policies.proofs import ProofRequest, SampledProofs
 from node.stp.data.sources import conjecture_row, proof_row
 from node.stp.data.statements import statement_of
-from node.stp.model_text import (
+from node.stp.model import (
     STOPS,
     check_template,
     conjecturer_completion,

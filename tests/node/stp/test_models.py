@@ -14,10 +14,10 @@ from common.config import ConfigError
 from node.command.stp.run import keep_recipe, mesh_config
 from node.llm.address import HubAddress, ServerAddress, parse_hub_address
 from node.llm.templates import load
-from node.stp.model_training import command
-from node.stp.models import address_of, base_of, check_base, template_of
+from node.stp.model import address_of, base_of, check_base, template_of
 from node.stp.records import FILE, StpError
 from node.stp.settings import StpPlan, StpSettings, read_plan
+from node.stp.training import tuning_arguments
 from node.tuning.sft_settings import SftSettings
 
 RECIPE = """
@@ -50,16 +50,16 @@ def plan_of(folder: Path, model: str = SERVERS, more: str = "") -> StpPlan:
 
 def test_a_recipe_with_a_model_has_trainings_of_hf_sft(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
-    assert not plan.trainings and plan.stages is plan.tunings
-    assert plan.tunings["round"].optimizer.rate == 5e-5 and plan.tunings["round"].lora.on
-    assert plan.tunings["initial"].optimizer.rate == 1e-4 and plan.tunings["round"].batch == 64
+    assert plan.trainer == "hf-sft"
+    assert plan.trainings["round"].optimizer.rate == 5e-5 and plan.trainings["round"].lora.on
+    assert plan.trainings["initial"].optimizer.rate == 1e-4 and plan.trainings["round"].batch == 64
 
 
 def test_the_recipe_for_deepseek_has_the_reference_s_numbers() -> None:
     plan = read_plan(Path(__file__).parents[3] / "scripts/recipes/stp-deepseek.toml")
-    assert [plan.tunings[name].optimizer.rate for name in ("initial", "round", "final")] == [1e-4, 5e-5, 1e-4]
-    for tuning in plan.tunings.values():
-        assert (tuning.batch, tuning.length.epochs) == (2048, 1.0)
+    assert [plan.trainings[name].optimizer.rate for name in ("initial", "round", "final")] == [1e-4, 5e-5, 1e-4]
+    for training in plan.trainings.values():
+        assert (training.batch, training.length.epochs) == (2048, 1.0)
     settings = plan.settings
     assert (settings.prover.first_samples, settings.prover.samples, settings.prover.temperature) == (64, 32, 1.0)
     address = address_of(settings)
@@ -69,10 +69,10 @@ def test_the_recipe_for_deepseek_has_the_reference_s_numbers() -> None:
 
 
 def test_the_command_of_a_training_says_what_the_recipe_says(tmp_path: Path) -> None:
-    for section, wanted in plan_of(tmp_path).tunings.items():
-        words = command("round-003", wanted, HubAddress("/models/base", "/adapter", "stp"), seed=7)
-        assert words[3:5] == ["train", "hf-sft"]
-        read = tyro.cli(SftSettings, args=words[5:])
+    for section, wanted in plan_of(tmp_path).trainings.items():
+        words = tuning_arguments("round-003", wanted, HubAddress("/models/base", "/adapter", "stp"), seed=7)
+        assert words[1:3] == ["train", "hf-sft"]
+        read = tyro.cli(SftSettings, args=words[3:])
         assert (read.model, read.data) == ("hf:/models/base+/adapter@stp", ("pairs:round-003-data/pairs.jsonl",))
         assert (str(read.out), read.seed, read.held_out, read.keep_out) == ("round-003", 7, 0, ())
         own = {key: getattr(wanted, key) for key in ("model", "data", "out", "seed", "held_out", "keep_out")}
