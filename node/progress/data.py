@@ -109,7 +109,6 @@ def split(rows: Sequence[ProgressRow], share: int) -> tuple[list[ProgressRow], l
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 
-
 FORMS = "lines of `goal`, `prefix`, `tactic`, `steps_remaining`, a folder of `proofmesh trace`, a run, or `bank`"
 
 NAMES = ("progress.jsonl", "steps.jsonl", "transitions.jsonl.gz", "transitions.jsonl")

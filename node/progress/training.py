@@ -250,7 +250,6 @@ def _arguments(folder: RunFolder, settings: ProgressSettings, steps: int, device
 
 # --- errors of predicted steps, and of baselines that need no model ---------------------------------------------------
 
-
 FAR = 8
 """All distances from this one on are in one group."""
 

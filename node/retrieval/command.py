@@ -114,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         return _refuse(f"no command `{name}`; name one of {', '.join(COMMANDS)}")
     settings: Any = tyro.cli(COMMANDS[name][0], args=arguments[1:], prog=f"proofmesh premises {name}")
-    from node.retrieval.errors import RetrievalError
+    from node.retrieval.corpus import RetrievalError
 
     try:
         check_flags(settings)
@@ -149,7 +149,7 @@ def _index(settings: IndexSettings) -> None:
 
 def _search(settings: SearchSettings) -> None:
     """Raises RetrievalError."""
-    from node.retrieval.errors import RetrievalError
+    from node.retrieval.corpus import RetrievalError
 
     state = sys.stdin.read() if settings.state == "-" else settings.state.replace(NEWLINE, "\n")
     if not state.strip():
@@ -188,7 +188,7 @@ def _mask(corpus: Corpus, settings: SearchSettings) -> Mask:
 
 def _eval(settings: EvalSettings) -> None:
     """Raises RetrievalError."""
-    from node.retrieval.errors import RetrievalError
+    from node.retrieval.corpus import RetrievalError
 
     if not settings.data:
         raise RetrievalError(
@@ -196,9 +196,10 @@ def _eval(settings: EvalSettings) -> None:
         )
     import numpy as np
 
-    from node.retrieval.evaluation import evaluate, state_blocks
+    from common.output.terminal import Console
     from node.retrieval.index import PremiseIndex
     from node.retrieval.queries import read_queries
+    from node.retrieval.ranking import evaluate, state_blocks, table_of
 
     index = PremiseIndex(settings.index)
     queries = read_queries(settings.data, index.corpus, held_out=settings.held_out)
@@ -214,10 +215,8 @@ def _eval(settings: EvalSettings) -> None:
 
         print(escaped_json(msgspec.json.encode(evaluation).decode()))
         return
-    from node.retrieval.printing import table
-
     say(f"{queries.counts}", file=sys.stderr)
-    table(evaluation)
+    Console().print(table_of(evaluation))
 
 
 @contextmanager

@@ -4,11 +4,14 @@ A corpus is LeanDojo's `corpus.jsonl` (Yang et al. 2023, arXiv 2306.15626, secti
 imports, premises: [{full_name, code, start, end, kind}]}, which `proofmesh trace --format leandojo` also writes.
 Accessible to a theorem are the declarations before it in its file, and all declarations of the files that its file
 imports, directly or indirectly.
+
+Premises and states are read as one line each, by encoders and by BM25.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,8 +19,61 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from node.retrieval.errors import RetrievalError
-from node.retrieval.texts import premise_text
+from node.lean.text.declarations import declarations
+from node.lean.text.goals import split_goals
+
+
+class RetrievalError(ValueError):
+    """A corpus, a data set, a model or an index cannot be used. The text says which one, why, and what to do."""
+
+
+# --- premises and proof states as texts -------------------------------------------------------------------------------
+
+MOST_CHARACTERS = 2000
+"""Most characters of the text of a premise or a state. Longer texts add little, and encoders truncate them anyway."""
+
+_WORD = re.compile(r"[^\W\d_][^\W_]*|\d+|[^\w\s]")
+_NAME = re.compile(r"[^\W\d][\w'!?₀-₉]*(?:\.[^\W\d][\w'!?₀-₉]*)*")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def premise_text(full_name: str, code: str) -> tuple[str, bool]:
+    """A declaration on one line, `theorem Nat.add_comm (a b : Nat) : a + b = b + a`, and whether it is a theorem or
+    axiom.
+
+    The proof of a theorem is left out. The value of a definition is included, because it is its meaning.
+    """
+    parsed, _ = declarations(code)
+    first = parsed[0] if parsed else None
+    if first is not None and first.is_proof:
+        return f"theorem {full_name} {first.statement}"[:MOST_CHARACTERS], True
+    kind = first.kind if first is not None else "declaration"
+    text = code if first is None else code.partition(first.kind)[2]
+    words = text.split()
+    if words and full_name.split(".")[-1] == words[0].split(".")[-1]:
+        words = words[1:]
+    return f"{kind} {full_name} {' '.join(words)}"[:MOST_CHARACTERS].rstrip(), False
+
+
+def query_text(state: str) -> str:
+    """A state on one line. It begins with the conclusion of the first goal, since truncation removes the end."""
+    goals = split_goals(state) or [state]
+    goal_texts = [
+        f"⊢ {' '.join(conclusion.split())} , {' '.join(above.split())}".rstrip(" ,")
+        for above, _, conclusion in (goal.rpartition("⊢") for goal in goals)
+    ]
+    return " | ".join(goal_texts)[:MOST_CHARACTERS]
+
+
+def words(text: str) -> list[str]:
+    """The BM25 terms of a text: full names, parts of names, and symbols, with repetitions."""
+    terms = [name for name in _NAME.findall(text) if "." in name or "_" in name]
+    for word in _WORD.findall(text):
+        terms += [part.lower() for part in _HUMP.split(word)]
+    return terms
+
+
+# --- the premises, and what is accessible -----------------------------------------------------------------------------
 
 Position = tuple[int, int]
 """Line and column, both from 1."""
@@ -107,7 +163,7 @@ class Corpus:
         fitting = [
             number
             for corpus_path, number in self._paths.items()
-            if _is_end(corpus_path, lean_path) or _is_end(lean_path, corpus_path)
+            if corpus_path.endswith(f"/{lean_path}") or lean_path.endswith(f"/{corpus_path}")
         ]
         if len(fitting) != 1:
             how_many = "no file" if not fitting else f"{len(fitting)} files"
@@ -249,7 +305,3 @@ def _with_init(imports: list[tuple[int, ...]], ends: dict[str, list[int]]) -> li
     bare = [CorpusFile("", each, 0, 0) for each in imports]
     below = reached(bare, init_files)
     return [each if number in below else (*each, *init_files) for number, each in enumerate(imports)]
-
-
-def _is_end(path: str, end: str) -> bool:
-    return path.endswith(f"/{end}")

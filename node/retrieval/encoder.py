@@ -1,11 +1,11 @@
-"""A sentence-transformers model as the encoder of premises and states."""
+"""Encoders of premises and states: models of sentence-transformers, loaded, saved, or made with fresh weights."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.files import sync
-from node.retrieval.errors import RetrievalError
-from node.retrieval.texts import query_text
+from node.retrieval.corpus import RetrievalError, query_text
 
 if TYPE_CHECKING:
+    import tokenizers
+    import torch
     from sentence_transformers import SentenceTransformer
+
+    from node.retrieval.train_command import Shape
 
 Vectors = NDArray[np.float32]
 """Shape (texts, width); each vector has length 1."""
@@ -91,3 +94,73 @@ def _normal(vectors: NDArray[np.float32]) -> Vectors:
         raise RetrievalError("the encoder gives values that are not finite: its weights are damaged; get them again")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+
+
+# --- fresh weights, for use without a pretrained model ----------------------------------------------------------------
+
+PAD, UNKNOWN = "[PAD]", "[UNK]"
+
+
+def fresh_encoder(shape: Shape, texts: Iterable[str], max_length: int) -> SentenceTransformer:
+    """An encoder with random weights; seed torch before the call. `max_length`: most tokens of a text that a
+    transformer reads."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, StaticEmbedding
+
+    tokenizer = trained_tokenizer(texts, shape.vocab_size)
+    if shape.kind == "static":
+        static = StaticEmbedding(tokenizer, embedding_dim=shape.width)
+        return SentenceTransformer(modules=[static, Normalize()], device="cpu")
+    return SentenceTransformer(modules=[*_bert(shape, tokenizer, max_length), Normalize()], device="cpu")
+
+
+def trained_tokenizer(texts: Iterable[str], vocab_size: int) -> tokenizers.Tokenizer:
+    """A byte-pair tokenizer. It splits names at dots and underscores, so that their parts become separate tokens."""
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.WhitespaceSplit(),
+            pre_tokenizers.Split(Regex(r"[^\W\d_]+['₀-₉]*|\d+|[^\w\s]|_"), "isolated"),
+        ]
+    )
+    tokenizer.decoder = decoders.BPEDecoder()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size, min_frequency=2, special_tokens=[PAD, UNKNOWN], show_progress=False
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _bert(shape: Shape, tokenizer: tokenizers.Tokenizer, max_length: int) -> list[torch.nn.Module]:
+    """The modules of a small BERT."""
+    import tempfile
+
+    from sentence_transformers.base.modules.transformer import Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=shape.width,
+        intermediate_size=4 * shape.width,
+        num_hidden_layers=shape.depth,
+        num_attention_heads=shape.heads,
+        max_position_embeddings=max_length,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        pad_token_id=0,
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        unk_token=UNKNOWN,
+        model_max_length=max_length,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+    with tempfile.TemporaryDirectory() as folder:  # the module can only load a model from a folder
+        BertModel(config).save_pretrained(folder)
+        fast.save_pretrained(folder)
+        transformer = Transformer(folder, max_seq_length=max_length)
+    return [transformer, Pooling(shape.width, pooling_mode="mean")]

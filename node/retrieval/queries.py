@@ -1,17 +1,24 @@
-"""Proof states with the premises that their tactics name, from LeanDojo's lists of theorems."""
+"""Proof states with the premises that their tactics name, from LeanDojo's lists of theorems.
+
+They are split by theorem, and become training examples: a state, a premise that its tactic names, and premises that
+it does not name.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from node.retrieval.corpus import Corpus, Position
-from node.retrieval.errors import RetrievalError
+from common.seeds import derive_seed
+from node.retrieval.corpus import Corpus, Position, RetrievalError, query_text
+from node.retrieval.ranking import Bm25
 
 SPLITS = ("train", "val", "test")
 """Names of LeanDojo's splits and their files."""
@@ -161,3 +168,34 @@ def _numbers(named: Iterable[Any], corpus: Corpus, counts: Counts) -> Iterator[i
             yield numbers[0]
         else:
             counts.unknown += 1
+
+
+# --- training examples ------------------------------------------------------------------------------------------------
+
+HARD_AMONG = 30
+"""Hard negatives are sampled from this many premises that BM25 ranks highest."""
+
+Example = dict[str, str]
+"""Columns `anchor`, `positive`, `negative_1`, ...: what MultipleNegativesRankingLoss reads, in this order."""
+
+
+def examples(queries: Sequence[Query], corpus: Corpus, negatives: int, seed: int) -> Iterator[Example]:
+    """One example for each premise of each state; equal seeds give equal examples. States with too few accessible
+    premises for the negatives are left out."""
+    bm25 = Bm25(corpus) if negatives else None
+    for number, query in enumerate(queries):
+        wrong: list[int] = []
+        if bm25 is not None:
+            mask = corpus.accessible(query.file, query.start).copy()
+            mask[list(query.positives)] = False
+            rng = random.Random(derive_seed(seed, number))
+            hard = bm25.best(query.state, mask, HARD_AMONG)
+            wrong = rng.sample(hard, min(len(hard), (negatives + 1) // 2))
+            mask[wrong] = False
+            allowed = np.flatnonzero(mask)
+            if len(wrong) + len(allowed) < negatives:
+                continue
+            wrong += [int(allowed[rng.randrange(len(allowed))]) for _ in range(negatives - len(wrong))]
+        for positive in query.positives:
+            row = {"anchor": query_text(query.state), "positive": corpus.premises[positive].text}
+            yield row | {f"negative_{k}": corpus.premises[each].text for k, each in enumerate(wrong, 1)}

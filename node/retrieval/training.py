@@ -5,7 +5,6 @@ summary = run(RetrieverSettings(data=[Path("traced/leandojo")], from_scratch=Tru
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 from collections.abc import Sequence
@@ -26,15 +25,11 @@ from transformers import PrinterCallback, set_seed
 
 from common.curves import About, write_about
 from common.files import write_whole
-from node.retrieval.corpus import Corpus, read_corpus
-from node.retrieval.encoder import load_encoder, save_encoder
-from node.retrieval.errors import RetrievalError
-from node.retrieval.evaluation import evaluate_model
-from node.retrieval.negatives import Example, examples
-from node.retrieval.queries import Queries, Query, read_queries
-from node.retrieval.scratch import fresh_encoder
-from node.retrieval.settings import RATES, RetrieverSettings
-from node.retrieval.texts import query_text
+from node.retrieval.corpus import Corpus, RetrievalError, query_text, read_corpus
+from node.retrieval.encoder import fresh_encoder, load_encoder, save_encoder
+from node.retrieval.queries import Example, Queries, Query, examples, read_queries
+from node.retrieval.ranking import evaluate_model
+from node.retrieval.train_command import RATES, RetrieverSettings
 from node.tuning.carrying_out import carried_out, explained, journal_of, part_of
 from node.tuning.run_folder import RunFolder
 from node.tuning.stepping import FiniteSteps, Stop, Watch
@@ -50,6 +45,10 @@ MOST_EVALUATED = 2000
 
 REPORTED: tuple[str, ...] = ("loss", "grad_norm", "learning_rate")
 """Figures of a step in metrics.jsonl."""
+
+VERSION_OF_EXAMPLES = "ceb2f9eb"
+"""Changes when a corpus and its theorems give other examples (`premise_text`, `query_text`, `examples`), so that no
+training goes on with them. It once was a digest of that code."""
 
 _FREE = ("out", "force", "data", "corpus", "save_every", "log_every", "device")
 """Settings that may change when a training is resumed: the digests of the data are compared instead of its place."""
@@ -85,16 +84,9 @@ def _corpus_folder(path: Path) -> Path:
 def _identity(settings: RetrieverSettings, corpus: Corpus, queries: Queries) -> dict[str, Any]:
     """All that determines the result: a run is resumed only if all of it is equal."""
     compared = {key: value for key, value in asdict(settings).items() if key not in _FREE}
-    digests = {"corpus": corpus.digest, "theorems": queries.digest, "versions": _versions()}
+    digests = {"corpus": corpus.digest, "theorems": queries.digest, "versions": VERSION_OF_EXAMPLES}
     identity: dict[str, Any] = msgspec.to_builtins({"kind": "retriever"} | compared | digests, enc_hook=str)
     return identity
-
-
-def _versions() -> str:
-    """A digest of the code that writes texts and chooses negatives: other examples would be another training."""
-    folder = Path(__file__).parent
-    content = b"".join((folder / name).read_bytes() for name in ("texts.py", "negatives.py"))
-    return hashlib.blake2b(content, digest_size=4).hexdigest()
 
 
 def _train(

@@ -38,7 +38,7 @@ from node.prover.policies.proofs import InferenceProofs, ListedProofs, ProofSour
 from node.prover.policies.sources import Sources, writes_proofs
 from node.prover.search.parameters import SearchParameters
 from node.prover.settings import ProverSettings
-from node.retrieval.errors import RetrievalError
+from node.retrieval.corpus import RetrievalError
 
 if TYPE_CHECKING:
     from common.bus import Asking

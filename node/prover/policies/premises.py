@@ -25,8 +25,8 @@ from node.prover.policies.goal_tactics import Goal, Hypothesis, connective, oper
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import INFERENCE, TACTICS, BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Policy, ranked
-from node.retrieval.errors import RetrievalError
-from node.retrieval.source import PremiseSource, Retrieved
+from node.retrieval.corpus import RetrievalError
+from node.retrieval.index import PremiseSource, Retrieved
 
 LEMMAS = 6
 """Most theorems of the file that are tried one by one at a state."""

@@ -14,8 +14,8 @@ from node.prover.policies.premises import moves_with, with_retrieved
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
-from node.retrieval.errors import RetrievalError
-from node.retrieval.source import Retrieved
+from node.retrieval.corpus import RetrievalError
+from node.retrieval.index import Retrieved
 
 THEOREM = Theorem("t", "(a b : Nat)", "a + b = b + a")
 STATE = "a b : Nat\n⊢ a + b = b + a"

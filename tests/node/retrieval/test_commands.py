@@ -9,12 +9,10 @@ import pytest
 
 from node.data.errors import NotFinite
 from node.retrieval import command, index, train_command
-from node.retrieval.corpus import read_corpus
-from node.retrieval.errors import RetrievalError
+from node.retrieval.corpus import RetrievalError, read_corpus
 from node.retrieval.index import PremiseIndex
 from node.retrieval.queries import read_queries
-from node.retrieval.scratch import Shape
-from node.retrieval.settings import RetrieverSettings
+from node.retrieval.train_command import RetrieverSettings, Shape
 from node.retrieval.training import begin_model, train
 from node.tuning.run_folder import RunFolder
 from tests.node.retrieval.conftest import SHAPE

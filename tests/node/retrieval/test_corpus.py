@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from node.retrieval.corpus import FileRow, PremiseRow, corpus_of, read_corpus
-from node.retrieval.errors import RetrievalError
+from node.retrieval.corpus import FileRow, PremiseRow, RetrievalError, corpus_of, read_corpus
 from tests.node.retrieval.library import write_library
 
 

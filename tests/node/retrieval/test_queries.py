@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from node.retrieval.corpus import read_corpus
-from node.retrieval.errors import RetrievalError
+from node.retrieval.corpus import RetrievalError, read_corpus
 from node.retrieval.queries import is_held_out, read_queries
 from tests.node.retrieval.library import write_library
 

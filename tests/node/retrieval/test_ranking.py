@@ -5,9 +5,8 @@ import pytest
 
 from node.retrieval import index as vectors
 from node.retrieval.corpus import read_corpus
-from node.retrieval.evaluation import difference, ranking
 from node.retrieval.index import NearestVectors, inverted_file
-from node.retrieval.lexical import Bm25, best_of, rank_of
+from node.retrieval.ranking import Bm25, best_of, difference, rank_of, ranking
 
 SCORES = np.array([1.0, 3.0, 2.0, 3.0, 0.0, 3.0], dtype=np.float32)
 MASK = np.array([True, True, True, True, True, False])

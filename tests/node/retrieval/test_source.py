@@ -9,7 +9,7 @@ from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.sources import MeshSources
 from node.prover.settings import ProverSettings
 from node.retrieval.corpus import read_corpus
-from node.retrieval.source import PremiseSource, accessible, imported_modules
+from node.retrieval.index import PremiseSource, accessible, imported_modules
 
 
 def names(corpus, mask):

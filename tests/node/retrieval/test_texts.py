@@ -2,7 +2,7 @@
 
 import pytest
 
-from node.retrieval.texts import MOST_CHARACTERS, premise_text, query_text, words
+from node.retrieval.corpus import MOST_CHARACTERS, premise_text, query_text, words
 
 
 @pytest.mark.parametrize(
