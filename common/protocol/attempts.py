@@ -86,7 +86,7 @@ class Method(enum.StrEnum):
     RANDOM = "random"
     """Expands a random open state; all have equal probability."""
     WHOLE_PROOF = "whole-proof"
-    """No search: the policy samples whole proofs, and Lean checks each (`node.prover.agents.whole_proof`)."""
+    """No search: the policy samples whole proofs, and Lean checks each (`node.prover.whole_proof`)."""
 
 
 class Ended(enum.StrEnum):
@@ -261,7 +261,7 @@ class AttemptResult(Message, frozen=True):
     statistics: AttemptStatistics = AttemptStatistics()
     proofs: tuple[SampledProof, ...] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
-    (`node.prover.agents.every_proof`)."""
+    (`node.prover.whole_proof`)."""
 
 
 def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:

@@ -26,9 +26,8 @@ from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool
 from node.lean.worker.process import WorkerOptions
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.agent import Agent, Playing
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.fixed import FixedPolicy
 from node.prover.settings import ProverSettings
 

@@ -32,7 +32,7 @@ from node.model import weights_path
 from node.play import models as model_names
 from node.play.attempts import Capacity, ProvingFailed, is_inconclusive
 from node.play.checkpoints import weights_at
-from node.prover.agents.environment import Verification
+from node.prover.environment import Verification
 from node.prover.player import Player, Watch
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.fixed import CLOSING

@@ -32,7 +32,7 @@ from common.protocol.messages import LeanVerifyReply, MessageError, NodeInfo
 from node.llm.served import served_name
 from node.play.attempts import Capacity, is_inconclusive
 from node.play.served import check_served, trouble_of
-from node.prover.agents.environment import Verification
+from node.prover.environment import Verification
 from node.prover.policies.fixed import CLOSING
 from node.prover.policies.names import INFERENCE, parse
 from node.prover.policies.sources import MeshSampler, address_of

@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from common.lean import Outcome
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, unplayed
-from node.prover.agents.account import Account
-from node.prover.agents.attempt_agent import Expansion, Playing
-from node.prover.agents.by_method import agent_of
-from node.prover.agents.environment import LeanEnvironment, Verification
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, unplayed
+from node.prover.agent import Account, Agent, Expansion, Playing
+from node.prover.environment import LeanEnvironment, Verification
 from node.prover.policies.attempt_policy import AttemptPolicies
+from node.prover.policies.combined import ByTurns
 from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import Policy
+from node.prover.policies.proofs import Draft, ProofRequest, ProofSource, ProofsUnavailable
 from node.prover.search.methods import ProofSearch, needs_messages
 from node.prover.settings import ProverSettings
+from node.prover.whole_proof import EveryProofAgent, HybridAgent, WholeProofAgent
 
 if TYPE_CHECKING:
     from common.bus import Asking
@@ -45,6 +47,8 @@ class Player:
 
     async def play(self, attempt: Attempt) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
+        settings = self.settings
+        # 1. The policy, and the search parameters that fit it.
         try:
             policy, proofs = self.policies.policy(attempt), self.policies.proofs(attempt)
             parameters = self.policies.parameters(attempt)
@@ -53,40 +57,59 @@ class Player:
         if not attempt.verify and not self.asker_verifies:
             # Merging up to names may give wrong renamed proofs, which only verification detects.
             parameters = replace(parameters, merging="text")
-        agent = agent_of(
-            attempt,
-            policy,
-            proofs,
-            self._environment(attempt),
-            Playing(
-                self.player_id,
-                leaves=self.settings.leaves,
-                parameters=parameters,
-                has_values=self.policies.has_values(attempt),
-                verify=self._verification(attempt) if attempt.verify else None,
-                on_simulation=self.on_simulation,
-                on_outcomes=self.on_outcomes,
-                on_expansion=self.watch(attempt) if self.watch else None,
-            ),
+        # 2. Lean, for tactics and for the final verification.
+        environment = LeanEnvironment(
+            self.asking,
+            attempt.theorem,
+            tactic_timeout=min(settings.tactic_seconds, attempt.tactic_seconds or settings.tactic_seconds),
+            patience=settings.lean_patience,
+            messages=needs_messages(attempt.method),
         )
+        verification = Verification(
+            self.asking, attempt.theorem, timeout=settings.verify_timeout, patience=settings.verify_patience
+        )
+        # 3. The agent plays.
+        playing = Playing(
+            self.player_id,
+            leaves=settings.leaves,
+            parameters=parameters,
+            has_values=self.policies.has_values(attempt),
+            verify=verification if attempt.verify else None,
+            on_simulation=self.on_simulation,
+            on_outcomes=self.on_outcomes,
+            on_expansion=self.watch(attempt) if self.watch else None,
+        )
+        agent = agent_of(attempt, policy, proofs, environment, playing)
         result = await agent.play()
         self.on_account(agent.account)
         return result
 
-    def _environment(self, attempt: Attempt) -> LeanEnvironment:
-        longest = self.settings.tactic_seconds
-        return LeanEnvironment(
-            self.asking,
-            attempt.theorem,
-            tactic_timeout=min(longest, attempt.tactic_seconds or longest),
-            patience=self.settings.lean_patience,
-            messages=needs_messages(attempt.method),
+
+class NoProofs:
+    """The source of proofs for policies that write none."""
+
+    async def propose(self, request: ProofRequest) -> list[Draft]:
+        """Raises ProofsUnavailable."""
+        raise ProofsUnavailable(
+            f"the method {Method.WHOLE_PROOF} needs a policy that writes whole proofs, such as `proofs:FILE` or a "
+            "network that was trained on them; this one proposes tactics"
         )
 
-    def _verification(self, attempt: Attempt) -> Verification:
-        return Verification(
-            self.asking,
-            attempt.theorem,
-            timeout=self.settings.verify_timeout,
-            patience=self.settings.verify_patience,
-        )
+
+def agent_of(
+    attempt: Attempt,
+    policy: Policy | ByTurns,
+    proofs: ProofSource | None,
+    environment: LeanEnvironment,
+    playing: Playing,
+) -> Agent | WholeProofAgent | HybridAgent:
+    """The agent for an attempt, by the attempt's method. A whole-proof attempt without a source of proofs ends in an
+    error."""
+    source = proofs or NoProofs()
+    if attempt.every_proof:
+        return EveryProofAgent(attempt, source, environment, playing)
+    if attempt.method != Method.WHOLE_PROOF:
+        return Agent(attempt, policy, environment, playing)
+    if not attempt.then:
+        return WholeProofAgent(attempt, source, environment, playing)
+    return HybridAgent(attempt, policy, source, environment, playing)

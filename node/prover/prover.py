@@ -20,7 +20,7 @@ from common.life import faults, metrics
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, divide, unplayed
-from node.prover.agents.account import Account
+from node.prover.agent import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.names import INFERENCE, parse

@@ -13,7 +13,7 @@ from common.files import write_whole
 from common.lean import Outcome, OutcomeKind, Theorem
 from common.output.command import UserError
 from common.protocol.attempts import Attempt
-from node.prover.agents.attempt_agent import Expansion
+from node.prover.agent import Expansion
 from node.prover.search.methods import ProofSearch
 from node.prover.search.tree import Action, StateNode
 from node.proving.answers import Answer

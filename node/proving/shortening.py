@@ -37,7 +37,7 @@ ALONE = ((0,),)
 
 
 class Runs(Protocol):
-    """Runs tactics: the part of `node.prover.agents.environment.Environment` that is used here."""
+    """Runs tactics: the part of `node.prover.environment.Environment` that is used here."""
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
         """One outcome for every tactic."""

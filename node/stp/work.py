@@ -19,7 +19,7 @@ from common.protocol.attempts import Attempt, AttemptResult, Method, Purpose
 from common.protocol.messages import LeanVerifyReply
 from common.sampling import Sampling
 from node.play.attempts import TrainedAttempts
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.environment import LeanEnvironment
 from node.stp.data.initial import RunData
 from node.stp.network import Network
 from node.stp.records import Part, Stage

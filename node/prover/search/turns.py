@@ -53,11 +53,6 @@ class TurnSearch:
         return (self._solved or self.searches[0]).tree
 
     @property
-    def nodes(self) -> int:
-        """Number of states in all trees."""
-        return sum(len(search.tree.nodes) for search in self.searches)
-
-    @property
     def solved(self) -> bool:
         """True when one of the searches knows a proof."""
         return self._solved is not None

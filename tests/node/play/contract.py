@@ -22,7 +22,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
 from node.play.mesh import MeshAttempts
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.names import INFERENCE
 from node.prover.settings import ProverSettings
 from tests.node.stp.mesh import FALSE, SWAP, TWO, prover, samples, written

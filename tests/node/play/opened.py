@@ -14,7 +14,7 @@ from common.sampling import PLAIN, Sampling
 from node.lean.opened import OpenedLean
 from node.llm.settings import ModelSettings
 from node.play.here import LocalSources
-from node.prover.agents.environment import LeanEnvironment, Verification
+from node.prover.environment import LeanEnvironment, Verification
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.combined import ByTurns
 from node.prover.policies.names import OWN

@@ -12,8 +12,7 @@ from common.bus import Unanswered
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
 from common.proofs import transitions_of
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose, Transition
-from node.prover.agents.agent import Agent, node_seed
-from node.prover.agents.attempt_agent import Playing, unsolved
+from node.prover.agent import Agent, Playing, node_seed, unsolved
 from node.prover.policies.policy import Advice, Proposal, StateTooLong
 from node.prover.search.simulation import SearchStatistics
 from tests.node.prover.toys import LOST, random_environment

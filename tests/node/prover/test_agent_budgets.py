@@ -10,8 +10,7 @@ import pytest
 from common.bus import Unanswered
 from common.lean import Outcome, Step
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, Playing
+from node.prover.agent import IDLE_SIMULATIONS, Agent, Playing
 from node.prover.policies.policy import Advice, BadAdvice, Proposal
 from node.prover.search.methods import METHODS
 from tests.node.prover.test_agent import LosingLean, ToyLean, ToyPolicy, attempt

@@ -9,8 +9,7 @@ import pytest
 from common.bus import Unanswered
 from common.lean import ProofTree
 from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
+from node.prover.agent import Agent, Playing
 from node.prover.search.methods import METHODS
 from node.prover.search.parameters import SearchParameters
 from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt

@@ -22,7 +22,7 @@ from common.protocol.messages import (
     TacticReply,
     TacticRequest,
 )
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import BadAdvice, InferencePolicy
 
 SAMPLES = (SampledTactic("simp", -1.0), SampledTactic("exact (", -1.0, complete=False), SampledTactic("simp", -1.0))

@@ -9,7 +9,7 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, Ended, Purpose
 from common.protocol.messages import decode, encode
-from node.prover.agents.budget import Budget, TimeIsUp
+from node.prover.agent import Budget, TimeIsUp
 
 
 def attempt(simulations: int = 0, lean_attempts: int = 0, seconds: float = 0.0) -> Attempt:

@@ -19,9 +19,9 @@ from common.protocol.attempts import (
     divide,
 )
 from common.protocol.messages import decode, encode
-from node.prover.agents import every_proof
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.by_method import agent_of
+from node.prover import whole_proof
+from node.prover.agent import Playing
+from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
 from tests.node.prover.test_whole_proof import Lean, Listed, attempt, play
 
@@ -106,7 +106,7 @@ async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkey
     parts = Parts()
     assert [parts.add(decode(encode(piece), ResultPart)) for piece in pieces][-1] == result
     assert len(result.proofs) == 200
-    monkeypatch.setattr(every_proof, "MOST_BYTES", 20_100)
+    monkeypatch.setattr(whole_proof, "MOST_BYTES", 20_100)
     short = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
     assert short.proofs == result.proofs[:5] and short.statistics.correct == 200
 

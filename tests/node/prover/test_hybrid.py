@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.by_method import agent_of
-from node.prover.agents.hybrid import Beginnings, both, halved, remaining
+from node.prover.agent import Playing
+from node.prover.player import agent_of
 from node.prover.policies.proofs import beginning
+from node.prover.whole_proof import Beginnings, both, halved, remaining
 from tests.node.prover.test_agent import ToyLean, ToyPolicy
 from tests.node.prover.test_agent import attempt as any_attempt
 from tests.node.prover.test_whole_proof import Listed, attempt

@@ -11,8 +11,7 @@ from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
+from node.prover.agent import Agent, Playing
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters

@@ -9,8 +9,7 @@ import pytest
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from node.lean.opened import OpenedLean
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
+from node.prover.agent import Agent, Playing
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.negation import NegatingSearch, negating_tactic
 from node.prover.search.parameters import SearchParameters

@@ -10,9 +10,8 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.agent import Agent, Playing
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.fixed import FixedPolicy
 from node.prover.prover import Prover
 from node.prover.search.methods import METHODS

@@ -23,9 +23,8 @@ from node.inference.engine_settings import EngineSettings
 from node.inference.serving import Serving
 from node.inference.settings import InferenceSettings
 from node.model import weights
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.agent import Agent, Playing
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings

@@ -19,7 +19,7 @@ from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import LeanRunRequest, Message, TacticRequest
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings

@@ -11,9 +11,9 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.lean.opened import OpenedLean
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.whole_proof import WholeProofAgent
+from node.prover.agent import Playing
 from node.prover.policies.proofs import Draft, Failed, ProofRequest, ProofsUnavailable, SampledProofs, errors_of
+from node.prover.whole_proof import WholeProofAgent
 from tests.node.play.opened import environment_of
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p", header="set_option maxRecDepth 500")

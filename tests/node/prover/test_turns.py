@@ -8,8 +8,7 @@ import pytest
 
 from common.lean import Outcome, Step, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
-from node.prover.agents.agent import Agent
-from node.prover.agents.attempt_agent import Playing
+from node.prover.agent import Agent, Playing
 from node.prover.policies.combined import ByTurns, Player, wrapped
 from node.prover.policies.fixed import FixedPolicy
 from node.prover.policies.policy import Advice, Proposal
@@ -42,7 +41,6 @@ def test_next_is_the_search_that_has_sent_the_fewest_tactics_to_lean() -> None:
     assert play(search, {"g": ERROR}) == 1
     assert search.statistics.tactics_tried == 12
     assert search.statistics.simulations == 8
-    assert search.nodes == sum(len(each.tree.nodes) for each in search.searches)
 
 
 def test_the_first_one_begins_with_a_head_start() -> None:
@@ -181,8 +179,9 @@ async def test_who_looks_on_sees_each_search_with_its_own_states() -> None:
     policy = ByTurns((Player(Says("step", "close"), has_values=True), Player(Says("other", "step"))))
     asked = attempt(100)
     agent = Agent(asked, policy, Chain(40), Playing("p", leaves=2, on_expansion=recorder.watch(asked)))
-    await agent.play()
+    result = await agent.play()
     assert isinstance(agent.search, TurnSearch)
+    assert result.statistics.nodes == sum(len(each.tree.nodes) for each in agent.search.searches)
     explained = recorder.explanation(
         Answer(name="t", outcome="failed", reason="", lean="", by="", seconds=0.0)
     ).searches

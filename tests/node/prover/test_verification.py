@@ -12,7 +12,7 @@ from common.lean import ProofTree, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
 from node.lean.text.script import proof_script
-from node.prover.agents.environment import Verification
+from node.prover.environment import Verification
 from node.proving.statements import read_target
 from tests.forging import forging
 from tests.node.prover.nodes import played

@@ -12,11 +12,11 @@ from common.bus import Unanswered
 from common.lean import Branch, Outcome, OutcomeKind, ProofTree, Step
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method
 from node.lean.text.rules import MAX_TACTIC_BYTES
-from node.prover.agents.attempt_agent import Playing
-from node.prover.agents.by_method import agent_of
-from node.prover.agents.whole_proof import MOST_LOSSES, WholeProofAgent
+from node.prover.agent import Playing
+from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
 from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable
+from node.prover.whole_proof import MOST_LOSSES, WholeProofAgent
 from tests.node.prover.test_agent import BadLean, DeafLean
 from tests.node.prover.test_agent import attempt as any_attempt
 

@@ -20,7 +20,7 @@ from common.protocol.attempts import SELF_PLAY, AttemptResult, SampledProof
 from common.protocol.messages import NodeInfo
 from node.command.stp.run import TRIES
 from node.play.mesh import MeshAttempts
-from node.prover.agents.environment import LeanEnvironment
+from node.prover.environment import LeanEnvironment
 from node.prover.policies.proofs import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings

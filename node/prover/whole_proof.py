@@ -18,19 +18,40 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+import msgspec
 
 from common.lean import Outcome, OutcomeKind, ProofTree
 from common.life.waiting import all_results
-from common.protocol.attempts import Attempt, AttemptOutcome, Ended
+from common.protocol.attempts import (
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    AttemptStatistics,
+    Ended,
+    Method,
+    SampledProof,
+)
 from common.seeds import derive_seed
 from node.lean.text.rules import MAX_TACTIC_BYTES
-from node.prover.agents.account import Account
-from node.prover.agents.agent import identity
-from node.prover.agents.attempt_agent import IDLE_SIMULATIONS, AttemptAgent, Playing, Verify, unsolved
-from node.prover.agents.budget import TimeIsUp
-from node.prover.agents.environment import Environment
+from node.prover.agent import (
+    IDLE_SIMULATIONS,
+    Account,
+    Agent,
+    AttemptAgent,
+    Playing,
+    TimeIsUp,
+    Verify,
+    identity,
+    unsolved,
+)
+from node.prover.environment import LeanEnvironment
+from node.prover.policies.combined import ByTurns, MixturePolicy, Part, wrapped
+from node.prover.policies.fixed import value
+from node.prover.policies.policy import Advice, Policy, Proposal
 from node.prover.policies.proofs import Draft, Failed, ProofRequest, ProofSource, beginning, script_of
+from node.prover.search.methods import UnknownMethod
 from node.prover.search.simulation import SearchStatistics
 
 AT_ONCE = 8
@@ -70,7 +91,7 @@ class WholeProofAgent(AttemptAgent):
         self,
         attempt: Attempt,
         source: ProofSource,
-        environment: Environment,
+        environment: LeanEnvironment,
         playing: Playing,
     ) -> None:
         super().__init__(attempt, environment, playing)
@@ -378,3 +399,210 @@ class DraftRequests:
         self._account.samples += len(drafts)
         self._account.tokens += sum(draft.tokens for draft in drafts)
         return drafts
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Plays a whole-proof attempt that collects every proof: it tries all samples of its budget, not only until the first.
+#
+#     source --drafts--> text rules, duplicates removed --scripts--> Lean workers --> all distinct proofs, with counts
+#
+# Self-play needs the proofs, and the share of samples that are proofs. Lean checks each distinct script once; samples
+# that repeat a proof count as proofs, too. Proofs are not verified here: the caller verifies many of them at once. A
+# script that a worker does not finish within its limits counts as no proof.
+
+
+MOST_PROOFS = 1024
+"""Most distinct proofs in a result; the first ones are taken."""
+
+MOST_BYTES = 8 * 2**20
+"""Most bytes of all their scripts: sixteen messages. `AttemptStatistics.correct` also counts proofs beyond it."""
+
+
+class EveryProofAgent(WholeProofAgent):
+    """One attempt at one theorem, which tries all whole proofs that its budget allows."""
+
+    _written: dict[str, list[int]]
+    """From each script to the numbers of its samples."""
+    _proved: set[str]
+
+    async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
+        """Raises BadStatement, BusError, ProofsUnavailable, and UnknownMethod if the attempt has other options that
+        exclude this one."""
+        self._written, self._proved = {}, set()
+        if problem := self._problem():
+            raise UnknownMethod(problem)
+        outcome, message, ended = await super()._played()
+        self.account.correct = sum(len(self._written[script]) for script in self._proved)
+        return (AttemptOutcome.PROVED, "", ended) if self._proved else (outcome, message, ended)
+
+    def _problem(self) -> str:
+        """The reason why the attempt cannot be played; empty if it can."""
+        attempt = self.attempt
+        if attempt.method != Method.WHOLE_PROOF:
+            return f"every_proof needs the method {Method.WHOLE_PROOF}, and the attempt has {attempt.method}"
+        excluded = [name for name in ("verify", "correct", "then") if getattr(attempt, name)]
+        return f"every_proof cannot be combined with {' and '.join(excluded)}: leave it out" if excluded else ""
+
+    def _proofs(self) -> tuple[SampledProof, ...]:
+        """The proofs in the order of their first samples, up to the limits of a result."""
+        proofs: list[SampledProof] = []
+        room = MOST_BYTES
+        for script, numbers in self._written.items():
+            if script not in self._proved:
+                continue
+            room -= len(script.encode())
+            if room < 0 or len(proofs) == MOST_PROOFS:
+                break
+            proofs.append(SampledProof(script, count=len(numbers), first=numbers[0]))
+        return tuple(proofs)
+
+    async def _try(self, given: Sequence[tuple[Draft, tuple[Failed, ...]]]) -> list[Sample]:
+        """Try all new scripts. Returns no samples, because this agent corrects none. Raises TimeIsUp, BusError."""
+        samples = [Sample(*each, self.simulations + number) for number, each in enumerate(given, 1)]
+        new = self._new(samples)
+        for sample in samples:
+            if sample.script:
+                self._written.setdefault(sample.script, []).append(sample.number)
+        new = new[: await self._budget.grant(self._budget.turn(), len(new))]
+        outcomes = await self._timed(self._run([sample.script for sample in new]))
+        for position, sample in enumerate(new, 1):
+            self._judge(sample, position, outcomes[sample.script])
+        self._count(new, outcomes)
+        return []
+
+    def _judge(self, sample: Sample, position: int, outcome: Outcome) -> None:
+        """Record Lean's outcome for a sample. `position`: its place in the batch that was sent to Lean, from 1."""
+        if outcome.kind is not OutcomeKind.PROVED:
+            sample.errors = words(outcome) if outcome.is_tactic_outcome else ""
+            return
+        if not self._proved:
+            self._note_solved(sample, position)
+            self._found = self._tree(sample)
+        self._proved.add(sample.script)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Plays an attempt in two phases: whole proofs first, then a tree search that starts from their correct beginnings.
+#
+# Whole proofs get the first half of each budget. The part of a failed proof above its first error (its beginning)
+# becomes one tactic at the theorem's root state, which the search's policy proposes in addition to its own tactics. If
+# it runs, the search continues from the state after it. The search gets the remaining budget.
+
+
+MOST_BEGINNINGS = 16
+"""Most beginnings that are proposed, all at the root state. The longest are taken."""
+
+
+BEGINNINGS = "failed whole proofs"
+"""The source of these tactics in results."""
+
+
+class Beginnings:
+    """A policy that proposes beginnings of failed proofs at the root state, and nothing at other states."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._proposals = [Proposal(text, 1.0) for text in texts]
+        self._first = ""
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The beginnings at the root state. A search's first request is for its root state."""
+        self._first = self._first or state
+        return Advice(list(self._proposals) if state == self._first else [], value(state), exhausted=True, samples=0)
+
+
+class HybridAgent:
+    """One attempt at one theorem: it has `play` and `account`, as an `AttemptAgent`."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        policy: Policy | ByTurns,
+        source: ProofSource,
+        environment: LeanEnvironment,
+        playing: Playing,
+    ) -> None:
+        """`source`: writes the whole proofs of the first phase. `policy`: proposes the tactics of the second."""
+        self.attempt = attempt
+        self.account = Account()
+        self._proofs = WholeProofAgent(halved(attempt), source, environment, playing)
+        self._policy = policy
+        self._environment = environment
+        self._playing = playing
+
+    async def play(self) -> AttemptResult:
+        """The attempt's result. All errors become results; only cancellation is raised."""
+        first = await self._proofs.play()
+        left = remaining(self.attempt, first.statistics)
+        if first.outcome not in (AttemptOutcome.FAILED, AttemptOutcome.UNDECIDED) or left is None:
+            self.account = self._proofs.account
+            return first
+        longest = sorted(self._proofs.beginnings, key=lambda text: -text.count("\n"))[:MOST_BEGINNINGS]
+        beginnings = Part(Beginnings(longest), name=BEGINNINGS)
+
+        def beside(policy: Policy) -> Policy:
+            return MixturePolicy([Part(policy, has_values=self._playing.has_values), beginnings], strict=True)
+
+        tree = Agent(left, wrapped(self._policy, beside), self._environment, self._playing)
+        second = await tree.play()
+        self.account = both_accounts(self._proofs.account, tree.account)
+        outcome, words = second.outcome, f"whole proofs: {first.message}"
+        if outcome is AttemptOutcome.FAILED and first.statistics.expansions_lost:
+            outcome = AttemptOutcome.UNDECIDED
+        return msgspec.structs.replace(
+            second,
+            outcome=outcome,
+            message=f"{second.message}; {words}" if second.message else "",
+            statistics=both(first.statistics, second.statistics),
+        )
+
+
+def halved(attempt: Attempt) -> Attempt:
+    """The attempt with half of each budget, rounded up."""
+    return msgspec.structs.replace(
+        attempt,
+        simulations=(attempt.simulations + 1) // 2,
+        lean_attempts=(attempt.lean_attempts + 1) // 2,
+        seconds=attempt.seconds / 2,
+    )
+
+
+def remaining(attempt: Attempt, spent: AttemptStatistics) -> Attempt | None:
+    """The search's attempt with the remaining budgets; None if one is used up."""
+    simulations = attempt.simulations - spent.simulations
+    lean_attempts = attempt.lean_attempts - spent.lean_attempts
+    seconds = attempt.seconds - (spent.seconds - spent.seconds_verify)
+    budgets = (attempt.simulations, simulations), (attempt.lean_attempts, lean_attempts), (attempt.seconds, seconds)
+    if any(limit and left <= 0 for limit, left in budgets):
+        return None
+    return msgspec.structs.replace(
+        attempt,
+        method=attempt.then,
+        simulations=simulations if attempt.simulations else 0,
+        lean_attempts=lean_attempts if attempt.lean_attempts else 0,
+        seconds=seconds if attempt.seconds else 0.0,
+    )
+
+
+_SOLVED_AT = {
+    "solved_at_simulations": "simulations",
+    "solved_at_lean_attempts": "tactics_tried",
+    "solved_at_seconds": "seconds",
+}
+"""From a statistic of the search's proof to the cost of the whole proofs that is added to it."""
+
+
+def both(first: AttemptStatistics, second: AttemptStatistics) -> AttemptStatistics:
+    """The sum of the statistics of whole proofs and search. End and weights are those of `second`."""
+    proofs, search = msgspec.structs.asdict(first), msgspec.structs.asdict(second)
+    from_search = {"ended", "weights_first", "weights_last", *_SOLVED_AT}
+    total = {name: number if name in from_search else proofs[name] + number for name, number in search.items()}
+    if second.solved_at_simulations:
+        total |= {name: search[name] + proofs[cost] for name, cost in _SOLVED_AT.items()}
+        total["solved_at_seconds"] -= first.seconds_verify
+    return AttemptStatistics(**total)
+
+
+def both_accounts(first: Account, second: Account) -> Account:
+    """The sum of both accounts. Weights are those of `second`."""
+    sums = {each.name: getattr(first, each.name) + getattr(second, each.name) for each in fields(Account)}
+    return Account(**sums | {"weights_first": second.weights_first, "weights_last": second.weights_last})

@@ -4,7 +4,7 @@ or Lean in this process, can answer."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from common.bus import BusError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
@@ -31,17 +31,6 @@ SLOW_TACTICS = 2
 again while the proxy still works on it, and the outcomes so far are hits in the proxy's cache."""
 
 
-class Environment(Protocol):
-    """A theorem in Lean, as a search sees it."""
-
-    async def open(self) -> str:
-        """The text of the theorem's first state. Raises BadStatement, BusError."""
-
-    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """Run tactics on the state at the end of the path. Returns one outcome for every tactic; an outcome that
-        infrastructure lost has kind `lost`."""
-
-
 class LeanEnvironment:
     """A theorem in Lean, here or on a mesh. Requests are self-contained, so any lean-proxy can answer."""
 
@@ -66,7 +55,8 @@ class LeanEnvironment:
             raise
 
     async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        """One outcome for every tactic. All are lost if there is no usable reply."""
+        """Run tactics on the state at the end of the path: one outcome for every tactic. All are lost if there is no
+        usable reply."""
         if not tactics:
             return {}
         try:

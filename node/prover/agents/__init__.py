@@ -1,1 +1,0 @@
-"""Plays one attempt: opens the theorem, searches or samples proofs, verifies, reports."""
