@@ -1,27 +1,293 @@
-"""The report of a run of self-play in its directory: charts, and the self-contained page `stp.html`."""
+"""What a person sees of a run of self-play: the tables of `proofmesh stp status`, the histories of `stp show`, and the
+report in the run's directory: charts, and the self-contained page `stp.html`.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from common.files import write_whole
-from common.output.words import number_of
-from node.eval.pictures import COLOURS
-from node.eval.report_page import document, percent, table, text
-from node.stp.readers import ConjectureStory, RoundSummary, RunSummary, examples_of, open_run, summarise
-from node.stp.records import Fate, Part, RoundKind, explained
-from node.stp.views import as_json, as_text, by_size, conjecture_paragraphs, headline, name_of, shown, title_of
+from common.output.visible import visible
+from common.output.words import number_of, percent
+from common.report.chart import COLOURS, INK, Chart, short
+from common.report.page import page
+from common.report.table import Table, as_document, right
+from node.stp.readers import (
+    ConjectureStory,
+    RoundSummary,
+    RunSummary,
+    StatementStory,
+    Tried,
+    examples_of,
+    open_run,
+    summarise,
+)
+from node.stp.records import EMPTY_LEMMA, AttemptRow, Fate, Part, Proof, RoundKind, Seed, explained
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from rich.console import Group, RenderableType
+
+_PASS = "pass@"
+
+_LABELS = {RoundKind.INITIAL: "start", RoundKind.FINAL: "final"}
+
+# --- the tables of `proofmesh stp status`, which fit into 80 columns --------------------------------------------------
+
+_SHORT = {
+    Part.GENERATION: "generate",
+    Part.ELABORATION: "elaborate",
+    Part.PROVING: "prove",
+    Part.VERIFICATION: "verify",
+    Part.SELECTION: "select",
+    Part.TRAINING: "train",
+    Part.EVALUATION: "evaluate",
+}
+
+_UNITS = {
+    Part.GENERATION: "outputs",
+    Part.ELABORATION: "conjectures",
+    Part.PROVING: "sampled proofs",
+    Part.VERIFICATION: "proofs",
+    Part.TRAINING: "examples",
+}
+"""Units of the parts' throughput."""
+
+
+def view(run: RunSummary) -> Group:
+    """All tables, for a terminal or as plain text."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text(visible(headline(run)), style="bold")]
+    played = [each for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
+    tables = [_conjectures(played)] if played else []
+    tables += [_statements(run.rounds), _seconds(run.rounds)] if run.rounds else []
+    for table in tables:
+        parts += [Text(), table]
+    return Group(*parts)
+
+
+def headline(run: RunSummary) -> str:
+    """The run in two lines."""
+    share = f" ({100 * run.solved / run.statements:.1f}%)" if run.statements else ""
+    first = (
+        f"{run.directory}: {run.solved:,} of {number_of(run.statements, 'statement')} solved{share} "
+        f"with {number_of(run.samples, 'sampled proof')}"
+    )
+    if not run.rounds:
+        return f"{first}; no round is begun"
+    last = run.rounds[-1]
+    end = "; finished" if run.finished else ""
+    return f"{first}; {name_of(last)}: {last.stage}{end}"
+
+
+def name_of(round: RoundSummary) -> str:
+    """The name of a round, such as `round 3` or `final (4)`."""
+    return f"round {round.number}" if round.kind is RoundKind.SELF_PLAY else f"{round.kind.value} ({round.number})"
+
+
+def _label(round: RoundSummary) -> str:
+    return _LABELS.get(round.kind, str(round.number))
+
+
+def _numbers(title: str, *headings: str, notes: Sequence[str] = ()) -> Table:
+    """A table of numbers: the first column tells the round."""
+    return Table((headings[0], *map(right, headings[1:])), title, notes, framed=False, gap=1)
+
+
+def _conjectures(rounds: Sequence[RoundSummary]) -> Table:
+    headings = ("round", "seeds", "made", "cut", "refused", "known", "surplus", "elaborated", "proved", "barely")
+    table = _numbers("conjectures", *headings)
+    for each in rounds:
+        dropped = [each.fates.get(fate, 0) for fate in (Fate.CUT, Fate.REFUSED, Fate.KNOWN, Fate.SURPLUS)]
+        seen = each.elaborated + each.fates.get(Fate.NOT_ELABORATED, 0) + each.fates.get(Fate.NEW, 0)
+        elaborated = f"{each.elaborated:,}/{seen:,}"
+        table.add(str(each.number), each.seeds, each.made, *dropped, elaborated, each.proved, each.barely)
+    return table
+
+
+def _statements(rounds: Sequence[RoundSummary]) -> Table:
+    evaluations = _evaluated(rounds)
+    headings = ("round", "tried", "new", "solved", "rate", "samples", "trained on")
+    table = _numbers("statements and training", *headings, *(f"{name} {number}" for name, number in evaluations))
+    for each in rounds:
+        values = [(number, each.evaluations.get(name, {}).get(number)) for name, number in evaluations]
+        table.add(
+            *(_label(each), each.tried, each.newly_solved, each.solved, f"{100 * each.rate:.1f}%", each.samples),
+            f"{each.trained_proofs:,}+{each.trained_conjectures:,}",
+            *("-" if value is None else shown(number, value) for number, value in values),
+        )
+    return table
+
+
+def _evaluated(rounds: Sequence[RoundSummary]) -> list[tuple[str, str]]:
+    """The numbers of evaluations that get columns: pass@k for the smallest and the largest k of each evaluation.
+    `--json` has all numbers."""
+    ks_by_name: dict[str, set[int]] = {}
+    for each in rounds:
+        for name, numbers in each.evaluations.items():
+            ks = {int(number[len(_PASS) :]) for number in numbers if number.startswith(_PASS)}
+            ks_by_name.setdefault(name, set()).update(ks)
+    return [(name, f"{_PASS}{k}") for name, ks in ks_by_name.items() if ks for k in sorted({min(ks), max(ks)})]
+
+
+def by_size(numbers: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The numbers of an evaluation: pass@k sorted by k, then the other numbers."""
+    passes = {name: int(name[len(_PASS) :]) for name in numbers if name.startswith(_PASS)}
+    return sorted(numbers.items(), key=lambda each: (each[0] not in passes, passes.get(each[0], 0), each[0]))
+
+
+def shown(number: str, value: float) -> str:
+    """A number of an evaluation as text; pass@k as a percentage."""
+    return f"{100 * value:.1f}%" if number.startswith(_PASS) else f"{value:g}"
+
+
+def _seconds(rounds: Sequence[RoundSummary]) -> Table:
+    parts = [part for part in Part if any(part in each.seconds for each in rounds)]
+    headings = ("round", *(_SHORT[part] for part in parts), "all", "limited by")
+    table = _numbers("seconds", *headings, notes=_throughput(rounds))
+    for each in rounds:
+        spent = [each.seconds.get(part) for part in parts]
+        total = sum(each.seconds.values())
+        limit = each.limited_by
+        share = f"{_SHORT[Part(limit)]} {100 * each.seconds[limit] / total:.0f}%" if limit else "-"
+        cells = ["-" if seconds is None else f"{seconds:,.0f}" for seconds in spent]
+        table.add(_label(each), *cells, f"{total:,.0f}", share)
+    return table
+
+
+def _throughput(rounds: Sequence[RoundSummary]) -> list[str]:
+    """The throughput of the latest round that has one, in one line."""
+    for each in reversed(rounds):
+        if each.per_second and each.kind is RoundKind.SELF_PLAY:
+            speeds = [f"{each.per_second[part]:.3g} {unit}" for part, unit in _UNITS.items() if part in each.per_second]
+            return [f"a second of its part, in round {each.number}: {', '.join(speeds)}"]
+    return []
+
+
+# --- histories --------------------------------------------------------------------------------------------------------
+
+
+MOST_PROOFS = 3
+"""Maximum proofs shown; of the others only their number."""
+
+MOST_ATTEMPTS = 8
+"""Maximum attempts shown, the latest ones."""
+
+Paragraph = tuple[str, str]
+"""A label, and a text of one or more lines."""
+
+
+def title_of(story: ConjectureStory) -> str:
+    """The title of a conjecture's history, one line."""
+    return f"{story.conjecture.name} (round {story.conjecture.round}): {story.conjecture.fate}"
+
+
+def conjecture_paragraphs(story: ConjectureStory, proofs: int = MOST_PROOFS) -> Iterator[Paragraph]:
+    """A conjecture's history, from its seed to the rounds that trained on it."""
+    conjecture = story.conjecture
+    yield from _of_seed(conjecture.seed)
+    yield "the model wrote", conjecture.output.strip() or "nothing"
+    if conjecture.theorem is not None:
+        yield "read as", conjecture.theorem.signature
+    yield "fate", f"{conjecture.fate}{f': {conjecture.reason}' if conjecture.reason else ''}"
+    yield from _of_attempts(story.tried, proofs)
+    if story.elegance is not None:
+        yield "elegance", f"{story.elegance:.2f} (characters of the shortest proof over those of the statement)"
+    if story.lemma_used is not None:
+        yield "the lemma", "a proof invokes it" if story.lemma_used else "no proof invokes it"
+    if story.trained:
+        rounds = ", ".join(f"{number} (weight {weight:.2f})" for number, weight in story.trained)
+        yield "conjecturer", f"learned from it in round {rounds}"
+    else:
+        yield "conjecturer", "has not learned from it"
+    yield from _learned(story.tried)
+
+
+def statement_paragraphs(story: StatementStory, proofs: int = MOST_PROOFS) -> Iterator[Paragraph]:
+    """A statement's history in all rounds."""
+    yield "statement", story.theorem.signature
+    yield "split", story.split
+    yield "solved", f"in round {story.solved_in}" if story.solved_in is not None else "not yet"
+    yield from _of_attempts(story.tried, proofs)
+    if story.seeds:
+        rounds = ", ".join(f"{number} ({number_of(seeds, 'seed')})" for number, seeds in story.seeds)
+        yield "seed", f"of conjectures in round {rounds}"
+    yield from _learned(story.tried)
+
+
+def as_text(title: str, paragraphs: Iterator[Paragraph] | Sequence[Paragraph]) -> str:
+    """A title, and below it the paragraphs with their labels; further lines of a paragraph are indented."""
+    labelled = list(paragraphs)
+    width = max((len(name) for name, _ in labelled), default=0) + 2
+    lines = [title]
+    for name, text in labelled:
+        first, *further = text.splitlines() or [""]
+        lines += [f"  {name:<{width}}{first}", *(f"  {'':<{width}}{line}" for line in further)]
+    return "\n".join(lines)
+
+
+def _of_seed(seed: Seed) -> Iterator[Paragraph]:
+    yield "seed", f"{seed.theorem.signature} := by\n{indented(seed.proof)}"
+    empty = seed.lemma == EMPTY_LEMMA
+    yield "asked with", "no lemma in particular" if empty else f"lemma {seed.lemma.name}\n{seed.lemma.statement}"
+
+
+def _of_attempts(tried: Tried, most: int) -> Iterator[Paragraph]:
+    for at, each in tried.attempted:
+        share = f", {100 * each.rate:.1f}%" if each.samples else ""
+        yield "tried", f"in round {at}: {each.correct} of {number_of(each.samples, 'sample')} are proofs{share}"
+    shown = tried.attempts[-MOST_ATTEMPTS:]
+    if shown:
+        left = len(tried.attempts) - len(shown)
+        earlier = [f"and {number_of(left, 'earlier attempt')}"] if left else []
+        yield "attempts", "\n".join([*map(_attempt_line, shown), *earlier])
+    counts = {found.script: 0 for attempt in tried.attempts for found in attempt.found}
+    for attempt in tried.attempts:
+        for found in attempt.found:
+            counts[found.script] += found.count
+    for number, proof in enumerate(tried.proofs[:most], start=1):
+        yield f"proof {number}", f"{_about(proof, counts.get(proof.script))}\n{indented(proof.script)}"
+    if len(tried.proofs) > most:
+        yield "and", f"{number_of(len(tried.proofs) - most, 'more proof')} (--proofs N)"
+    for proof, reason in tried.refused[:most]:
+        yield "refused", f"{reason}\n{indented(proof.script)}"
+    if tried.to_verify:
+        yield "waiting", f"{number_of(len(tried.to_verify), 'proof')} to be verified"
+
+
+def _attempt_line(row: AttemptRow) -> str:
+    message = f": {' '.join(row.message.split())}" if row.message else ""
+    return f"{row.attempt_id}, round {row.round}, {row.seconds:.1f} s: {row.outcome}{message}"
+
+
+def _about(proof: Proof, count: int | None) -> str:
+    sampled = "of the initial data" if count is None else f"sampled {'once' if count == 1 else f'{count} times'}"
+    lemmas = f"; invokes {', '.join(proof.lemmas)}" if proof.lemmas else ""
+    return f"{number_of(proof.length, 'character')}, {proof.seconds:.2f} s in Lean, {sampled}{lemmas}"
+
+
+def _learned(tried: Tried) -> Iterator[Paragraph]:
+    if not tried.trained:
+        yield "prover", "has not learned from its proofs"
+        return
+    rounds: dict[int, list[float]] = {}
+    for number, _, weight in tried.trained:
+        rounds.setdefault(number, []).append(weight)
+    said = (f"{at} ({number_of(len(found), 'proof')}, weight {sum(found):.3f})" for at, found in rounds.items())
+    yield "prover", f"learned from its proofs in round {', '.join(said)}"
+
+
+def indented(script: str) -> str:
+    """A tactic block, indented for display below its statement."""
+    return "\n".join(f"  {line}" for line in script.splitlines())
+
 
 # --- charts -----------------------------------------------------------------------------------------------------------
-
-_INK = "#010203"
-"""Placeholder colour; in SVG it is replaced by the page's text colour."""
 
 _FATES: tuple[tuple[Fate, str], ...] = (
     (Fate.PROVED, COLOURS[2]),
@@ -49,51 +315,13 @@ _FATE_WORDS = {
 NUMBERED = 12
 """Maximum bars that all have a number below them."""
 
-Drawing = Callable[["Axes", RunSummary], None]
+Drawing = Callable[[RunSummary, "Axes"], None]
 
 Bars = Sequence[tuple[str, str, Sequence[float]]]
 """Name, colour, and a height for each round."""
 
 
-def png(draw: Drawing, run: RunSummary) -> bytes:
-    """A picture as a PNG file."""
-    return _written(draw, run, "png")
-
-
-def svg(draw: Drawing, run: RunSummary) -> str:
-    """A picture as an SVG element, with the page's text colour."""
-    text = _written(draw, run, "svg").decode()
-    return text[text.index("<svg") :].replace(_INK, "currentColor").strip()
-
-
-def _written(draw: Drawing, run: RunSummary, format: str) -> bytes:
-    import matplotlib
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    settings: dict[Any, Any] = {
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": draw.__name__,  # the same picture gives the same file
-        "font.family": "sans-serif",
-        "font.size": 11,
-        "text.parse_math": False,
-        **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), _INK),
-    }
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.subplots()
-        draw(axes, run)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.8)
-        axes.set_axisbelow(True)
-        out = io.BytesIO()
-        metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(out, format=format, dpi=160, transparent=format == "svg", metadata=metadata)
-    return out.getvalue()
-
-
-def solved_by_samples(axes: Axes, run: RunSummary) -> None:
+def solved_by_samples(run: RunSummary, axes: Axes) -> None:
     """Statements solved so far against proofs sampled so far (STP, figure 3), with the ends of the rounds."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -109,12 +337,12 @@ def solved_by_samples(axes: Axes, run: RunSummary) -> None:
     axes.set_xlim(0, max(run.samples, 1) * 1.02)
     axes.set_ylim(0, max(run.solved, 1) * 1.08)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.set_xlabel("proofs sampled, for statements and conjectures")
     axes.set_ylabel(f"train statements solved, of {run.statements:,}")
 
 
-def fates_by_round(axes: Axes, run: RunSummary) -> None:
+def fates_by_round(run: RunSummary, axes: Axes) -> None:
     """Draw the fates of each round's conjectures; barely provable ones are hatched."""
     rounds = [each for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
     bars = [
@@ -127,7 +355,7 @@ def fates_by_round(axes: Axes, run: RunSummary) -> None:
         places = range(len(rounds))
         name = "barely provable"
         axes.bar(
-            places, barely, width=0.8, label=name, fill=False, hatch="////", linewidth=0.0, edgecolor=_INK, zorder=4
+            places, barely, width=0.8, label=name, fill=False, hatch="////", linewidth=0.0, edgecolor=INK, zorder=4
         )
     _stack(axes, [str(each.number) for each in rounds], bars)
     _legend(axes)
@@ -135,7 +363,7 @@ def fates_by_round(axes: Axes, run: RunSummary) -> None:
     axes.set_ylabel("conjectures")
 
 
-def seconds_by_part(axes: Axes, run: RunSummary) -> None:
+def seconds_by_part(run: RunSummary, axes: Axes) -> None:
     """Draw the time spent on each part of each round, including the first training."""
     rounds = [each for each in run.rounds if each.seconds]
     longest = max((sum(each.seconds.values()) for each in rounds), default=0.0)
@@ -180,36 +408,16 @@ def _legend(axes: Axes) -> None:
         )
 
 
-def _label(round: RoundSummary) -> str:
-    return str(round.number) if round.kind is RoundKind.SELF_PLAY else _KINDS[round.kind]
-
-
-_KINDS = {RoundKind.INITIAL: "start", RoundKind.FINAL: "final"}
-
-
-def _short(value: float) -> str:
-    """A number on an axis: 500, 20k, 1.5M."""
-    for unit, name in ((1e6, "M"), (1e3, "k")):
-        if value >= unit:
-            return f"{value / unit:g}{name}"
-    return f"{value:g}"
-
-
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 PAGE, STATUS = "stp.html", "status.json"
 
-PICTURES: dict[str, Drawing] = {
-    "stp-solved.png": solved_by_samples,
-    "stp-conjectures.png": fates_by_round,
-    "stp-seconds.png": seconds_by_part,
+PICTURES: dict[str, tuple[str, Drawing]] = {
+    "stp-solved.png": ("Solved statements by sampled proofs", solved_by_samples),
+    "stp-conjectures.png": ("What became of the conjectures", fates_by_round),
+    "stp-seconds.png": ("What the time went into", seconds_by_part),
 }
-
-_TITLES: dict[str, str] = {
-    "stp-solved.png": "Solved statements by sampled proofs",
-    "stp-conjectures.png": "What became of the conjectures",
-    "stp-seconds.png": "What the time went into",
-}
+"""Title and drawing of each chart, by its file."""
 
 EXAMPLES = 3
 """Maximum conjectures per round on the page."""
@@ -223,102 +431,79 @@ def write_report(directory: Path) -> list[Path]:
     store = open_run(directory)
     try:
         run = summarise(store)
-        examples = {
-            each.number: examples_of(store, each.number, EXAMPLES)
-            for each in run.rounds
-            if each.kind is RoundKind.SELF_PLAY
-        }
+        played = [each.number for each in run.rounds if each.kind is RoundKind.SELF_PLAY]
+        examples = {number: examples_of(store, number, EXAMPLES) for number in reversed(played)}
     finally:
         store.close()
-    files = {directory / name: png(draw, run) for name, draw in PICTURES.items()}
-    files[directory / STATUS] = as_json(run).encode()
-    files[directory / PAGE] = page(run, examples).encode()
+    charts = {
+        name: (title, Chart(draw.__name__, [partial(draw, run)], size=(6.4, 3.8)))
+        for name, (title, draw) in PICTURES.items()
+    }
+    files = {directory / name: chart.written("png") for name, (_, chart) in charts.items()}
+    files[directory / STATUS] = as_document(run).encode()
+    files[directory / PAGE] = _page(run, list(charts.values()), examples).encode()
     for path, content in files.items():
         with explained(path):
             write_whole(path, content)
     return list(files)
 
 
-def page(run: RunSummary, examples: dict[int, list[ConjectureStory]]) -> str:
-    """The whole page. `examples`: some conjectures of each round."""
+def _page(run: RunSummary, charts: list[tuple[str, Chart]], examples: dict[int, list[ConjectureStory]]) -> str:
+    """The whole page. `examples`: some conjectures of each round, the latest first."""
     name = Path(run.directory).name
-    return document(
+    test = f"{number_of(run.test, 'statement')} of the test split {'is' if run.test == 1 else 'are'}"
+    return page(
+        Path(__file__).with_name("report.html"),
         f"Self-play {name}",
-        [
-            f"<h1>Self-play of a conjecturer and a prover: {text(name)}</h1>",
-            *_headline(run),
-            '<div class="cards">',
-            *(
-                f'<div class="card"><h3>{_TITLES[name]}</h3><figure>{svg(draw, run)}</figure></div>'
-                for name, draw in PICTURES.items()
-            ),
-            "</div>",
-            *_rounds(run),
-            *_examples(examples),
+        name=name,
+        run=run,
+        headline=headline(run),
+        sentence=(
+            f"{run.solved:,} of {number_of(run.statements, 'statement')}, with "
+            f"{number_of(run.samples, 'sampled proof')} for these and conjectures. {test} measured on alone."
+        ),
+        charts=charts,
+        conjectures=_conjectures_of_page(run),
+        statements=_statements_of_page(run),
+        speeds=_speeds(run),
+        examples=[
+            (number, [as_text(title_of(story), conjecture_paragraphs(story)) for story in stories])
+            for number, stories in examples.items()
         ],
     )
 
 
-def _headline(run: RunSummary) -> Iterator[str]:
-    yield f"<p class=quiet>{text(headline(run))}</p>"
-    if run.statements:
-        yield f"<p class=big>{percent(run.solved / run.statements)} of the train statements solved</p>"
-    sampled, test = number_of(run.samples, "sampled proof"), number_of(run.test, "statement")
-    yield f"<p>{run.solved:,} of {number_of(run.statements, 'statement')}, with {sampled} for these and conjectures."
-    yield f"{test} of the test split {'is' if run.test == 1 else 'are'} measured on alone.</p>"
-
-
-def _rounds(run: RunSummary) -> Iterator[str]:
-    heads = ("round", "seeds", "made", "no statement or cut", "known", "elaborated", "proved", "barely")
-    rows = []
+def _conjectures_of_page(run: RunSummary) -> Table:
+    table = _numbers("", "round", "seeds", "made", "no statement or cut", "known", "elaborated", "proved", "barely")
     for each in run.rounds:
         if each.kind is RoundKind.SELF_PLAY:
             dropped = each.fates.get(Fate.REFUSED, 0) + each.fates.get(Fate.CUT, 0)
-            counts = (each.made, dropped, each.fates.get(Fate.KNOWN, 0), each.elaborated, each.proved, each.barely)
-            rows.append([text(each.number), *(f"{count:,}" for count in (each.seeds, *counts))])
-    yield "<h2>Conjectures</h2>"
-    yield table(heads, rows, range(1, len(heads))) if rows else "<p>No round has made conjectures yet.</p>"
-    yield "<p class=quiet>Elaborated: Lean takes it; the proved ones are among them. Barely: proved, with so small a "
-    yield "share of correct samples that the conjecturer may learn from it.</p>"
-    columns = (
-        "",
-        "tried",
-        "newly solved",
-        "solved",
-        "share",
-        "samples",
-        "trained on",
-        "minutes",
-        "limited by",
-        "tests",
-    )
-    rows = [_statement_cells(each) for each in run.rounds]
-    yield "<h2>Statements and training</h2>"
-    yield table(columns, rows, range(1, 8)) if rows else "<p>No round is begun.</p>"
-    yield "<p class=quiet>Trained on: proofs + conjectures, those of earlier rounds included.</p>"
-    yield from _speeds(run)
+            known = each.fates.get(Fate.KNOWN, 0)
+            table.add(
+                str(each.number), each.seeds, each.made, dropped, known, each.elaborated, each.proved, each.barely
+            )
+    return table
 
 
-def _statement_cells(each: RoundSummary) -> list[str]:
-    total = sum(each.seconds.values())
-    limit = f"{each.limited_by}, {percent(each.seconds[each.limited_by] / total)}" if each.limited_by else "–"
-    tests = "; ".join(
-        f"{name}: {', '.join(f'{number} {shown(number, value)}' for number, value in by_size(numbers))}"
-        for name, numbers in each.evaluations.items()
-    )
-    counts = (each.tried, each.newly_solved, each.solved)
-    return [
-        text(name_of(each) + ("" if each.stage == "done" else f": {each.stage}")),
-        *(f"{count:,}" for count in counts),
-        *(percent(each.rate), f"{each.samples:,}", f"{each.trained_proofs:,} + {each.trained_conjectures:,}"),
-        *(f"{total / 60:.1f}", text(limit), text(tests or "–")),
-    ]
+def _statements_of_page(run: RunSummary) -> Table:
+    numbers = ("tried", "newly solved", "solved", "share", "samples", "trained on", "minutes")
+    table = Table(("", *map(right, numbers), "limited by", "tests"))
+    for each in run.rounds:
+        total = sum(each.seconds.values())
+        limit = f"{each.limited_by}, {percent(each.seconds[each.limited_by] / total)}" if each.limited_by else "–"
+        tests = "; ".join(
+            f"{name}: {', '.join(f'{number} {shown(number, value)}' for number, value in by_size(numbers))}"
+            for name, numbers in each.evaluations.items()
+        )
+        table.add(
+            name_of(each) + ("" if each.stage == "done" else f": {each.stage}"),
+            *(each.tried, each.newly_solved, each.solved, percent(each.rate), each.samples),
+            *(f"{each.trained_proofs:,} + {each.trained_conjectures:,}", f"{total / 60:.1f}", limit, tests or "–"),
+        )
+    return table
 
 
-def _speeds(run: RunSummary) -> Iterator[str]:
-    parts = [part for part in Part if any(part in each.per_second for each in run.rounds)]
-    if not parts:
-        return
+def _speeds(run: RunSummary) -> Table:
     units = {
         Part.GENERATION: "outputs",
         Part.ELABORATION: "conjectures elaborated",
@@ -326,22 +511,9 @@ def _speeds(run: RunSummary) -> Iterator[str]:
         Part.VERIFICATION: "proofs verified",
         Part.TRAINING: "examples trained on",
     }
-    rows = [
-        [text(name_of(each)), *(f"{each.per_second[part]:.3g}" if part in each.per_second else "–" for part in parts)]
-        for each in run.rounds
-    ]
-    yield "<h2>A second of each part</h2>"
-    yield table(("", *(units[part] for part in parts)), rows, range(1, len(parts) + 1))
-
-
-def _examples(examples: dict[int, list[ConjectureStory]]) -> Iterator[str]:
-    yield "<h2>Conjectures to look at</h2>"
-    yield "<p class=quiet>Of each round those that came furthest. <code>proofmesh stp show</code> has all of them.</p>"
-    for number, stories in sorted(examples.items(), reverse=True):
-        opened = " open" if number == max(examples) else ""
-        yield f"<details{opened}><summary>round {number}</summary>"
-        for story in stories:
-            yield f"<pre>{text(as_text(title_of(story), conjecture_paragraphs(story)))}</pre>"
-        if not stories:
-            yield "<p>It has made none.</p>"
-        yield "</details>"
+    parts = [part for part in units if any(part in each.per_second for each in run.rounds)]
+    table = _numbers("", "", *(units[part] for part in parts))
+    for each in run.rounds if parts else ():
+        speeds = (f"{each.per_second[part]:.3g}" if part in each.per_second else "–" for part in parts)
+        table.add(name_of(each), *speeds)
+    return table

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Positive
-from common.output.visible import escaped_json, say
+from common.output.visible import say
 from node.stp.records import StpError
 
 if TYPE_CHECKING:
@@ -65,14 +65,15 @@ def main_show(argv: Sequence[str]) -> int:
 
 def _shown(store: RunReader, settings: ShowSettings) -> str:
     """The text to print. Raises StpError."""
+    from common.report.table import as_document
     from node.stp.readers import ConjectureStory, StatementStory, examples_of, story_of
-    from node.stp.views import as_text, conjecture_paragraphs, statement_paragraphs, title_of
+    from node.stp.report import as_text, conjecture_paragraphs, statement_paragraphs, title_of
 
     round = _round(store, settings.what)
     stories: list[ConjectureStory | StatementStory]
     stories = [*examples_of(store, round, settings.count)] if round is not None else [story_of(store, settings.what[0])]
     if settings.json:
-        return _json(stories)
+        return as_document(stories)
     texts = [
         as_text(title_of(story), conjecture_paragraphs(story, settings.proofs))
         if isinstance(story, ConjectureStory)
@@ -94,12 +95,6 @@ def _round(store: RunReader, what: Sequence[str]) -> int | None:
     if len(what) > 1:
         raise StpError(f"`{' '.join(what)}` is neither a name nor a round; write `round 2`, or one name")
     return None
-
-
-def _json(stories: Sequence[object]) -> str:
-    import msgspec
-
-    return escaped_json(msgspec.json.format(msgspec.json.encode(stories), indent=2).decode())
 
 
 if __name__ == "__main__":

@@ -80,10 +80,11 @@ def _status(settings: StatusSettings) -> int:
 
 def _show(run: RunSummary, *, json: bool) -> None:
     from common.output.terminal import Console
-    from node.stp.views import as_json, view
+    from common.report.table import as_document
+    from node.stp.report import view
 
     if json:
-        print(as_json(run), flush=True)
+        print(as_document(run), flush=True)
         return
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -96,7 +97,7 @@ def _watch(store: RunReader, settings: StatusSettings) -> None:
     from rich.live import Live
 
     from common.output.terminal import Console
-    from node.stp.views import view
+    from node.stp.report import view
 
     console = Console(highlight=False)
     try:

@@ -14,9 +14,8 @@ from node.command.stp.show import main_show
 from node.command.stp.status import main_status, states
 from node.stp.readers import RECIPE, open_run, summarise
 from node.stp.records import FILE, Conjecture, Fate, RoundKind, Stage, StpError
-from node.stp.report import PICTURES, solved_by_samples, write_report
+from node.stp.report import PICTURES, by_size, view, write_report
 from node.stp.store import StpStore
-from node.stp.views import by_size, view
 from tests.files import limited_files
 from tests.node.stp.filled import SEEDS, fill_round, filled
 
@@ -191,7 +190,7 @@ def test_the_report_is_pictures_and_a_page_that_fetches_nothing(run: Path) -> No
 
 
 def test_a_report_that_does_not_fit_leaves_the_one_before(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.stp.report.PICTURES", {"stp-solved.png": solved_by_samples})
+    monkeypatch.setattr("node.stp.report.PICTURES", {"stp-solved.png": PICTURES["stp-solved.png"]})
     write_report(run)
     before = (run / "stp-solved.png").read_bytes()
     StpStore(run / FILE).close()
