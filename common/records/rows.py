@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Transition
@@ -39,6 +40,8 @@ class VerifiedProof:
     lean_version: str = ""
     header: str = ""
     """The configured header of that Lean."""
+    weights: tuple[float, ...] = ()
+    """How often training draws each transition, relative to others: 0 never, so it is only recorded. Empty: 1 each."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,16 @@ class Recent:
 
     theorem_id: str
     proved: bool
+
+
+class Example(NamedTuple):
+    """A recorded transition, for training."""
+
+    number: int
+    """Its id in the database; ids count up in the order of recording."""
+    transition: Transition
+    weight: float = 1.0
+    """How often training draws it, relative to others; 0: never."""
 
 
 @dataclass(frozen=True)

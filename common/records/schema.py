@@ -181,9 +181,13 @@ _HEADERS_OF_PROOFS = """
 ALTER TABLE proofs ADD COLUMN default_header TEXT;  -- of the Lean that verified it; NULL: not recorded
 """
 
+_WEIGHTS_OF_EXAMPLES = """
+ALTER TABLE transitions ADD COLUMN weight REAL NOT NULL DEFAULT 1;  -- how often training draws it; 0: never
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
-    *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS),
+    *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS, _WEIGHTS_OF_EXAMPLES),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

@@ -27,7 +27,6 @@ from common.protocol.attempts import (
     AttemptResult,
     Purpose,
     ResultPart,
-    Transition,
     joined,
 )
 from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
@@ -35,6 +34,7 @@ from common.records import database
 from common.records.rows import (
     Audit,
     EvaluationRow,
+    Example,
     Planned,
     Recent,
     Standing,
@@ -46,6 +46,7 @@ from common.records.rows import (
     learn,
 )
 from common.records.schema import MIGRATIONS
+from common.records.transitions import columns, transition
 
 
 class Database(database.Database):
@@ -250,8 +251,6 @@ def _row(
 
 # ----------------------------------------------------------------------------------------------------------------------
 
-_failed = msgspec.json.Decoder(tuple[str, ...])
-
 
 class Store(EvaluationRecords, TheoremStatistics):
     """One open database. Raises RunDirectoryError if it cannot be read or written."""
@@ -431,34 +430,24 @@ class Store(EvaluationRecords, TheoremStatistics):
             ),
         )
         if purpose in TRAINED_PURPOSES:
+            weights = proof.weights or (1.0,) * len(proof.transitions)
             db.executemany(
-                "INSERT INTO transitions (attempt_id, state, tactic, remaining_steps, failed) VALUES (?, ?, ?, ?, ?)",
-                [
-                    (
-                        attempt_id,
-                        each.state,
-                        each.tactic,
-                        each.remaining_steps,
-                        msgspec.json.encode(each.failed).decode(),
-                    )
-                    for each in proof.transitions
-                ],
+                "INSERT INTO transitions (attempt_id, weight, state, tactic, remaining_steps, failed)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [(attempt_id, weight, *columns(each)) for each, weight in zip(proof.transitions, weights, strict=True)],
             )
 
     # --- transitions for the replay buffer --------------------------------------------------------------------------
 
-    def transitions(self, after: int = 0, limit: int = 10_000) -> list[tuple[int, Transition]]:
+    def examples(self, after: int = 0, limit: int = 10_000) -> list[Example]:
         """Transitions with ids above `after`, in order of recording."""
         rows = self._rows(
-            "SELECT transition_id, state, tactic, remaining_steps, failed FROM transitions"
+            "SELECT transition_id, weight, state, tactic, remaining_steps, failed FROM transitions"
             " WHERE transition_id > ? ORDER BY transition_id LIMIT ?",
             after,
             limit,
         )
-        return [
-            (number, Transition(state, tactic, steps, _failed.decode(failed)))
-            for number, state, tactic, steps, failed in rows
-        ]
+        return [Example(number, transition(*columns), weight) for number, weight, *columns in rows]
 
     def steps_found(self, after: int = 0) -> list[tuple[int, int | None]]:
         """(id, training step of the weights that found it) of transitions with ids above `after`; None: not known."""

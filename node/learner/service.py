@@ -53,20 +53,21 @@ async def _in_directory(
     import asyncio
 
     from common import config
-    from common.records.database import RunDirectoryError, explained
+    from common.records.database import explained
     from common.records.store import Store, StoreThread
     from node.learner.choosing import data
     from node.learner.choosing.curriculum import groups_of
     from node.learner.choosing.matchmaker import Matchmaker
     from node.learner.learner import Learner
-    from node.learner.replay.replay import Replay
-    from node.learner.replay.segments import SegmentError
+    from node.learner.replay.replay import Replay, clear
     from node.learner.run.journal import LearnerJournal
     from node.learner.run.run import Run
     from node.learner.trainer.resilient import ResilientTrainer
 
     with explained(directory.config):
         directory.config.write_text(config.dump({"node": node, "learner": settings}), encoding="utf-8")
+    with explained(directory.replay):
+        clear(directory.replay)
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
     store = await StoreThread.open(directory.database)
@@ -85,11 +86,9 @@ async def _in_directory(
             await store.call(Store.outstanding_theorems),
             await store.call(Store.recent, settings.matchmaker.curriculum.window),
         )
-        try:
-            with explained(directory.replay):
-                replay = await asyncio.to_thread(Replay, directory.replay, settings.replay)
-        except SegmentError as error:
-            raise RunDirectoryError(str(error)) from error
+        replay = Replay(directory.database, settings.replay)
+        # All transitions are read, so this is done in the store's thread, before anything else uses the buffer.
+        await store.call(lambda opened: replay.fill(opened.examples))
         journal = LearnerJournal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
         await Learner(run, trainer).work()

@@ -365,7 +365,7 @@ async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     store = await StoreThread.open(directory.database)
     await store.call(Store.add_theorems, loaded.train)
     matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
-    replay, journal = Replay(directory.replay, settings.replay), LearnerJournal(learner, directory.metrics)
+    replay, journal = Replay(directory.database, settings.replay), LearnerJournal(learner, directory.metrics)
     run = Run(learner, settings, directory, store, loaded, matchmaker, replay, journal)
     dispatcher = await Dispatcher.create(run)
     recorded = asyncio.Event()
@@ -384,7 +384,6 @@ async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     await learner.cancel_tasks()
     await collecting
     await store.close()
-    replay.close()
     directory.close()
 
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 
 from common.protocol.attempts import Transition
+from common.records import transitions
 from common.records.rows import TheoremRow
+from common.records.transitions import Ref
 from common.seeds import SEEDS, derive_seed, is_held_out
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
 from node.learner.choosing import banks
 from node.learner.errors import DataError
-from node.learner.replay.replay import Ref
-from node.learner.replay.segments import SegmentWriter, data_path, index_path
+from node.learner.replay.replay import clear
 from node.learner.settings import LearnerSettings
 
 HELD_OUT_SHARE = 10
@@ -52,7 +53,7 @@ class Data:
 
 
 def load(settings: LearnerSettings, folder: Path) -> Data:
-    """Read the banks; transitions become segments in `folder`, for the trainer's ranks.
+    """Read the banks; transitions are written to files in `folder`, for the trainer's ranks.
 
     Raises DataError: missing or corrupt files, no statements, no transitions where the plan needs some.
     """
@@ -63,6 +64,8 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         content = banks.load(parts, split, scored=evaluates(settings))
     except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    clear(folder)
     # The sample of scored statements has a fixed seed: runs with different seeds are scored on the same statements.
     chosen = _sampled(content.scored, evaluation.statements)
     beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
@@ -85,8 +88,8 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         digest=content.digest,
         train=[_row(each, "train") for each, _ in train],
         test=[_row(each, split) for each in chosen],
-        supervised=_segment(folder / "supervised", first),
-        validation=_segment(folder / "validation", second),
+        supervised=transitions.write(folder / "supervised.sqlite", first),
+        validation=transitions.write(folder / "validation.sqlite", second),
         factors=banks.factors(parts, [number for _, number in train]),
         notes=content.notes,
         beside=[_row(each, split) for each in beside],
@@ -147,13 +150,3 @@ def split_held_out(transitions: list[BankTransition], share: float = 1.0) -> tup
         elif derive_seed("warm-start", each.theorem) < share * SEEDS:
             trained.append(transition)
     return trained, held_out
-
-
-def _segment(base: Path, transitions: list[Transition]) -> list[Ref]:
-    """Write transitions as a fresh segment."""
-    for path in (data_path(base), index_path(base)):
-        path.unlink(missing_ok=True)
-    writer = SegmentWriter(base)
-    count = writer.append(enumerate(transitions, start=1))
-    writer.close()
-    return [(str(base), position) for position in range(count)]

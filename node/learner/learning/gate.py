@@ -19,7 +19,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from common.limits import Natural, Share
-from node.learner.replay.replay import Ref
+from common.records.transitions import Ref
 
 
 @dataclass

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from common.life.metrics import counter
 from common.records.database import explained
 from common.records.store import Store
+from common.records.transitions import Ref
 from common.seeds import derive_seed
 from node.learner.choosing.data import sampled
 from node.learner.learning.compute_hold import ComputeHolder
@@ -18,11 +19,11 @@ from node.learner.learning.gate import chance, compare
 from node.learner.learning.phases import Progress, RunPlan, longest_left, share_done
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
-from node.learner.replay.replay import Ref, epochs, sample
-from node.learner.replay.usage import Usage
+from node.learner.replay.replay import epochs, sample
+from node.learner.replay.usage import USES, Usage
 from node.learner.run.run import Run
 from node.learner.settings import LearnerSettings
-from node.learner.trainer.messages import by_segment
+from node.learner.trainer.messages import by_file
 from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
@@ -60,7 +61,7 @@ class Learning:
         number, so steps that a crash has undone are due again."""
         self._last = time.monotonic()
         self._saved_at = 0
-        self._usage = Usage(run.replay.folder)
+        self._usage = Usage(run.directory.replay / USES, run.replay.source)
         self._pauses = pauses(run.settings)
         self.time = TrainingTime()
 
@@ -123,13 +124,14 @@ class Learning:
         """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
         started = time.monotonic()
         window = self._run.replay.refs()
+        weights = self._run.replay.weights(window)
         self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
         async with self._compute() as ours:
             await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
             while self._trainer.step_number < first + steps and ours() and not self._run.stopping:
-                metrics = await self._trainer.step(self._batch(window), factor, average=True) or metrics
+                metrics = await self._trainer.step(self._batch(window, weights), factor, average=True) or metrics
             taken, stepping = self._trainer.step_number - first, time.monotonic() - began
             passes = await self._gatekeeper.passes()
         seconds = time.monotonic() - started
@@ -151,17 +153,17 @@ class Learning:
         """The trainer may use the compute inside this context. Yields a function that returns whether it still may."""
         return self._holder.held() if self._pauses else nullcontext(lambda: True)
 
-    def _batch(self, window: Sequence[Ref]) -> list[Ref]:
+    def _batch(self, window: Sequence[Ref], weights: Sequence[float] | None) -> list[Ref]:
         settings = self._run.settings
         seed = derive_seed(settings.seed, "batch", self._trainer.step_number)
         share = settings.replay.supervised_share
-        batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed)
+        batch = sample(self._run.data.supervised, window, settings.trainer.learning_batch(), share, seed, weights)
         return self._usage.seen(batch, self._trainer.step_number)
 
     async def save(self, *, replace: bool = False) -> None:
         """Write a checkpoint. `replace`: overwrite a checkpoint of the same step, which has other weights."""
         await self._trainer.save(replace=replace)
-        with explained(self._run.replay.folder):
+        with explained(self._run.directory.replay):
             await asyncio.to_thread(self._usage.save)
         self._saved_at = self._trainer.step_number
 
@@ -197,7 +199,7 @@ class Learning:
 HELD_BACK = counter("learner_weights_held_back", "Training phases whose weights were not published")
 
 BEST = "best-chances"
-"""Key of a note in the run database: `Gatekeeper._best`, by segment: [segment, [[position, chance], ...]]."""
+"""Key of a note in the run database: `Gatekeeper._best`, by file: [file, [[number, chance], ...]]."""
 
 
 class Gatekeeper:
@@ -219,7 +221,7 @@ class Gatekeeper:
     async def restore(self) -> None:
         """Read the measurements of an earlier process."""
         noted = await self._run.store.call(Store.noted, BEST, [])
-        self._best = {(base, position): value for base, values in noted for position, value in values}
+        self._best = {(file, number): value for file, values in noted for number, value in values}
 
     async def before_training(self, acting: int | None) -> None:
         """Measure the published weights on transitions that were found since their publication. `acting`: their
@@ -257,10 +259,8 @@ class Gatekeeper:
             self._best = candidate
         else:
             self._best = candidate | {ref: self._best[ref] for ref in candidate if ref in self._best}
-        segments = by_segment(self._best)
-        noted = [
-            (base, [(place, round(self._best[base, place], 6)) for place in positions]) for base, positions in segments
-        ]
+        files = by_file(self._best)
+        noted = [(file, [(place, round(self._best[file, place], 6)) for place in numbers]) for file, numbers in files]
         await self._run.store.call(Store.note, BEST, noted)
         return True
 

@@ -1,6 +1,8 @@
 """`proofmesh replay rebuild RUN_DIRECTORY`: rebuild a run's replay buffer from the transitions in its proofs.sqlite.
 
-Use it if the buffer's files are damaged, or after a change of its window. Stop the run's learner first.
+A learner does the same at each start. The command says how many transitions the buffer has with the settings of the
+run, and empties its folder: of the counts of how often transitions were trained on, and of the copies of transitions
+that earlier versions kept there. Stop the run's learner first.
 
 Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is not a run directory.
 """
@@ -61,14 +63,19 @@ def rebuild(path: Path) -> int:
 
 def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
     """Rebuild the buffer. Returns its number of transitions and that of the database. Raises RunDirectoryError."""
+    import shutil
+
     from common.records.database import explained
     from common.records.store import Store
-    from node.learner.replay import replay
+    from node.learner.replay.replay import Replay
 
-    store = Store(directory.database)
+    store, replay = Store(directory.database), Replay(directory.database, settings)
     try:
+        replay.fill(store.examples)
         with explained(directory.replay):
-            return replay.rebuild(directory.replay, settings, store.transitions), store.counts()["transitions"]
+            shutil.rmtree(directory.replay)
+            directory.replay.mkdir()
+        return len(replay), store.counts()["transitions"]
     finally:
         store.close()
 

@@ -1,24 +1,25 @@
-"""The replay buffer: transitions of verified proofs, without duplicates, in a bounded window over append-only segments.
+"""The replay buffer: a window over the newest transitions of verified proofs, without duplicates.
 
-Its transitions come from the run database in order of recording, so it can be rebuilt at any time (`proofmesh replay
-rebuild`).
+The transitions stand in the run's database and nowhere else. The buffer holds their numbers in memory. Each start makes
+it anew from the database, so a kill at any moment loses nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 
 from common.limits import Natural, Positive, Share
 from common.protocol.attempts import Transition
+from common.records.rows import Example
+from common.records.transitions import Ref
 from common.seeds import derive_seed
-from node.learner.replay.segments import SegmentReader, SegmentWriter, read_index
 
 
 @dataclass
@@ -28,17 +29,13 @@ class ReplaySettings:
     window: Positive = 250_000
     """Number of newest transitions that are kept for sampling (AlphaProof's pseudocode)."""
     segment: Positive = 10_000
-    """Transitions per segment file."""
+    """Transitions that are read from the database at once when a learner starts."""
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
     held_out: Natural = 16
     """One in this many states is held out of training: weights are measured on it before they are published. 0:
     none."""
-
-
-Ref = tuple[str, int]
-"""Reference to a transition: the segment's path (without suffix) and the position in it."""
 
 
 def fingerprint(transition: Transition) -> bytes:
@@ -55,37 +52,49 @@ def is_held_out(transition: Transition, every: int) -> bool:
 
 
 class Replay:
-    """The replay buffer on disk. It may have one writer only."""
+    """The replay buffer of one run."""
 
-    def __init__(self, folder: Path, settings: ReplaySettings) -> None:
-        self.folder = folder
+    def __init__(self, database: Path, settings: ReplaySettings) -> None:
+        """An empty buffer; `database` has the transitions that are going to be added."""
         self.settings = settings
+        self.source = str(database)
+        """The file of its references."""
         self._window: OrderedDict[bytes, Ref] = OrderedDict()
         self._held_out: dict[bytes, Ref] = {}
-        self._bases: list[Path] = []
+        self._weights: dict[Ref, float] = {}
+        """Of transitions whose weight is not 1."""
         self.last_id = 0
-        """Database id of the latest added transition, duplicates included."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._load()
-        self._writer = SegmentWriter(self._bases[-1] if self._bases else self._new_base())
+        """Number of the latest added transition; duplicates, and transitions that do not train, are included."""
 
     def __len__(self) -> int:
         return len(self._window)
 
-    def add(self, rows: Sequence[tuple[int, Transition]]) -> int:
-        """Add transitions with their database ids, in order; returns how many were new to the window.
+    def fill(self, recorded: Callable[[int, int], Sequence[Example]]) -> None:
+        """Add everything that is recorded. `recorded(after, limit)` returns the next examples with numbers above
+        `after`, in order; none at the end (`Store.examples`)."""
+        while rows := recorded(self.last_id, self.settings.segment):
+            self.add(rows)
 
-        Transitions that were added before are skipped, so a repeated call is harmless.
-        """
+    def add(self, rows: Iterable[Example]) -> int:
+        """Add examples in order; returns how many were new to the window. Examples that were added before are skipped,
+        so a repeated call is harmless."""
         added = 0
-        for row_id, transition in rows:
-            if row_id <= self.last_id:
+        for number, transition, weight in rows:
+            if number <= self.last_id:
                 continue
-            self.last_id = row_id
+            self.last_id = number
             key = fingerprint(transition)
-            if key in self._window:
+            if weight <= 0 or key in self._window:
                 continue
-            self._append(row_id, key, transition)
+            ref = self._window[key] = (self.source, number)
+            if is_held_out(transition, self.settings.held_out):
+                self._held_out[key] = ref
+            if weight != 1.0:
+                self._weights[ref] = weight
+            while len(self._window) > self.settings.window:
+                oldest, left = self._window.popitem(last=False)
+                self._held_out.pop(oldest, None)
+                self._weights.pop(left, None)
             added += 1
         return added
 
@@ -93,77 +102,32 @@ class Replay:
         """The transitions to train on, oldest first."""
         return [ref for key, ref in self._window.items() if key not in self._held_out]
 
+    def weights(self, refs: Sequence[Ref]) -> list[float] | None:
+        """The weights of these transitions; None if all are 1."""
+        return [self._weights.get(ref, 1.0) for ref in refs] if self._weights else None
+
     def held_out(self) -> list[Ref]:
         """The held-out transitions, oldest first."""
         return list(self._held_out.values())
 
-    def close(self) -> None:
-        self._writer.close()
 
-    def _append(self, row_id: int, key: bytes, transition: Transition) -> None:
-        if self._writer.count >= self.settings.segment:
-            self._writer.close()
-            self._writer = SegmentWriter(self._new_base())
-        position = self._writer.count
-        self._writer.append([(row_id, transition)])
-        self._enter(key, transition, (str(self._bases[-1]), position))
-
-    def _enter(self, key: bytes, transition: Transition, ref: Ref) -> None:
-        self._window[key] = ref
-        if is_held_out(transition, self.settings.held_out):
-            self._held_out[key] = ref
-        while len(self._window) > self.settings.window:
-            self._held_out.pop(self._window.popitem(last=False)[0], None)
-        self._drop_unused()
-
-    def _drop_unused(self) -> None:
-        """Delete segments whose transitions have all left the window; the database still has them."""
-        oldest = next(iter(self._window.values()))[0]
-        while str(self._bases[0]) != oldest:
-            base = self._bases.pop(0)
-            for suffix in (".data", ".index"):
-                base.with_suffix(suffix).unlink(missing_ok=True)
-
-    def _new_base(self) -> Path:
-        number = int(self._bases[-1].name.rpartition("-")[2]) + 1 if self._bases else 1
-        base = self.folder / f"segment-{number:06d}"
-        self._bases.append(base)
-        return base
-
-    def _load(self) -> None:
-        """Load the segments of an earlier process."""
-        names = sorted(path.with_suffix("") for path in self.folder.glob("segment-*.index"))
-        for base in names:
-            self._bases.append(base)
-            reader = SegmentReader(base)
-            for position, entry in enumerate(read_index(base)):
-                self.last_id = int(entry["id"])
-                transition = reader.read(position)
-                self._enter(fingerprint(transition), transition, (str(base), position))
+def clear(folder: Path) -> None:
+    """Delete the copies of transitions that earlier versions kept in a run's folder. Raises OSError."""
+    for pattern in ("segment-*.data", "segment-*.index", "supervised.*", "validation.*"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
 
 
-def rebuild(folder: Path, settings: ReplaySettings, recorded: Callable[[int], Sequence[tuple[int, Transition]]]) -> int:
-    """Build a new buffer in place of the one in `folder`; returns its number of transitions.
-
-    `recorded(after)` returns the next transitions with database ids above `after`, in order; none at the end
-    (`Store.transitions`). The old buffer is deleted only when the new one is complete. Raises OSError.
-    """
-    fresh = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(fresh, ignore_errors=True)
-    replay = Replay(fresh, settings)
-    try:
-        while rows := recorded(replay.last_id):
-            replay.add(rows)
-        count = len(replay)
-    finally:
-        replay.close()
-    shutil.rmtree(folder, ignore_errors=True)
-    fresh.rename(folder)
-    return count
-
-
-def sample(supervised: Sequence[Ref], replayed: Sequence[Ref], size: int, share: float, seed: int) -> list[Ref]:
-    """One batch: about `share` of it supervised, the rest from the replay window, uniformly with replacement.
+def sample(
+    supervised: Sequence[Ref],
+    replayed: Sequence[Ref],
+    size: int,
+    share: float,
+    seed: int,
+    weights: Sequence[float] | None = None,
+) -> list[Ref]:
+    """One batch: about `share` of it supervised, the rest from the replay window, with replacement; uniformly, or in
+    proportion to the `weights` of the replayed transitions.
 
     Pure: equal arguments give equal batches. If one source is empty, the whole batch comes from the other.
     """
@@ -172,7 +136,15 @@ def sample(supervised: Sequence[Ref], replayed: Sequence[Ref], size: int, share:
     first = int(generator.binomial(size, share))
     chosen = [supervised[index] for index in generator.integers(len(supervised), size=first)] if first else []
     second = size - first
-    return chosen + ([replayed[index] for index in generator.integers(len(replayed), size=second)] if second else [])
+    if not second:
+        return chosen
+    if weights is None:
+        places = generator.integers(len(replayed), size=second)
+    else:
+        # The place of a number in [0, total) among the sums: a transition's share of the numbers is its weight.
+        sums = np.array(list(accumulate(weights)))
+        places = np.searchsorted(sums, generator.random(second) * sums[-1], side="right")
+    return chosen + [replayed[index] for index in places]
 
 
 def epochs(refs: Sequence[Ref], size: int, seed: int, step: int) -> list[Ref]:

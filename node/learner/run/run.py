@@ -14,7 +14,6 @@ from common.bus import Bus, BusError, persistently
 from common.life.node import NodeContext
 from common.life.waiting import wait_first
 from common.protocol.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
-from common.records.database import explained
 from common.records.rows import Verdict
 from common.records.store import Store, StoreThread
 from node.learner.choosing.data import Data
@@ -102,9 +101,8 @@ class Run:
         Raises RunDirectoryError.
         """
         added = 0
-        while rows := await self.store.call(Store.transitions, self.replay.last_id):
-            with explained(self.replay.folder):
-                added += self.replay.add(rows)
+        while rows := await self.store.call(Store.examples, self.replay.last_id):
+            added += self.replay.add(rows)
         TRANSITIONS.set(len(self.replay))
         return added
 

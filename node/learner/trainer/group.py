@@ -20,8 +20,8 @@ import msgspec
 from common.life import faults
 from common.life.process import kill_group
 from common.records.database import explained
+from common.records.transitions import Ref
 from node.learner.errors import TrainerFailed
-from node.learner.replay.replay import Ref
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.messages import (
     ComputeConfig,
@@ -30,7 +30,7 @@ from node.learner.trainer.messages import (
     RankAnswer,
     RankCommand,
     StartConfig,
-    by_segment,
+    by_file,
 )
 from node.model.config import ModelConfig
 from node.training.launch import rank_environment, start_rank, torchrun
@@ -105,7 +105,7 @@ class TrainerGroup:
         """log p of each transition's tactic, in nats, under the weights that would be published. Raises
         TrainerFailed."""
         values = (await self._command("log-probabilities", refs)).values
-        order = [(base, position) for base, positions in by_segment(refs) for position in positions]
+        order = [(file, number) for file, numbers in by_file(refs) for number in numbers]
         return dict(zip(order, values, strict=True))
 
     async def restore(self, path: Path) -> None:
@@ -122,7 +122,7 @@ class TrainerGroup:
 
     async def create(self, checkpoint: Path, model: ModelConfig, seed: int, refs: Sequence[Ref]) -> None:
         """Write a checkpoint of a fresh network, in a separate process. Raises TrainerFailed."""
-        config = CreateConfig(str(checkpoint), dataclasses.asdict(model), seed, by_segment(refs))
+        config = CreateConfig(str(checkpoint), dataclasses.asdict(model), seed, by_file(refs))
         with explained(self._logs):
             self._logs.mkdir(parents=True, exist_ok=True)
         with self._log("create").open("ab") as log:
@@ -180,7 +180,7 @@ class TrainerGroup:
             if not self._processes:
                 raise TrainerFailed("the trainer group is not running")
             self._commands += 1
-            command = RankCommand(op, self._commands, by_segment(refs), factor, average, path, information or {})
+            command = RankCommand(op, self._commands, by_file(refs), factor, average, path, information or {})
             await self._write(msgspec.json.encode(command))
             return await self._answer(self.settings.timeout, op)
 

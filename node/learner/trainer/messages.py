@@ -8,10 +8,10 @@ from typing import Literal
 
 import msgspec
 
-from node.learner.replay.replay import Ref
+from common.records.transitions import Ref
 
 Picks = list[tuple[str, list[int]]]
-"""Transitions by segment: (path of the segment, positions in it)."""
+"""Transitions by file: (its path, their numbers there)."""
 
 
 class ComputeConfig(msgspec.Struct, frozen=True):
@@ -82,9 +82,9 @@ class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The file system's error number, if the command could not write its file."""
 
 
-def by_segment(refs: Iterable[Ref]) -> Picks:
-    """References grouped by segment, in order of first appearance."""
+def by_file(refs: Iterable[Ref]) -> Picks:
+    """References grouped by file, in order of first appearance."""
     groups: dict[str, list[int]] = {}
-    for base, position in refs:
-        groups.setdefault(base, []).append(position)
+    for file, number in refs:
+        groups.setdefault(file, []).append(number)
     return list(groups.items())

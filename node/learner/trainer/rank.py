@@ -44,7 +44,7 @@ def create(config: CreateConfig) -> int:
     """Write a checkpoint of a fresh network."""
     import torch
 
-    from node.learner.replay.segments import SegmentReader
+    from common.records.transitions import TransitionReader
     from node.model import checkpoint
     from node.model.files import config_from_dict
     from node.model.names import canonical
@@ -52,8 +52,8 @@ def create(config: CreateConfig) -> int:
     from node.model.transformer import Transformer
 
     shape = config_from_dict(config.model)
-    readers = {base: SegmentReader(Path(base)) for base, _ in config.picks}
-    transitions = [readers[base].read(position) for base, positions in config.picks for position in positions]
+    readers = {file: TransitionReader(Path(file)) for file, _ in config.picks}
+    transitions = [readers[file].read(number) for file, numbers in config.picks for number in numbers]
     texts = [text for transition in transitions for text in canonical(transition)]
     tokenizer = Tokenizer.train(texts, shape.vocab_size)
     # A small corpus yields fewer tokens than `vocab_size`. Embedding rows for the missing tokens would be sampled, but
@@ -130,12 +130,12 @@ def _next(device: RankDevice, worker: RankWorker, lines: Iterator[bytes | None] 
 
 
 def _read(worker: RankWorker, command: RankCommand) -> Work:
-    from node.learner.replay.segments import SegmentError
+    from common.records.readers import UnreadableRecords
 
     try:
         failed = worker.read_failed(command.picks) if command.op == "step" else []
         return command, worker.read(command.picks) + failed, ""
-    except (SegmentError, OSError) as error:
+    except (UnreadableRecords, OSError) as error:
         return command, [], str(error)
 
 

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from common.life import faults
 from common.records.database import explained
+from common.records.transitions import Ref
 from node.learner.errors import LearnerError, TrainerFailed
-from node.learner.replay.replay import Ref
 from node.learner.run.journal import FAILURES
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import TrainerGroup

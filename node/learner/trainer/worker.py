@@ -1,6 +1,6 @@
 """One rank's part of the learner's training: encodes transitions, packs batches, takes steps, writes files.
 
-The first rank reads transitions from the segments, which only its machine has, and sends them to the others as tokens.
+The first rank reads transitions from files, which only its machine has, and sends them to the others as tokens.
 This module does not use pipes, the broker or clocks.
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 import cachetools
 import msgspec
 
+from common.records.transitions import TransitionReader
 from common.seeds import derive_seed
 from node.data.errors import NotFinite
-from node.learner.replay.segments import SegmentReader
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
 from node.model.checkpoint import Checkpoint
@@ -65,7 +65,7 @@ class RankWorker:
                 self._average = WeightAverage(self.trainer.model, config.average_steps)
                 put(self.trainer.model, loaded.optimizer[LATEST])
         self._token_budget = config.token_budget
-        self._readers: dict[str, SegmentReader] = {}
+        self._readers: dict[str, TransitionReader] = {}
         self._failed: cachetools.LRUCache[tuple[str, int], tuple[Document, ...]] = cachetools.LRUCache(CACHED_DOCUMENTS)
         self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
 
@@ -76,38 +76,40 @@ class RankWorker:
     # --- data -------------------------------------------------------------------------------------------------------
 
     def read(self, picks: Picks) -> list[Document]:
-        """The picked transitions as tokens (first rank only). Raises SegmentError."""
-        return [self._document(base, position) for base, positions in picks for position in positions]
+        """The picked transitions as tokens (first rank only). Raises UnreadableRecords."""
+        return [self._document(file, number) for file, numbers in picks for number in numbers]
 
     def read_failed(self, picks: Picks) -> list[Document]:
         """One failed tactic of each picked transition that has any (first rank only), drawn by the number of the step.
-        Empty without a weight of the unlikelihood loss. Raises SegmentError."""
+        Empty without a weight of the unlikelihood loss. Raises UnreadableRecords."""
         if not self.trainer.settings.loss.unlikelihood:
             return []
-        several = [self._failed_of(base, position) for base, positions in picks for position in positions]
+        several = [self._failed_of(file, number) for file, numbers in picks for number in numbers]
         draw = random.Random(derive_seed("failed tactics", self.step_number))
         return [draw.choice(documents) for documents in several if documents]
 
-    def _failed_of(self, base: str, position: int) -> tuple[Document, ...]:
-        documents = self._failed.get((base, position))
+    def _failed_of(self, file: str, number: int) -> tuple[Document, ...]:
+        documents = self._failed.get((file, number))
         if documents is None:
-            documents = failed_documents(self.tokenizer, self._reader(base).read(position), self._limit)
-            self._failed[base, position] = documents
+            documents = failed_documents(self.tokenizer, self._reader(file).read(number), self._limit)
+            self._failed[file, number] = documents
         return documents
 
-    def _reader(self, base: str) -> SegmentReader:
-        return self._readers.setdefault(base, SegmentReader(Path(base)))
+    def _reader(self, file: str) -> TransitionReader:
+        if file not in self._readers:
+            self._readers[file] = TransitionReader(Path(file))
+        return self._readers[file]
 
     @property
     def _limit(self) -> int:
         """Most tokens of a document."""
         return self.trainer.model.config.context
 
-    def _document(self, base: str, position: int) -> Document:
-        document = self._documents.get((base, position))
+    def _document(self, file: str, number: int) -> Document:
+        document = self._documents.get((file, number))
         if document is None:
-            document = transition_document(self.tokenizer, self._reader(base).read(position), self._limit)
-            self._documents[base, position] = document
+            document = transition_document(self.tokenizer, self._reader(file).read(number), self._limit)
+            self._documents[file, number] = document
         return document
 
     def _share(self, documents: Sequence[Document]) -> list[PackedBatch]:

@@ -60,11 +60,11 @@ def result(attempt: Attempt, outcome: str = "proved", prover: str = "prover-a") 
     )
 
 
-def examples(count: int) -> list[tuple[int, Transition]]:
-    """Transitions that a tiny network can learn, with ids from 1."""
+def examples(count: int) -> list[Transition]:
+    """Transitions that a tiny network can learn."""
     lemmas = ("And.intro", "Or.inl", "rfl", "Nat.le_refl")
     return [
-        (index + 1, Transition(f"p{index % 7} : Prop\n⊢ p{index % 7}", f"exact {lemmas[index % 4]}", 1 + index % 3))
+        Transition(f"p{index % 7} : Prop\n⊢ p{index % 7}", f"exact {lemmas[index % 4]}", 1 + index % 3)
         for index in range(count)
     ]
 

@@ -32,7 +32,7 @@ async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
     store = await StoreThread.open(directory.database)
     await store.call(Store.add_theorems, [*data.train, *data.test])
     matchmaker = Matchmaker(["t", "u"], settings.matchmaker, seed=1)
-    replay = Replay(directory.replay, settings.replay)
+    replay = Replay(directory.database, settings.replay)
     yield Run(ctx, settings, directory, store, data, matchmaker, replay, LearnerJournal(ctx, directory.metrics))
     await ctx.cancel_tasks()
     await store.close()

@@ -84,7 +84,7 @@ async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy:
     found = outcomes(run)
     assert [found[attempt.attempt_id][0] for attempt in attempts] == ["proved", *["rejected"] * 4, "failed"]
     assert all(found[attempt.attempt_id][1] for attempt in attempts[1:5])
-    kept = [transition for _, transition in await run.store.call(Store.transitions)]
+    kept = [each.transition for each in await run.store.call(Store.examples)]
     assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
@@ -102,7 +102,7 @@ async def test_a_prover_that_answers_for_the_verifier_proves_nothing(
         await until(lambda: drained(bus), what="the end of the results")
         assert forged.is_set() and (works.verified, works.rejected) == (0, 1)
     assert outcomes(run)[attempt.attempt_id][0] == "rejected"
-    assert not await run.store.call(Store.transitions)
+    assert not await run.store.call(Store.examples)
 
 
 async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:
@@ -120,7 +120,7 @@ async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_pr
         await until(lambda: drained(bus))
     found = {attempt_id: outcome for attempt_id, (outcome, _) in outcomes(run).items()}
     assert found == {whole.attempt_id: "proved", failed.attempt_id: "failed", poisoned.attempt_id: "poisoned"}
-    assert [transition for _, transition in await run.store.call(Store.transitions)] == STEPS
+    assert [each.transition for each in await run.store.call(Store.examples)] == STEPS
 
 
 async def test_a_collector_that_is_cancelled_hands_back_what_it_was_judging(

@@ -38,7 +38,7 @@ async def test_a_verified_disproof_is_recorded_learned_from_and_ends_the_theorem
     proofs = sqlite3.connect(run.directory.database).execute("SELECT theorem_id, disproof, script FROM proofs")
     found = proofs.fetchall()
     assert found and all((name, disproof, bool(script)) == (FALSE.name, 1, True) for name, disproof, script in found)
-    learned = [transition for _, transition in await run.store.call(Store.transitions)]
+    learned = [each.transition for each in await run.store.call(Store.examples)]
     assert learned and learned[0].state == "⊢ ¬∀ (n : Nat), n = n + 1"
     assert len(run.replay) == len(learned)
     assert (await run.store.call(Store.audit)).sound

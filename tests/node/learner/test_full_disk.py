@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import structlog
 
+from common.records import transitions
 from common.records.database import RunDirectoryError
 from common.records.store import Store
-from node.learner.replay.replay import Ref, Replay, ReplaySettings
-from node.learner.replay.segments import SegmentWriter
+from node.learner.replay.replay import Replay, ReplaySettings
 from node.learner.run.run import Run, now
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.resilient import ResilientTrainer
@@ -31,25 +31,23 @@ from tests.waiting import eventually
 __all__ = ["cache", "world"]
 
 
-async def test_replay_that_cannot_be_written_is_filled_again_from_the_records(run: Run) -> None:
+async def test_replay_needs_no_disk_of_its_own_and_is_filled_again_from_the_records(run: Run) -> None:
     for number in range(1, 7):
         plan = planned(number)
         await run.store.call(Store.dispatch, [plan], now())
         await run.store.call(Store.record, result(plan.attempt), proved(first=10 * number), now())
         if number == 3:
             assert await run.fill_replay() == 6
-    with limited_files(100), pytest.raises(RunDirectoryError, match=r"replay cannot be written .*free some space"):
-        await run.fill_replay()
-    again = Run(**{**vars(run), "replay": Replay(run.replay.folder, ReplaySettings())})
+    with limited_files(100):
+        assert await run.fill_replay() == 6
+    again = Run(**{**vars(run), "replay": Replay(run.directory.database, ReplaySettings())})
     await again.fill_replay()
-    assert len(again.replay) == 12 and again.replay.last_id == 12
+    assert len(again.replay) == 12 and again.replay.last_id == 12 and again.replay.refs() == run.replay.refs()
 
 
 @pytest.mark.slow
 async def test_checkpoint_that_does_not_fit_ends_the_trainer_without_starting_it_again(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path / "segment")
-    refs: list[Ref] = [(str(tmp_path / "segment"), position) for position in range(writer.append(examples(16)))]
-    writer.close()
+    refs = transitions.write(tmp_path / "transitions.sqlite", examples(16))
     root = tmp_path / "checkpoints"
     checkpoint.save(root / "step-000000", tiny_model(), tiny_tokenizer(), step=0)
     trainer = ResilientTrainer(TrainerSettings(threads=1), root, tmp_path / "logs", 3, structlog.get_logger())

@@ -26,7 +26,7 @@ async def test_a_verified_proof_of_an_evaluation_leaves_no_trace_in_what_is_lear
         assert works.verified == 2
         counts = await run.store.call(Store.counts)
         assert counts["eval:proved"] == 2 and counts["proofs"] == 2 and counts["transitions"] == 0
-        assert await run.store.call(Store.transitions) == [] and len(run.replay) == 0
+        assert await run.store.call(Store.examples) == [] and len(run.replay) == 0
         assert run.matchmaker.standing("t") == Standing() and run.journal.solve_rate() == 0.0
         assert await run.store.call(Store.standings) == {}  # what the matchmaker of the next process is told
         # The same proof of an attempt to train does all of this.

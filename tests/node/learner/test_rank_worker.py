@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from common.protocol.attempts import Transition
+from common.records import transitions
 from node.data.errors import NotFinite
-from node.learner.replay.segments import SegmentWriter
-from node.learner.trainer.messages import ComputeConfig, Picks, StartConfig
+from node.learner.trainer.messages import ComputeConfig, StartConfig, by_file
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
 from node.model import checkpoint, weights
 from node.model.config import ModelConfig
@@ -147,10 +147,7 @@ def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path)
 def test_training_makes_failed_tactics_unlikely(tmp_path: Path) -> None:
     state = "h : p\n⊢ q ∧ p"
     rows = [Transition(state, "exact h.1", 1, ("exact h.2",)), Transition("⊢ True", "trivial", 1)]
-    writer = SegmentWriter(tmp_path / "segment")
-    writer.append(enumerate(rows, start=1))
-    writer.close()
-    picks: Picks = [(str(tmp_path / "segment"), [0, 1])]
+    picks = by_file(transitions.write(tmp_path / "transitions.sqlite", rows))
     logs: dict[float, float] = {}
     with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
         for weight in (0.0, 4.0):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,33 +8,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.protocol.attempts import Transition
-from node.learner.replay.replay import Replay, ReplaySettings, epochs, rebuild, sample
-from node.learner.replay.segments import SegmentError, SegmentReader, SegmentWriter, data_path, index_path, read_index
+from common.records import transitions
+from common.records.readers import UnreadableRecords
+from common.records.rows import Example
+from common.records.store import Store
+from common.records.transitions import TransitionReader
+from node.learner.replay.replay import Replay, ReplaySettings, clear, epochs, sample
+from tests.node.learner.builders import planned, proved, result, row
 
 SMALL = ReplaySettings(window=10, segment=4)
 
 
-def rows(*numbers: int, start: int = 1) -> list[tuple[int, Transition]]:
-    return [(start + index, Transition(f"⊢ {number}", "rfl", 1)) for index, number in enumerate(numbers)]
+def rows(*numbers: int, start: int = 1) -> list[Example]:
+    return [Example(start + index, Transition(f"⊢ {number}", "rfl", 1)) for index, number in enumerate(numbers)]
 
 
-def contents(replay: Replay) -> list[str]:
-    return [SegmentReader(Path(base)).read(position).state for base, position in replay.refs()]
+def kept(replay: Replay) -> list[int]:
+    return [number for _, number in replay.refs()]
 
 
-def test_the_window_holds_the_newest_and_drops_segments_that_left_it(tmp_path: Path) -> None:
+def test_the_window_holds_the_newest(tmp_path: Path) -> None:
     replay = Replay(tmp_path, SMALL)
     assert replay.add(rows(*range(25))) == 25
-    assert contents(replay) == [f"⊢ {number}" for number in range(15, 25)]
-    assert len(list(tmp_path.glob("*.index"))) == 4
-    replay.close()
+    assert kept(replay) == list(range(16, 26)) and len(replay) == 10
 
 
 def test_a_transition_is_held_once(tmp_path: Path) -> None:
     replay = Replay(tmp_path, SMALL)
     assert replay.add(rows(1, 2, 1, 1, 3)) == 3
-    assert replay.add([(9, Transition("⊢ 1", "simp", 1))]) == 1
-    assert len(replay) == 4
+    assert replay.add([Example(9, Transition("⊢ 1", "simp", 1))]) == 1
+    assert kept(replay) == [1, 2, 5, 9]
 
 
 def test_adding_again_changes_nothing(tmp_path: Path) -> None:
@@ -45,61 +48,75 @@ def test_adding_again_changes_nothing(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 15), max_size=60), st.lists(st.integers(0, 60), max_size=4))
-def test_restarts_and_a_rebuild_give_the_buffer_that_never_stopped(
-    tmp_path_factory: pytest.TempPathFactory, numbers: list[int], restarts: list[int]
+def test_a_buffer_that_was_filled_in_parts_and_one_that_a_start_makes_are_equal(
+    numbers: list[int], parts: list[int]
 ) -> None:
-    folder = tmp_path_factory.mktemp("replay")
     everything = rows(*numbers)
-    steady = Replay(folder / "steady", SMALL)
+    steady, parted, fresh = (Replay(Path("proofs.sqlite"), SMALL) for _ in range(3))
     steady.add(everything)
-    cut = Replay(folder / "cut", SMALL)
-    for place in sorted(restarts):
-        cut.add(everything[:place])
-        cut.close()
-        cut = Replay(folder / "cut", SMALL)
-    cut.add(everything)
-    assert contents(cut) == contents(steady)
-    cut.close()
-    count = rebuild(folder / "cut", SMALL, lambda after: [row for row in everything if row[0] > after][:7])
-    again = Replay(folder / "cut", SMALL)
-    assert count == len(again) and contents(again) == contents(steady)
+    for place in sorted(parts):
+        parted.add(everything[:place])
+    parted.add(everything)
+    fresh.fill(lambda after, limit: [each for each in everything if each.number > after][:limit])
+    assert steady.refs() == parted.refs() == fresh.refs() and steady.held_out() == fresh.held_out()
+    assert steady.last_id == fresh.last_id == len(numbers)
 
 
-def test_a_torn_end_is_cut_off_and_written_again(tmp_path: Path) -> None:
-    base = tmp_path / "segment-000001"
-    writer = SegmentWriter(base)
-    writer.append(rows(1, 2, 3))
-    writer.close()
-    with data_path(base).open("r+b") as file:
-        file.truncate(data_path(base).stat().st_size - 3)
-    with index_path(base).open("ab") as file:
-        file.write(b"half an entry")
-    assert len(read_index(base)) == 2
-    writer = SegmentWriter(base)
-    assert (writer.count, writer.last_id) == (2, 2)
-    writer.append(rows(3, start=3))
-    reader = SegmentReader(base)
-    assert [reader.read(position).state for position in range(3)] == ["⊢ 1", "⊢ 2", "⊢ 3"]
+def test_what_an_algorithm_leaves_out_is_recorded_and_not_trained_on_and_weights_count_in_batches(
+    tmp_path: Path,
+) -> None:
+    replay = Replay(tmp_path, ReplaySettings(held_out=0))
+    assert replay.weights(replay.refs()) is None
+    weighed = zip(rows(1, 2, 3), (0.0, 1.0, 3.0), strict=True)
+    assert replay.add([each._replace(weight=weight) for each, weight in weighed]) == 2
+    refs = replay.refs()
+    assert kept(replay) == [2, 3] and replay.last_id == 3 and replay.weights(refs) == [1.0, 3.0]
+    drawn = Counter(number for _, number in sample([], refs, 4000, 0.0, 1, replay.weights(refs)))
+    assert 0.72 < drawn[3] / 4000 < 0.78 and drawn[2] + drawn[3] == 4000
 
 
-def test_a_reader_follows_a_segment_that_grows(tmp_path: Path) -> None:
-    writer, reader = SegmentWriter(tmp_path / "s"), SegmentReader(tmp_path / "s")
-    with pytest.raises(SegmentError, match="transition 0 is missing"):
-        reader.read(0)
-    writer.append(rows(1))
-    assert reader.read(0).state == "⊢ 1"
-    writer.append(rows(2, start=2))
-    assert reader.read(1).state == "⊢ 2"
+def test_recorded_transitions_are_read_by_their_numbers_while_others_are_recorded(tmp_path: Path) -> None:
+    store = Store(tmp_path / "proofs.sqlite")
+    reader = TransitionReader(store.path)
+    store.add_theorems([row("t")])
+    for number in (1, 2):
+        store.dispatch([planned(number)], now=1.0)
+        store.record(result(planned(number).attempt), proved(2, first=10 * number), now=2.0)
+        read = [reader.read(each) for each in range(1, 2 * number + 1)]
+        assert read == [each.transition for each in store.examples()]
+    with pytest.raises(UnreadableRecords, match=r"proofs.sqlite: transition 5 is missing"):
+        reader.read(5)
+    reader.close()
+    store.close()
+
+
+def test_transitions_of_a_bank_are_written_anew_and_read_with_their_failed_tactics(tmp_path: Path) -> None:
+    path = tmp_path / "supervised.sqlite"
+    transitions.write(path, [Transition("⊢ old", "rfl", 1)] * 3)
+    content = [Transition("⊢ p", "rfl", 2), Transition("⊢ q", "rfl", 1, ("simp", "omega"))]
+    refs = transitions.write(path, content)
+    reader = TransitionReader(path)
+    assert [reader.read(number) for _, number in refs] == content
+    with pytest.raises(UnreadableRecords, match="missing"):
+        reader.read(3)
 
 
 def test_damage_is_noticed(tmp_path: Path) -> None:
-    writer = SegmentWriter(tmp_path / "s")
-    writer.append(rows(1))
-    with data_path(tmp_path / "s").open("r+b") as file:
-        file.seek(8)
-        file.write(b"X")
-    with pytest.raises(SegmentError, match="damaged"):
-        SegmentReader(tmp_path / "s").read(0)
+    path = tmp_path / "supervised.sqlite"
+    refs = transitions.write(path, [Transition("⊢ p" * 2000, "rfl", 2)] * 4)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"x" * (size - 4096))
+    with pytest.raises(UnreadableRecords, match=r"transition 4 cannot be read \(.*malformed"):
+        TransitionReader(path).read(refs[-1][1])
+
+
+def test_the_copies_that_earlier_versions_kept_go(tmp_path: Path) -> None:
+    for name in ("segment-000001.data", "segment-000001.index", "uses.npz"):
+        (tmp_path / name).write_bytes(b"old")
+    clear(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["uses.npz"]
 
 
 def test_batches_mix_supervised_and_replayed_transitions() -> None:
@@ -117,23 +134,3 @@ def test_an_epoch_shows_each_transition_once() -> None:
     seen = [ref for step in range(5) for ref in epochs(refs, 20, seed=1, step=step)]
     assert sorted(seen) == refs
     assert epochs(refs, 20, 1, 0) != epochs(refs, 20, 1, 5)
-
-
-def test_failed_tactics_are_kept_and_older_segments_have_none(tmp_path: Path) -> None:
-    @dataclass
-    class Older:
-        state: str
-        tactic: str
-        remaining_steps: int
-
-    writer = SegmentWriter(tmp_path / "segment-000001")
-    writer.append([(1, Older("⊢ p", "rfl", 2))])  # type: ignore[list-item]
-    writer.close()
-    replay = Replay(tmp_path, SMALL)
-    with_failed = Transition("⊢ q", "rfl", 1, ("simp", "omega"))
-    assert replay.add([(1, Transition("⊢ p", "rfl", 2)), (2, with_failed), (3, Transition("⊢ q", "rfl", 1))]) == 1
-    replay.close()
-    again = Replay(tmp_path, SMALL)
-    read = [SegmentReader(Path(base)).read(position) for base, position in again.refs()]
-    again.close()
-    assert read == [Transition("⊢ p", "rfl", 2), with_failed]

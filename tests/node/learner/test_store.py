@@ -16,7 +16,7 @@ from common.places import Context, Place
 from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
-from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
+from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
 from common.records.schema import MIGRATIONS, SCHEMA_VERSION
 from common.records.store import Store
 from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
@@ -67,7 +67,7 @@ def test_proofs_of_test_statements_never_leave_transitions(store: Store) -> None
     plan = planned(1, "v", "eval", evaluation)
     store.dispatch([plan], now=1.0)
     store.record(result(plan.attempt), PROVED, now=2.0)
-    assert store.counts()["proofs"] == 1 and store.transitions() == []
+    assert store.counts()["proofs"] == 1 and store.examples() == []
     assert store.evaluated(evaluation) == {"v": ["proved"]}
 
 
@@ -383,5 +383,5 @@ def test_failed_tactics_are_kept_and_transitions_from_before_have_none(tmp_path:
     failed = Transition("⊢ q", "rfl", 1, ("simp [h']", 'exact "x"'))
     verdict = Verdict(AttemptOutcome.PROVED, proof=VerifiedProof("  rfl", (failed,)))
     assert store.record(result(plan.attempt), verdict, now=2.0)
-    assert store.transitions() == [(1, Transition("⊢ p", "rfl", 2)), (2, failed)]
+    assert store.examples() == [Example(1, Transition("⊢ p", "rfl", 2)), Example(2, failed)]
     store.close()

@@ -16,9 +16,9 @@ import torch
 from common.life import faults
 from common.life.process import kill_group, spawn_child
 from common.ports import listenable
+from common.records import transitions
+from common.records.transitions import Ref
 from node.learner.errors import TrainerFailed
-from node.learner.replay.replay import Ref
-from node.learner.replay.segments import SegmentWriter
 from node.learner.settings import TrainerSettings
 from node.learner.trainer.group import TrainerGroup
 from node.learner.trainer.resilient import ResilientTrainer
@@ -37,11 +37,7 @@ def settings(ranks: int = 1, timeout: float = 60.0) -> TrainerSettings:
 
 @pytest.fixture(scope="module")
 def refs(tmp_path_factory: pytest.TempPathFactory) -> list[Ref]:
-    base = tmp_path_factory.mktemp("data") / "supervised"
-    writer = SegmentWriter(base)
-    count = writer.append(examples(60))
-    writer.close()
-    return [(str(base), position) for position in range(count)]
+    return transitions.write(tmp_path_factory.mktemp("data") / "supervised.sqlite", examples(60))
 
 
 @pytest.fixture(scope="module")

@@ -6,23 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from node.learner.replay.replay import Ref, Replay, ReplaySettings
-from node.learner.replay.usage import FILE, Usage
+from node.learner.replay.replay import Replay, ReplaySettings
+from node.learner.replay.usage import USES, Usage
 from tests.node.learner.test_journal import shown
 from tests.node.learner.test_replay import rows
 
 
 @pytest.fixture
 def replay(tmp_path: Path) -> Replay:
-    """Eight transitions with the ids 1 to 8, in two segments."""
-    replay = Replay(tmp_path / "replay", ReplaySettings(window=10, segment=4, held_out=0))
+    """Eight transitions with the numbers 1 to 8."""
+    replay = Replay(tmp_path / "proofs.sqlite", ReplaySettings(window=10, held_out=0))
     replay.add(rows(*range(8)))
     return replay
 
 
+def uses(replay: Replay) -> Path:
+    """The file of the counts."""
+    return Path(replay.source).with_name(USES)
+
+
 def told(replay: Replay) -> Usage:
     """The first four were found with the weights of step 100, others with those of step 130; one without weights."""
-    usage, window = Usage(replay.folder), replay.refs()
+    usage, window = Usage(uses(replay), replay.source), replay.refs()
     found = [(number, 100 if number <= 4 else None if number == 8 else 130) for number in range(1, 9)]
     usage.add([each for each in found if each[0] > usage.new_after(window)], window)
     return usage
@@ -55,7 +60,7 @@ def test_a_step_that_is_taken_again_counts_once(replay: Replay) -> None:
 
 
 def test_batches_without_replay_transitions_say_nothing(tmp_path: Path) -> None:
-    usage = Usage(tmp_path)
+    usage = Usage(tmp_path / USES, "proofs.sqlite")
     usage.add([], [])
     usage.seen([("supervised", 3)], 1)
     assert usage.new_after([]) == 0 and usage.values() == {}
@@ -79,15 +84,7 @@ def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
     again = told(replay)
     again.seen([refs[0], refs[1]], 151)
     assert again.values()["replay_uses_max"] == 2
-    (replay.folder / FILE).write_bytes(b"damaged")
+    uses(replay).write_bytes(b"damaged")
     fresh = told(replay)
     fresh.seen([refs[0]], 152)
     assert fresh.values()["replay_uses_max"] == 1
-
-
-def test_a_buffer_read_again_takes_no_notice_of_the_counts(replay: Replay) -> None:
-    usage, refs = told(replay), list[Ref](replay.refs())
-    usage.seen(refs, 150)
-    usage.save()
-    replay.close()
-    assert Replay(replay.folder, replay.settings).refs() == refs

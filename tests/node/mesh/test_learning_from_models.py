@@ -56,6 +56,6 @@ def tactics_of_models(folder: Path) -> set[str]:
         return set()
     store = Store(database(folder))
     try:
-        return {transition.tactic for _, transition in store.transitions()}
+        return {each.transition.tactic for each in store.examples()}
     finally:
         store.close()
