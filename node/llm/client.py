@@ -12,9 +12,9 @@ import msgspec
 
 from node.llm.address import BadModel
 from node.llm.completions import Completion, ModelList, Supported, read_completion, request_of
-from node.llm.faults import Fault, Outcome, RequestFailed, html_or_garbled, of_exception
+from node.llm.faults import Fault, RequestFailed, html_or_garbled, of_exception
 from node.llm.fleet import Place
-from node.llm.sampling import Decoding, Prompt
+from node.llm.sampling import Decoding, Outcome, Prompt
 
 if TYPE_CHECKING:
     import openai

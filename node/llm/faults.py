@@ -9,43 +9,13 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from node.llm.completions import output_limit
-from node.llm.sampling import SamplerError
+from node.llm.sampling import Outcome
 
 if TYPE_CHECKING:
     import openai
-
-
-class Outcome(StrEnum):
-    """The outcome of a request."""
-
-    ANSWERED = "answered"
-    LIMITED = "limited"
-    """Status 429: too many requests."""
-    UNAVAILABLE = "unavailable"
-    """Status 500 and above: overloaded, starting, broken."""
-    UNREACHABLE = "unreachable"
-    """The connection was refused, reset, or closed before the response was complete."""
-    TIMEOUT = "timeout"
-    GARBLED = "garbled"
-    """The response is not that of an OpenAI-compatible server: HTML, or JSON that is truncated or has other fields."""
-    EMPTY = "empty"
-    """The response has no sample, or only aborted ones."""
-    CHANGED = "changed"
-    """The server runs another model than before."""
-    KEY = "key"
-    """Status 401 or 403."""
-    TOO_LONG = "too-long"
-    """The prompt does not fit into the model's context."""
-    REFUSED = "refused"
-    """The server rejects the request, and would reject a retry."""
-    ADAPTED = "adapted"
-    """The server does not support a parameter of the request; the request is sent again without it."""
-    LEFT = "left"
-    """The caller was cancelled, such as a search whose time is over."""
 
 
 REPEATED = frozenset(
@@ -55,10 +25,6 @@ REPEATED = frozenset(
     }
 )
 """Outcomes after which the same request is retried."""
-
-
-class ContextExceeded(SamplerError):
-    """The prompt does not fit into the model's context; a shorter prompt might."""
 
 
 @dataclass(frozen=True)

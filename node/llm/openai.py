@@ -21,9 +21,9 @@ from common.seeds import derive_seed
 from node.llm.address import BadModel, ServerAddress, parse_address
 from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
 from node.llm.completions import Completion
-from node.llm.faults import REPEATED, ContextExceeded, Fault, Outcome, RequestFailed
+from node.llm.faults import REPEATED, Fault, RequestFailed
 from node.llm.fleet import Fleet, Place
-from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.usage import Usage
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, Protocol
 
 
@@ -75,6 +76,10 @@ class SamplerError(RuntimeError):
     """The model returned no samples, for a reason unrelated to the theorem; the text says why."""
 
 
+class ContextExceeded(SamplerError):
+    """The prompt does not fit into the model's context; a shorter prompt might."""
+
+
 class Sampler(Protocol):
     """A language model that draws samples, on a server or in this process."""
 
@@ -95,3 +100,32 @@ class OpenedModel(Sampler, Protocol):
     @property
     def usage(self) -> object:
         """Counts of requests and tokens; its `str` is a summary for the user."""
+
+
+class Outcome(StrEnum):
+    """The outcome of a request."""
+
+    ANSWERED = "answered"
+    LIMITED = "limited"
+    """Status 429: too many requests."""
+    UNAVAILABLE = "unavailable"
+    """Status 500 and above: overloaded, starting, broken."""
+    UNREACHABLE = "unreachable"
+    """The connection was refused, reset, or closed before the response was complete."""
+    TIMEOUT = "timeout"
+    GARBLED = "garbled"
+    """The response is not that of an OpenAI-compatible server: HTML, or JSON that is truncated or has other fields."""
+    EMPTY = "empty"
+    """The response has no sample, or only aborted ones."""
+    CHANGED = "changed"
+    """The server runs another model than before."""
+    KEY = "key"
+    """Status 401 or 403."""
+    TOO_LONG = "too-long"
+    """The prompt does not fit into the model's context."""
+    REFUSED = "refused"
+    """The server rejects the request, and would reject a retry."""
+    ADAPTED = "adapted"
+    """The server does not support a parameter of the request; the request is sent again without it."""
+    LEFT = "left"
+    """The caller was cancelled, such as a search whose time is over."""

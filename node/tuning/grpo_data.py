@@ -17,11 +17,10 @@ from node.data.grammar import STATEMENTS, Source
 from node.data.reading import BENCHMARK, bank_folder, benchmarks, is_warm, lines
 from node.data.rows import stated_as
 from node.lean.text.statement import StatementError, parse_statement
-from node.llm.faults import ContextExceeded
 from node.llm.hub.loading import Loaded
 from node.llm.hub.reading import Reader
 from node.llm.prompts import PromptTooLong, proof_prompt, tactic_prompt
-from node.llm.sampling import Prompt, SamplerError
+from node.llm.sampling import ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template
 from node.tuning.examples import TOO_LONG
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from node.data.errors import InputError
-from node.llm.faults import ContextExceeded
 from node.llm.hub.loading import Loaded
 from node.llm.hub.reading import Reader
 from node.llm.prompts import raw_text
-from node.llm.sampling import ChatMessage, Prompt, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template
 from node.tuning.examples import Example
 

@@ -36,10 +36,9 @@ from node.inference.models.follower import ModelFollower
 from node.inference.settings import InferenceSettings
 from node.llm import served
 from node.llm.address import BadModel, HubAddress, ModelAddress
-from node.llm.faults import ContextExceeded
 from node.llm.hub.library import weights_of
 from node.llm.models import open_model, parse_model, template_of
-from node.llm.sampling import OpenedModel, SamplerError
+from node.llm.sampling import ContextExceeded, OpenedModel, SamplerError
 from node.llm.templates import Template, TemplateError, for_model
 
 OPEN_AGAIN = 2.0

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from node.llm.faults import ContextExceeded
 from node.llm.hub.loading import Loaded, in_a_line
 from node.llm.prompts import raw_text
-from node.llm.sampling import Prompt, SamplerError
+from node.llm.sampling import ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template, TemplateError
 
 

@@ -23,13 +23,12 @@ import torch
 
 from common.seeds import derive_seed
 from node.llm.address import HubAddress
-from node.llm.faults import ContextExceeded, Outcome
 from node.llm.hub import beams
 from node.llm.hub.group import Group, begin
 from node.llm.hub.loading import Loaded, in_a_line, load
 from node.llm.hub.reading import Reader
 from node.llm.hub.rows import Row
-from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
+from node.llm.sampling import ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import Template
 from node.llm.usage import Usage

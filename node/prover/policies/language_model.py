@@ -14,10 +14,9 @@ import msgspec
 from common.life import metrics
 from common.protocol.messages import SampledTactic
 from common.sampling import PLAIN, Sampling
-from node.llm.faults import ContextExceeded
 from node.llm.outputs import Parsed, parse_tactic, score
 from node.llm.prompts import Premise, PromptTooLong, tactic_prompt, with_own_names
-from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong, merge_samples

@@ -18,10 +18,9 @@ from node.lean.text.lexing import lex
 from node.lean.text.rules import proof_problem
 from node.lean.text.script import INDENT
 from node.llm.errors import CodeError, marked_errors
-from node.llm.faults import ContextExceeded
 from node.llm.outputs import parse_proof
 from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
-from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template, TemplateError
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import InferencePolicy

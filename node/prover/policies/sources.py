@@ -30,9 +30,8 @@ from common.protocol.messages import (
 from common.seeds import derive_seed
 from node.llm import served, templates
 from node.llm.address import BadModel, ModelAddress
-from node.llm.faults import ContextExceeded
 from node.llm.models import as_run
-from node.llm.sampling import Decoding, Prompt, Sample, Sampler, SamplerError
+from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.served import request_of, samples_a_request, samples_of
 from node.llm.templates import Template, TemplateError
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName

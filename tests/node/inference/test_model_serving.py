@@ -31,9 +31,8 @@ from common.protocol.messages import (
     TextSample,
 )
 from common.protocol.subjects import TACTIC_REQUEST, samples
-from node.llm.faults import ContextExceeded
 from node.llm.openai import open_openai
-from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
 from node.prover.policies.sources import MeshSampler
 from tests.node.llm.server import Server, running

@@ -15,9 +15,8 @@ from aiohttp import web
 
 from common.life import metrics
 from node.llm.address import BadModel
-from node.llm.faults import ContextExceeded, Outcome
 from node.llm.openai import OpenAISampler, open_openai
-from node.llm.sampling import ChatMessage, Decoding, Prompt, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, SamplerError
 from node.llm.settings import ModelSettings
 from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
 from tests.waiting import eventually

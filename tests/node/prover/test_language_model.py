@@ -14,8 +14,7 @@ from common.sampling import Sampling
 from node.eval import weights
 from node.eval.weights import digests, without_servers
 from node.llm import templates
-from node.llm.faults import ContextExceeded
-from node.llm.sampling import Decoding, Prompt, Sample, SamplerError, Token
+from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
 from node.play import policies

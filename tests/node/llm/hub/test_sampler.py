@@ -22,11 +22,10 @@ from transformers import (
 )
 
 from node.llm.address import HubAddress
-from node.llm.faults import ContextExceeded, Outcome
 from node.llm.hub import sampler as engine
 from node.llm.hub.group import Group
 from node.llm.hub.sampler import HubSampler, open_hub
-from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import for_model
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
