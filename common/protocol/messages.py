@@ -462,7 +462,7 @@ class SampleRequest(Message, frozen=True):
 
     request_id: str
     model: str
-    """The model's name in the form of `node.llm.served`: `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`."""
+    """The model's name in the form of `node.llm.models`: `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`."""
     text: str = ""
     """Text to complete; empty if `messages` are given."""
     messages: tuple[ChatTurn, ...] = ()

@@ -23,7 +23,7 @@ from common.sampling import Sampling
 from node.eval.plan import LeanFacts, Plan
 from node.eval.records import StatementRecord
 from node.eval.weights import label_of
-from node.llm.served import has_template_file, mesh_name, served_name
+from node.llm.models import has_template_file, mesh_name, served_name
 from node.play.mesh import MeshAttempts
 from node.play.policies import check_for_mesh
 from node.play.served import check_served, policies_of

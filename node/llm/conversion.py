@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from common.output.visible import say
-from node.llm.client import INSTALL
 from node.llm.command import DONE, unusable
+from node.llm.servers import INSTALL
 
 if TYPE_CHECKING:
     from node.model.hub.exporting import Origin

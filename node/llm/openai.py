@@ -19,13 +19,20 @@ import stamina
 from common.life.waiting import all_results
 from common.seeds import derive_seed
 from node.llm.address import BadModel, ServerAddress, parse_address
-from node.llm.client import SECONDS_PER_TOKEN, Endpoint, client_library, endpoint
-from node.llm.completions import Completion
-from node.llm.faults import REPEATED, Fault, RequestFailed
-from node.llm.fleet import Fleet, Place
-from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError, Usage
+from node.llm.servers import (
+    REPEATED,
+    SECONDS_PER_TOKEN,
+    Completion,
+    Endpoint,
+    Fault,
+    Fleet,
+    Place,
+    RequestFailed,
+    client_library,
+    endpoint,
+)
 from node.llm.settings import ModelSettings
-from node.llm.usage import Usage
 
 # No log lines of stamina's own: retries are counted, and final failures are reported as SamplerError.
 stamina.instrumentation.set_on_retry_hooks(())

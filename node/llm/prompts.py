@@ -115,7 +115,7 @@ def proof_prompt(
 def correction_prompt(
     template: Template, previous: Prompt, answer: str, errors: str, *, count_tokens: CountTokens | None = None
 ) -> Prompt:
-    """Continue the conversation after a completion whose proof failed. `errors`: see `node.llm.errors.marked_errors`.
+    """Continue the conversation after a completion whose proof failed. `errors`: see `node.llm.outputs.marked_errors`.
 
     Rounds count from 0, the first completion. Raises PromptTooLong, and TemplateError for a family without corrections.
     """

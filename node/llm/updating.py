@@ -21,9 +21,8 @@ from typing import Any
 import aiohttp
 
 from node.llm.address import BadModel, ServerAddress
-from node.llm.client import key_in
-from node.llm.faults import message_of
 from node.llm.hub.folders import WEIGHTS, has_weights
+from node.llm.servers import key_in, message_of
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
 
 RESUME_SECONDS = 30.0

@@ -18,7 +18,7 @@ from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings
 from common.sizing import gpu_names
 from node.lean_proxy.settings import LeanProxySettings
-from node.llm.client import KEYS
+from node.llm.servers import KEYS
 from node.mesh.restarts import RestartRules
 from node.mesh.roles import ROLES, resolve
 from node.mesh.served_policy import models_of, served_policy

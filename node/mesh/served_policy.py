@@ -67,8 +67,7 @@ def _check_model(name: PolicyName) -> None:
 def models_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Addresses of language models for inference nodes: each model once, whatever its template. Raises BadPolicy."""
     from node.llm.address import BadModel
-    from node.llm.models import parse_model
-    from node.llm.served import served_name
+    from node.llm.models import parse_model, served_name
 
     addresses: dict[str, ModelAddress] = {}
     for text in texts:
@@ -110,7 +109,7 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
 
     Raises BadPolicy.
     """
-    from node.llm import served
+    from node.llm.models import has_template_file, mesh_name, template_of_name
     from node.llm.templates import TemplateError
     from node.play.models import address_of, template_of
 
@@ -118,13 +117,13 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
     if not address.template:
         here = template_of(address)
         try:
-            same_template = served.template_of(address) == here
+            same_template = template_of_name(address) == here
         except TemplateError:
             same_template = False
         if not same_template:
             address = replace(address, template=here.name)
-            if served.has_template_file(address):
+            if has_template_file(address):
                 raise BadPolicy(
                     f"`{name}`: its folder names a template file, which provers do not read: write {name}@FILE"
                 )
-    return replace(name, where=served.mesh_name(address).partition(":")[2])
+    return replace(name, where=mesh_name(address).partition(":")[2])

@@ -21,7 +21,7 @@ from common.protocol.messages import ModelFacts, ModelState, facts_of
 from node.inference.models.follower import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
-from node.llm.served import served_name
+from node.llm.models import served_name
 from node.play.publishing import ServingError
 
 if TYPE_CHECKING:

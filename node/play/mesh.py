@@ -29,7 +29,7 @@ from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
 from common.protocol.messages import LeanVerifyReply, MessageError, NodeInfo
-from node.llm.served import served_name
+from node.llm.models import served_name
 from node.play.attempts import Capacity, is_inconclusive
 from node.play.served import check_served, trouble_of
 from node.prover.environment import Verification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from node.llm import models, templates
 from node.llm.address import HubAddress, ModelAddress
-from node.llm.hub import library
+from node.llm.hub import folders
 from node.llm.models import check_library, parse_model
 from node.llm.templates import Template
 from node.prover.policies.names import PolicyName
@@ -36,7 +36,7 @@ def _weights(address: ModelAddress) -> str:
         return ""
     with as_bad_policy():
         check_library(address)
-        return f", weights {library.weights_of(address)}"
+        return f", weights {folders.weights_of(address)}"
 
 
 def check_model(name: PolicyName) -> None:
@@ -53,4 +53,4 @@ def check_found(name: PolicyName) -> None:
     address = address_of(name)
     with as_bad_policy():
         if isinstance(address, HubAddress):
-            library.check_found(address)
+            folders.check_found(address)

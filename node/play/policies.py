@@ -85,7 +85,7 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
     models = [name for name in names if name.is_model]
     if not models:
         return
-    from node.llm.served import has_template_file
+    from node.llm.models import has_template_file
 
     # Template files are on the provers' machines, so the provers check them.
     if not any(has_template_file(address_of(name)) for name in models):

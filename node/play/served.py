@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from common.bus import Bus
 from common.protocol.messages import ModelFacts, NodeInfo, ProverFacts, facts_of
-from node.llm.served import served_name
+from node.llm.models import served_name
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 from node.prover.policies.sources import ABSENT_SECONDS, address_of, serve_network, served_in_words, served_models
 

@@ -58,7 +58,7 @@ class ProgressSource:
     def __init__(self, name: str) -> None:
         """`name`: a folder or an id of the hub. The model is loaded by the first request, or by `open`. Raises
         ProgressError if it does not exist."""
-        from node.llm.hub.library import weights_of
+        from node.llm.hub.folders import weights_of
 
         self.name = name
         try:

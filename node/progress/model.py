@@ -20,7 +20,7 @@ from transformers import (
 
 from node.data.errors import InputError
 from node.llm.address import BadModel
-from node.llm.hub.library import place_of
+from node.llm.hub.folders import place_of
 from node.llm.hub.loading import quiet
 from node.model.hub.folders import CONFIG
 from node.progress.command import Shape

@@ -19,9 +19,9 @@ from common.bus import RemoteFailure
 from common.protocol.messages import FailureKind, OversizedMessage
 from common.sampling import Sampling
 from node.llm.address import BadModel, HubAddress
+from node.llm.models import served_name
 from node.llm.prompts import PromptTooLong
 from node.llm.sampling import ContextExceeded, SamplerError
-from node.llm.served import served_name
 from node.llm.updating import is_adapter
 from node.model.conjectures import conjecture_prompt
 from node.prover.policies.policy import InferencePolicy

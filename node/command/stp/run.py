@@ -26,7 +26,7 @@ from common.settings import BusSettings
 from node.command.demo.command import monitor_port
 from node.llm import models
 from node.llm.address import BadModel
-from node.llm.served import served_name
+from node.llm.models import served_name
 from node.stp.data.initial import RunData, data_of
 from node.stp.readers import RECIPE
 from node.stp.records import FILE, StpError

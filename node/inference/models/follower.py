@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from common.bus import BusError
 from common.life.waiting import unless_stopped
 from common.protocol.messages import ModelState
-from node.llm import served
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
+from node.llm.models import parse_served
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -101,7 +101,7 @@ class ModelFollower:
 def announced(own: ModelAddress, folder: Path, state: ModelState) -> ModelAddress:
     """The address of an announced model, for a node that was started with the model `own`. Raises BadModel if this node
     may not serve it."""
-    address = served.parse_served(state.model)
+    address = parse_served(state.model)
     if isinstance(own, ServerAddress) and isinstance(address, ServerAddress):
         return replace(own, model=address.model)
     if isinstance(own, HubAddress) and isinstance(address, HubAddress):

@@ -34,10 +34,9 @@ from common.protocol.messages import (
 from common.protocol.subjects import samples, samples_at_work
 from node.inference.models.follower import ModelFollower
 from node.inference.settings import InferenceSettings
-from node.llm import served
 from node.llm.address import BadModel, HubAddress, ModelAddress
-from node.llm.hub.library import weights_of
-from node.llm.models import open_model, parse_model, template_of
+from node.llm.hub.folders import weights_of
+from node.llm.models import decoding_of, open_model, parse_model, prompt_of, reply_of, served_name, template_of
 from node.llm.sampling import ContextExceeded, OpenedModel, SamplerError
 from node.llm.templates import Template, TemplateError, for_model
 
@@ -87,7 +86,7 @@ class ModelServing:
     async def _serve(self, address: ModelAddress, until: asyncio.Event) -> None:
         """Serve one model. Raises NodeFailure."""
         context = self._context
-        self._address, self._name = address, served.served_name(address)
+        self._address, self._name = address, served_name(address)
         self._model, self._problem = None, "the model is being opened"
         self._desk = desk = self._new_desk()
         await unless_stopped(self._announce(), until)
@@ -161,7 +160,7 @@ class ModelServing:
 
     async def _sampled(self, request: SampleRequest) -> Message:
         assert self._model is not None
-        prompt, decoding = served.prompt_of(request), served.decoding_of(request)
+        prompt, decoding = prompt_of(request), decoding_of(request)
         try:
             with self._seconds.time():
                 completions = await self._model.sample(prompt, request.count, request.seed, decoding)
@@ -173,7 +172,7 @@ class ModelServing:
             return Failure(reason=str(error), kind=FailureKind.MODEL)
         tokens = sum(sample.token_count for sample in completions)
         self._counts.update(states=1, samples=len(completions), tokens=tokens)
-        return served.reply_of(completions)
+        return reply_of(completions)
 
     # --- telemetry ---------------------------------------------------------------------------------------------------
 

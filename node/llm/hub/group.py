@@ -1,10 +1,15 @@
-"""A batch of rows that are sampled together: their left-padded tokens and the model's key-value cache."""
+"""Rows and their batches: the state of one sample while it is drawn, groups of rows that are sampled together, beams.
+
+A group holds left-padded tokens and the model's key-value cache. Families that are published with a beam search are
+drawn by it, one prompt at a time.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any
 
 import torch
@@ -14,7 +19,118 @@ from transformers import DynamicCache, EncoderDecoderCache, LogitsProcessor, Sto
 from transformers.cache_utils import DynamicLayer
 
 from node.llm.hub.loading import Loaded
-from node.llm.hub.rows import Row, all_over
+from node.llm.hub.reading import Decode, TokenTexts
+from node.llm.sampling import Decoding, Sample, Token
+
+
+class End(Enum):
+    """Why a sample ended."""
+
+    FINISHED = auto()
+    """The model produced an end token."""
+    STOPPED = auto()
+    """A stop text occurred."""
+    LENGTH = auto()
+
+
+@dataclass(eq=False)
+class Row:
+    """One sample: its inputs, and its tokens so far."""
+
+    prompt: tuple[int, ...]
+    decoding: Decoding
+    seed: int
+    ends: Collection[int]
+    """Ids of the end tokens."""
+    decode: Decode
+    tokens: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    end: End | None = None
+    left: bool = False
+    """The caller has stopped waiting for it."""
+    error: str = ""
+    """Why it could not be drawn."""
+    drawn: Sample | None = None
+    """The sample, once it has ended and if its caller waits."""
+    _pieces: list[str] = field(default_factory=list)
+    _text: str = ""
+    _texts: TokenTexts | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.end is not None or self.left or bool(self.error)
+
+    @property
+    def most_tokens(self) -> int:
+        """Maximum tokens of the prompt and the completion together."""
+        return len(self.prompt) + self.decoding.max_tokens
+
+    @property
+    def still(self) -> int:
+        """Remaining tokens up to the limit."""
+        return self.decoding.max_tokens - len(self.tokens)
+
+    def take(self, token: int, logprob: float) -> None:
+        """Add the next token, unless the row has ended."""
+        if self.is_over:
+            return
+        self.tokens.append(token)
+        self.logprobs.append(logprob)
+        if token in self.ends:
+            self.end = End.FINISHED
+        elif self.decoding.stop and self._is_stopped(self._push(token)):
+            self.end = End.STOPPED
+        elif not self.still:
+            self.end = End.LENGTH
+
+    def restart(self) -> None:
+        """Forget the drawn tokens. Drawing again with the same seed gives the same ones."""
+        self.tokens, self.logprobs, self._pieces = [], [], []
+        self.end, self._text, self._texts = None, "", None
+
+    def sample(self) -> Sample:
+        """The sample, once the row has ended."""
+        finished = self.end is End.FINISHED
+        for token in self.tokens[len(self._pieces) : len(self.tokens) - finished]:
+            self._push(token)
+        if self._texts is not None and self.end is not End.STOPPED:
+            remaining_text = self._texts.rest()
+            self._pieces[-1] += remaining_text
+            self._text += remaining_text
+        pieces = [*self._pieces, *([""] if finished else [])]
+        text = self._text[: self._stop_at(0)]
+        tokens = []
+        left = len(text)
+        for piece, logprob in zip(pieces, self.logprobs, strict=True):
+            tokens.append(Token(piece[:left], logprob))
+            left -= len(tokens[-1].text)
+        return Sample(text, self.end is End.LENGTH and len(text) == len(self._text), tuple(tokens), len(self.tokens))
+
+    def _push(self, token: int) -> str:
+        if self._texts is None:
+            self._texts = TokenTexts(self.decode, self.prompt)
+        piece = self._texts.push(token)
+        self._pieces.append(piece)
+        self._text += piece
+        return piece
+
+    def _is_stopped(self, piece: str) -> bool:
+        longest = max(map(len, self.decoding.stop))
+        return self._stop_at(max(0, len(self._text) - len(piece) - longest)) is not None
+
+    def _stop_at(self, begin: int) -> int | None:
+        """Position of the first stop text; None if there is none."""
+        positions = [at for at in (self._text.find(stop, begin) for stop in self.decoding.stop) if at >= 0]
+        return min(positions, default=None)
+
+
+def all_over(rows: Sequence[Row]) -> bool:
+    """Whether all rows have ended."""
+    return all(row.is_over for row in rows)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A batch of rows that are sampled together: their left-padded tokens and the model's key-value cache.
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Token sampling inside `generate`: a logits processor that samples, and a criterion that ends each row separately.
@@ -254,3 +370,61 @@ def padded(prompts: Sequence[Sequence[int]], pad: int, device: torch.device) -> 
     ids = torch.tensor([[pad] * (length - len(prompt)) + list(prompt) for prompt in prompts], device=device)
     mask = torch.tensor([[0] * (length - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=device)
     return ids, mask
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Beam search with transformers, for families that are published with it.
+
+
+class Closing(StoppingCriteria):
+    """Ends all beams once their caller stops waiting."""
+
+    def __init__(self, closing: Callable[[], bool]) -> None:
+        self._closing = closing
+
+    def __call__(self, input_ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
+        """(beams, tokens) to (beams,)."""
+        return torch.full((len(input_ids),), self._closing(), device=input_ids.device)
+
+
+def search_beams(
+    loaded: Loaded,
+    prompt: Sequence[int],
+    count: int,
+    width: int,
+    decoding: Decoding,
+    decode: Decode,
+    closing: Callable[[], bool],
+) -> tuple[Sample, ...]:
+    """The `count` likeliest completions of a beam search of this width, the likeliest first. With length penalty 0 the
+    scores are sums of log-probabilities. Log-probabilities of single tokens are not available."""
+    ids, mask = padded([prompt], loaded.pad, loaded.device)
+    result: Any = loaded.model.generate(
+        input_ids=ids,
+        attention_mask=mask,
+        max_new_tokens=decoding.max_tokens,
+        num_beams=max(width, 2),
+        num_return_sequences=min(count, width),
+        length_penalty=0.0,
+        early_stopping=False,
+        eos_token_id=sorted(loaded.ends) or None,
+        return_dict_in_generate=True,
+        output_scores=True,
+        stopping_criteria=[Closing(closing)],
+    )
+    begin = 1 if loaded.encodes else ids.shape[1]
+    answers = result.sequences[:, begin:].tolist()
+    return tuple(
+        _sample(loaded, tokens, score, decoding, decode)
+        for tokens, score in zip(answers, result.sequences_scores.tolist(), strict=True)
+    )
+
+
+def _sample(loaded: Loaded, tokens: list[int], score: float, decoding: Decoding, decode: Decode) -> Sample:
+    end = next((at for at, token in enumerate(tokens) if token in loaded.ends), None)
+    text = decode(tokens[:end])
+    stopped = [at for at in (text.find(stop) for stop in decoding.stop) if at >= 0]
+    if stopped:
+        text = text[: min(stopped)]
+    count = len(tokens) if end is None else end + 1
+    return Sample(text, end is None and not stopped, (Token(text, score),), count)

@@ -23,15 +23,12 @@ import torch
 
 from common.seeds import derive_seed
 from node.llm.address import HubAddress
-from node.llm.hub import beams
-from node.llm.hub.group import Group, begin
+from node.llm.hub.group import Group, Row, begin, search_beams
 from node.llm.hub.loading import Loaded, in_a_line, load
 from node.llm.hub.reading import Reader
-from node.llm.hub.rows import Row
-from node.llm.sampling import ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError
+from node.llm.sampling import ContextExceeded, Decoding, Outcome, Prompt, Sample, SamplerError, Usage
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import Template
-from node.llm.usage import Usage
 
 Note = Callable[[str], None]
 """Receives messages about the model for the user."""
@@ -117,7 +114,7 @@ class HubSampler:
             return left or self._engine.closed
 
         searching = partial(
-            beams.search, self._loaded, ids, count, self._width, decoding, self._reader.decode, is_cancelled
+            search_beams, self._loaded, ids, count, self._width, decoding, self._reader.decode, is_cancelled
         )
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, searching)

@@ -17,8 +17,7 @@ from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import lex
 from node.lean.text.rules import proof_problem
 from node.lean.text.script import INDENT
-from node.llm.errors import CodeError, marked_errors
-from node.llm.outputs import parse_proof
+from node.llm.outputs import CodeError, marked_errors, parse_proof
 from node.llm.prompts import CountTokens, PromptTooLong, correction_prompt, proof_prompt
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template, TemplateError

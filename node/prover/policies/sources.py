@@ -28,11 +28,20 @@ from common.protocol.messages import (
     facts_of,
 )
 from common.seeds import derive_seed
-from node.llm import served, templates
+from node.llm import templates
 from node.llm.address import BadModel, ModelAddress
-from node.llm.models import as_run
+from node.llm.models import (
+    as_run,
+    has_template_file,
+    mesh_name,
+    parse_served,
+    request_of,
+    samples_a_request,
+    samples_of,
+    served_name,
+    template_of_name,
+)
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
-from node.llm.served import request_of, samples_a_request, samples_of
 from node.llm.templates import Template, TemplateError
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName
 
@@ -79,21 +88,19 @@ def writes_proofs(name: PolicyName, template: Template | None) -> bool:
 def address_of(name: PolicyName) -> ModelAddress:
     """The address of the model that a part of a policy names in a mesh. Raises BadPolicy."""
     with as_bad_policy():
-        return served.parse_served(f"{name.kind}:{name.where}")
+        return parse_served(f"{name.kind}:{name.where}")
 
 
 def template_of(name: PolicyName) -> Template:
     """The prompt template of a model. Reads the template file if the name has one. Raises BadPolicy."""
     address = address_of(name)
     with template_wanted(name, address):
-        return served.template_of(address)
+        return template_of_name(address)
 
 
 def labels(names: Iterable[PolicyName]) -> dict[str, str]:
     """The models among the parts of a policy, each with the label of its template in results. Raises BadPolicy."""
-    return {
-        served.mesh_name(address_of(name)): templates.label_of(template_of(name)) for name in names if name.is_model
-    }
+    return {mesh_name(address_of(name)): templates.label_of(template_of(name)) for name in names if name.is_model}
 
 
 class MeshSources:
@@ -110,7 +117,7 @@ class MeshSources:
         self._patience = patience
         models = [name for name in configured if name.is_model]
         self._files = {address_of(name).template: template_of(name) for name in models} | _read(template_files)
-        self._expected = {served.served_name(address_of(name)) for name in models}
+        self._expected = {served_name(address_of(name)) for name in models}
 
     def weights(self, name: PolicyName, weights: int | None) -> int | None:
         """The attempt's version."""
@@ -120,7 +127,7 @@ class MeshSources:
         """The prompt template of a model. Raises BadPolicy if there is none, or if it is a file that is not in this
         prover's configuration."""
         address = address_of(name)
-        if not served.has_template_file(address):
+        if not has_template_file(address):
             return template_of(name)
         # A message must not choose which files of this machine are read.
         if address.template not in self._files:
@@ -133,7 +140,7 @@ class MeshSources:
     def model(self, name: PolicyName) -> SourceModel:
         """A model of the inference nodes, whether they serve it at the moment or not. Raises BadPolicy."""
         address = address_of(name)
-        model = served.served_name(address)
+        model = served_name(address)
         sampler = MeshSampler(self._bus, model, patience=self._patience, expected=model in self._expected)
         return SourceModel(sampler, as_run(address, self.template(name), None))
 

@@ -9,9 +9,8 @@ import time
 import msgspec
 import pytest
 
-from node.llm.completions import Supported, aligned, output_limit, read_completion, request_of
-from node.llm.faults import html_or_garbled, retry_after
 from node.llm.sampling import Decoding, Prompt
+from node.llm.servers import Supported, aligned, html_or_garbled, output_limit, read_completion, request_of, retry_after
 
 
 def body(**fields: object) -> bytes:

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from node.llm.errors import CodeError, marked_errors
+from node.llm.outputs import CodeError, marked_errors
 
 CODE = "theorem t : p := by\n  intro x\n  have h : q := by\n    simp\n    ring\n  exact h\n  done"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.llm.fleet import LONGEST_REST, Fleet, Place
+from node.llm.servers import LONGEST_REST, Fleet, Place
 
 
 def fleet_of(*urls: str) -> Fleet:

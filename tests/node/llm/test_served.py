@@ -7,8 +7,7 @@ import pytest
 from common.protocol.messages import SampleReply, SampleRequest, decode, encode
 from common.protocol.subjects import samples
 from node.llm.address import BadModel, parse_address, parse_hub_address
-from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
-from node.llm.served import (
+from node.llm.models import (
     MOST_TOKENS_SENT,
     decoding_of,
     mesh_name,
@@ -19,8 +18,9 @@ from node.llm.served import (
     samples_a_request,
     samples_of,
     served_name,
-    template_of,
+    template_of_name,
 )
+from node.llm.sampling import ChatMessage, Decoding, Prompt, Sample, Token
 
 
 def test_a_model_is_the_same_on_all_servers_and_with_all_templates() -> None:
@@ -32,7 +32,7 @@ def test_a_model_is_the_same_on_all_servers_and_with_all_templates() -> None:
     assert parse_served(mesh_name(here)).template == "bfs-prover-v1"
     local = parse_hub_address("hf:folder/model+adapter@stp")
     assert served_name(local) == "hf:folder/model+adapter" and parse_served(mesh_name(local)) == local
-    assert template_of(local).name == "stp"
+    assert template_of_name(local).name == "stp"
     assert samples(served_name(here)) == samples(served_name(named)) != samples(served_name(local))
 
 

@@ -18,7 +18,7 @@ from common.protocol.attempts import SELF_PLAY
 from common.protocol.messages import ModelState
 from node.inference.models.follower import KEY
 from node.llm.address import parse_address, parse_hub_address
-from node.llm.served import parse_served, served_name
+from node.llm.models import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
 from node.play import announcing

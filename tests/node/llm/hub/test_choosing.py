@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from node.llm.hub.group import Choosing, Noise, within_nucleus
-from node.llm.hub.rows import Row
+from node.llm.hub.group import Choosing, Noise, Row, within_nucleus
 from node.llm.sampling import Decoding
 
 CPU = torch.device("cpu")

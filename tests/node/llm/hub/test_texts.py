@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer, decoders, models
 from transformers import ByT5Tokenizer
 
-from node.llm.hub.texts import TokenTexts
+from node.llm.hub.reading import TokenTexts
 from tests.node.llm.hub.tiny import TEXTS, tiny_tokenizer
 
 
