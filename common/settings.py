@@ -86,7 +86,7 @@ class LifeSettings:
     """Write JSON lines to standard error, too, for programs that read logs. `proofmesh up` sets it for its nodes."""
 
     uvloop: bool = True
-    """Run on uvloop. `python -m scripts.bench.bus` compares it with asyncio's own loop on this machine."""
+    """Run on uvloop. `proofmesh bench bus` compares it with asyncio's own loop on this machine."""
 
 
 @dataclass

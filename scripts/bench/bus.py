@@ -1,57 +1,59 @@
-"""Measures the bus: rates of requests, publishing, durable publishing and leases, with and without uvloop; as JSON.
-
-    python -m scripts.bench.bus [--seconds 2] [--json OUT]
-
-It starts a broker on a free port. A second process answers requests, as in a mesh. Each rate is measured for `seconds`.
-"""
+"""Bench `bus`: rates of the bus itself, and of tactic requests over it to a node whose model answers at once."""
 
 from __future__ import annotations
 
 import asyncio
-import statistics
-import subprocess
-import sys
+import gc
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-import tyro
-import uvloop
+import psutil
 
 from broker import streams
-from broker.launcher import Server
-from broker.settings import BrokerSettings
-from common.bus import Bus, names
+from common.bus import Bus as Client
+from common.bus import names
 from common.lean import Theorem
-from common.life import logging
-from common.life.process import kill_group, spawn_child
 from common.protocol.attempts import Attempt, Purpose
-from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest
-from common.protocol.subjects import LEAN_RUN, todo
-from common.settings import BusSettings
-from scripts.bench._report import report
+from common.protocol.messages import (
+    Heartbeat,
+    LeanRunReply,
+    LeanRunRequest,
+    SampledTactic,
+    TacticReply,
+    TacticRequest,
+)
+from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, todo
+from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 
-RUN = "bench"
 IN_FLIGHT = 64
 SMALL, LARGE = 1_000, 200_000
 """Characters of a typical request, and of a large one (a deep path with many candidates)."""
 
 
 @dataclass
-class BusBenchSettings:
-    """Measure rates of the bus on this machine."""
+class Bus(Part):
+    """Measures the bus: rates of requests, publishing, durable publishing and leases, with and without uvloop.
+
+    It starts a broker on a free port. A second process answers requests, as in a mesh.
+    """
 
     seconds: float = 2.0
     """Seconds of each measurement."""
-    json: Path | None = None
-    """Also write the results to this file."""
-    serve: str = ""
-    """Internal: answer requests on the broker at this address."""
-    loops: tuple[str, ...] = field(default_factory=lambda: ("uvloop", "asyncio"))
+    loops: tuple[Literal["uvloop", "asyncio"], ...] = ("uvloop", "asyncio")
     """Event loops to measure."""
+
+    def measure(self) -> Results:
+        """All rates on each event loop."""
+        return {loop: on_loop(self.on_broker(loop), loop) for loop in self.loops}
+
+    async def on_broker(self, loop: Literal["uvloop", "asyncio"]) -> Results:
+        """Start a broker and the answering process, then measure."""
+        async with own_broker() as server, in_process(answer_requests, server.bus.url, ready=True, loop=loop):
+            return await all_rates(server.bus.url, self.seconds)
 
 
 def request(size: int) -> LeanRunRequest:
@@ -60,7 +62,7 @@ def request(size: int) -> LeanRunRequest:
 
 async def answer_requests(url: str) -> None:
     """The second process: answers each request with the text of its statement."""
-    bus = await Bus.connect(BusSettings(url=url), run=RUN, name="server", wait=30)
+    bus = await connected(url, RUN, "server")
 
     async def handler(message: LeanRunRequest) -> LeanRunReply:
         return LeanRunReply(state=message.theorem.conclusion)
@@ -68,6 +70,28 @@ async def answer_requests(url: str) -> None:
     await bus.serve(LEAN_RUN, LeanRunRequest, handler, queue="bench", limit=4 * IN_FLIGHT)
     print("ready", flush=True)
     await asyncio.Event().wait()
+
+
+async def all_rates(url: str, seconds: float) -> Results:
+    """Measure all rates on the running event loop."""
+    bus = await connected(url, RUN, "bench")
+    await streams.ensure(bus)
+    await bus.grow(names.todo_stream(RUN), streams.TODO_BYTES[1])  # no broker node lets it grow here
+
+    async def ask(size: int) -> int:
+        await bus.request(LEAN_RUN, request(size), LeanRunReply, timeout=30)
+        return 1
+
+    result = {
+        "request_serial": await latency(bus, seconds),
+        "request_64_per_s": round(await rate(lambda _: ask(SMALL), seconds, IN_FLIGHT)),
+        "request_200kb_16_per_s": round(await rate(lambda _: ask(LARGE), seconds, 16)),
+        "publish_to_callback_per_s": round(await publish_rate(bus, seconds)),
+        "durable_per_s": await durable_rates(bus, seconds),
+    }
+    await streams.remove(bus)
+    await bus.close()
+    return result
 
 
 async def rate(work: Callable[[int], Awaitable[int]], seconds: float, in_flight: int) -> float:
@@ -84,23 +108,22 @@ async def rate(work: Callable[[int], Awaitable[int]], seconds: float, in_flight:
     return done / (time.perf_counter() - start)
 
 
-async def latency(bus: Bus, seconds: float) -> dict[str, float]:
+async def latency(bus: Client, seconds: float) -> dict[str, float]:
     """Serial requests: rate per second, and percentiles in milliseconds."""
     times: list[float] = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         start = time.perf_counter()
         await bus.request(LEAN_RUN, request(SMALL), LeanRunReply, timeout=10)
-        times.append(time.perf_counter() - start)
-    percentiles = statistics.quantiles(times, n=100)
+        times.append(1000 * (time.perf_counter() - start))
     return {
-        "per_s": round(len(times) / sum(times)),
-        "p50_ms": round(percentiles[49] * 1000, 3),
-        "p99_ms": round(percentiles[98] * 1000, 3),
+        "per_s": round(1000 * len(times) / sum(times)),
+        "p50_ms": quantile(times, 50, 3),
+        "p99_ms": quantile(times, 99, 3),
     }
 
 
-async def publish_rate(bus: Bus, seconds: float) -> float:
+async def publish_rate(bus: Client, seconds: float) -> float:
     """Messages per second from publish to callback, in one process over the broker."""
     received = 0
 
@@ -122,7 +145,7 @@ async def publish_rate(bus: Bus, seconds: float) -> float:
     return result
 
 
-async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
+async def durable_rates(bus: Client, seconds: float) -> dict[str, int]:
     """Attempts per second into the work queue (confirmed), and out of it (leased, acknowledged with confirmation)."""
     published = 0
 
@@ -153,60 +176,128 @@ async def durable_rates(bus: Bus, seconds: float) -> dict[str, int]:
     return {"publish_serial": round(serial), "publish_64": round(pipelined), "lease_100_and_ack": round(leased)}
 
 
-async def measure(url: str, seconds: float) -> dict[str, Any]:
-    """Measure all rates on the running event loop."""
-    bus = await Bus.connect(BusSettings(url=url), run=RUN, name="bench", wait=30)
-    await streams.ensure(bus)
-    await bus.grow(names.todo_stream(RUN), streams.TODO_BYTES[1])  # no broker node lets it grow here
+# ----------------------------------------------------------------------------------------------------------------------
+# Tactic requests.
 
-    async def ask(size: int) -> int:
-        await bus.request(LEAN_RUN, request(size), LeanRunReply, timeout=30)
-        return 1
+PREDECESSOR = {
+    1: {"requests_per_s": 8, "p50_ms": 123, "requests_per_s_without_gc": 775},
+    8: {"requests_per_s": 64, "p50_ms": 125, "requests_per_s_without_gc": 656},
+    32: {"requests_per_s": 172, "p50_ms": 185, "requests_per_s_without_gc": 666},
+}
+"""nanoproof's server with an instant model, by the number of clients, measured on the same kind of machine."""
 
-    result = {
-        "request_serial": await latency(bus, seconds),
-        "request_64_per_s": round(await rate(lambda _: ask(SMALL), seconds, IN_FLIGHT)),
-        "request_200kb_16_per_s": round(await rate(lambda _: ask(LARGE), seconds, 16)),
-        "publish_to_callback_per_s": round(await publish_rate(bus, seconds)),
-        "durable_per_s": await durable_rates(bus, seconds),
-    }
-    await streams.remove(bus)
+STATE = "α : Type\np q r : Prop\nh₀ : p ∧ q\nh₁ : q → r\nih : ∀ n : Nat, n + 0 = n\n" * 3 + "⊢ q ∧ p ∧ r"
+TACTICS = ("exact ⟨h₀.2, h₀.1, h₁ h₀.2⟩", "simp_all", "constructor", "rcases h₀ with ⟨a, b⟩", "intro n", "omega")
+
+
+@dataclass
+class Requests(Part):
+    """Measures the overhead of tactic requests: through the broker to an inference node whose model answers at once.
+
+    Broker, node and clients are separate processes, as in a mesh. The node is a real one (queue, worker thread, weight
+    versions), except that its engine finishes every state in the first step.
+    """
+
+    seconds: float = 3.0
+    """Seconds of each measurement."""
+    repeats: int = 3
+    """Number of measurements; the median is reported."""
+
+    def measure(self) -> Results:
+        """Medians for every number of clients, and ratios to the predecessor."""
+        return on_loop(self.with_node())
+
+    async def with_node(self) -> Results:
+        """Start a broker and a node, then measure."""
+        results: Results = {}
+        async with own_broker() as server:
+            bus = await connected(server.bus.url, RUN, "bench")
+            await streams.ensure(bus)
+            async with in_process(answer_at_once, server.bus.url) as node:
+                for clients, old in PREDECESSOR.items():
+                    repeats = range(self.repeats)
+                    runs = [await of_clients(server.bus.url, clients, self.seconds, node.pid) for _ in repeats]
+                    rates = medians(runs, 3)
+                    rates["ratio"] = round(rates["requests_per_s"] / old["requests_per_s"], 1)
+                    rates["ratio_without_gc"] = round(rates["requests_per_s"] / old["requests_per_s_without_gc"], 1)
+                    results[f"clients_{clients}"] = rates
+            await bus.close()
+        return results
+
+
+async def answer_at_once(url: str) -> None:
+    """Run the node: an inference node whose engine computes nothing."""
+    from common.life.context import NodeContext
+    from common.settings import BusSettings, NodeSettings
+    from node.inference.engine.engine import Engine
+    from node.inference.engine.job import FinishedJob, Job
+    from node.inference.serving import Serving
+    from node.inference.settings import InferenceSettings
+    from node.model import weights as weights_file
+    from node.model.config import ModelConfig
+    from node.model.tokenizer import Tokenizer
+    from node.model.transformer import Transformer
+
+    answer = tuple(SampledTactic(tactic, -1.5) for tactic in TACTICS)
+
+    class Instant(Engine):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self.jobs: list[Job] = []
+
+        @property
+        def busy(self) -> bool:
+            return bool(self.jobs)
+
+        def submit(self, job: Job) -> None:
+            self.jobs.append(job)
+
+        def step(self) -> list[FinishedJob]:
+            finished = [FinishedJob(job.key, answer, -3.0) for job in self.jobs]
+            self.jobs.clear()
+            return finished
+
+    gc.collect()
+    gc.freeze()  # as in a real node
+    with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
+        path = Path(folder) / "weights.safetensors"
+        tokenizer = Tokenizer.train(["p q"] * 10, 300)
+        model = Transformer(ModelConfig(vocab_size=tokenizer.vocab_size, depth=1, width=8, heads=1, kv_heads=1))
+        weights_file.write(path, model, tokenizer, {"version": "1"})
+        context = NodeContext("inference", NodeSettings(run=RUN, bus=BusSettings(url=url)))
+        context.bus = await connected(url, RUN, "server")
+        await Serving(InferenceSettings(weights=str(path)), context, build=Instant).run()
+
+
+async def of_clients(url: str, clients: int, seconds: float, node: int) -> dict[str, float]:
+    """Measure `clients` concurrent clients, each of which sends requests one after another. `node`: process id of the
+    node.
+
+    Also returns the processor time of a request, which other load on the machine affects less than the rate.
+    """
+    bus = await connected(url, RUN, "client")
+    question = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
+    # The node may still be starting.
+    await bus.request_patiently(TACTIC_REQUEST, question, TacticReply, timeout=10, deadline=60)
+    times: list[float] = []
+    process, client_before = psutil.Process(node), time.process_time()
+    node_before = sum(process.cpu_times()[:2])
+    start = time.perf_counter()
+    end = start + seconds
+
+    async def client() -> None:
+        while (before := time.perf_counter()) < end:
+            await bus.request(TACTIC_REQUEST, question, TacticReply, timeout=10)
+            times.append(time.perf_counter() - before)
+
+    await asyncio.gather(*(client() for _ in range(clients)))
+    elapsed = time.perf_counter() - start
+    client_cpu, node_cpu = time.process_time() - client_before, sum(process.cpu_times()[:2]) - node_before
     await bus.close()
-    return result
-
-
-async def with_broker(loop: str, seconds: float) -> dict[str, Any]:
-    """Start a broker and the answering process, then measure."""
-    with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as store:
-        server = Server(BrokerSettings(port=0, store=f"{store}/store"))
-        await server.start()
-        command = [sys.executable, "-m", "scripts.bench.bus", "--serve", server.bus.url, "--loops", loop]
-        other = await spawn_child(command, stdout=subprocess.PIPE)
-        try:
-            assert other.stdout is not None
-            await other.stdout.readline()
-            return await measure(server.bus.url, seconds)
-        finally:
-            await kill_group(other, 0)
-            await server.stop()
-
-
-def main() -> int:
-    """Measure and print."""
-    arguments = tyro.cli(BusBenchSettings)
-    logging.configure("warning")
-    factories = {"uvloop": uvloop.new_event_loop, "asyncio": asyncio.new_event_loop}
-    if arguments.serve:
-        with asyncio.Runner(loop_factory=factories[arguments.loops[0]]) as runner:
-            runner.run(answer_requests(arguments.serve))
-        return 0
-    results = {}
-    for name in arguments.loops:
-        with asyncio.Runner(loop_factory=factories[name]) as runner:
-            results[name] = runner.run(with_broker(name, arguments.seconds))
-    report(results, arguments.json)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return {
+        "requests_per_s": len(times) / elapsed,
+        "p50_ms": 1e3 * quantile(times, 50),
+        "p99_ms": 1e3 * quantile(times, 99),
+        "client_cpu_us": 1e6 * client_cpu / len(times),
+        "node_cpu_us": 1e6 * node_cpu / len(times),
+    }

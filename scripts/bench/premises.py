@@ -1,13 +1,4 @@
-"""Measures premise retrieval in a large library: milliseconds per query, memory, and recall of the index; as JSON.
-
-    proofmesh bench premises [--premises 200000] [--kind transformer] [--compare] [--json OUT]
-
-The library is synthetic: files that import earlier ones, with statements of random words. Queries are its statements
-with some words left out; each searches the premises that a random file may use. Queries run in a fresh process, so that
-its memory is that of a search. `query_cpu_ms` is processor time, which other load affects little. `recall` counts the
-ten premises with the largest exact products. `--compare` also times other faiss indexes (takes minutes, since HNSW is
-slow to build).
-"""
+"""Bench `premises`: premise retrieval in a large library."""
 
 from __future__ import annotations
 
@@ -25,14 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import psutil
-import tyro
 from numpy.typing import NDArray
 
 from common.limits import Positive
 from node.retrieval.corpus import Corpus, FileRow, PremiseRow, corpus_of
-from node.retrieval.encoder import fresh_encoder
-from node.retrieval.train_command import Shape
-from scripts.bench._report import asked, machine, report
+from node.retrieval.scratch import Shape, fresh_encoder
+from scripts.bench.harness import Part, Results, machine
 
 if TYPE_CHECKING:
     from node.retrieval.index import PremiseIndex
@@ -49,8 +38,17 @@ TOKENIZED = 20_000
 
 
 @dataclass
-class PremisesBenchSettings:
-    """Measure encoding and search in a large library."""
+class Premises(Part):
+    """Measures premise retrieval in a large library: milliseconds per query, memory, and recall of the index.
+
+        proofmesh bench premises [--premises 200000] [--kind transformer] [--compare] [--json OUT]
+
+    The library is synthetic: files that import earlier ones, with statements of random words. Queries are its
+    statements with some words left out; each searches the premises that a random file may use. Queries run in a fresh
+    process, so that its memory is that of a search. `query_cpu_ms` is processor time, which other load affects little.
+    `recall` counts the ten premises with the largest exact products. `--compare` also times other faiss indexes (takes
+    minutes, since HNSW is slow to build).
+    """
 
     premises: Positive = 200_000
     """Premises in the library."""
@@ -65,24 +63,18 @@ class PremisesBenchSettings:
     folder: Path | None = None
     """An existing index to query; without it, one is built."""
     seed: int = 0
-    json: Path | None = None
-    """Also write the results to this file."""
 
-
-def main() -> int:
-    """Build the index, then query it in a fresh process."""
-    settings = tyro.cli(PremisesBenchSettings, description=__doc__)
-    if settings.folder is not None:
-        report(asked_index(settings, settings.folder), settings.json)
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        built = made_index(settings, Path(folder))
-        arguments = [f"--{name}={getattr(settings, name)}" for name in ("queries", "seed")]
-        compare = ["--compare"] if settings.compare else []
-        command = [sys.executable, "-m", "scripts.bench.premises", f"--folder={folder}", *arguments, *compare]
-        results = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
-    report({"settings": asked(settings), "machine": machine(), "built": built, **results}, settings.json)
-    return 0
+    def measure(self) -> Results:
+        """Build the index, then query it in a fresh process."""
+        if self.folder is not None:
+            return asked_index(self, self.folder)
+        with tempfile.TemporaryDirectory() as folder:
+            built = made_index(self, Path(folder))
+            flags = [f"--folder={folder}", f"--queries={self.queries}", f"--seed={self.seed}"]
+            flags += ["--compare"] if self.compare else []
+            command = [sys.executable, "-m", "scripts.bench", "premises", *flags]
+            found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        return {"settings": self.asked(), "machine": machine(), "built": built, **found}
 
 
 def library(premises: int, seed: int) -> Corpus:
@@ -109,7 +101,7 @@ def library(premises: int, seed: int) -> Corpus:
     return corpus_of(files, f"made up {premises} {seed}")
 
 
-def made_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, float]:
+def made_index(settings: Premises, folder: Path) -> dict[str, float]:
     """Build the index; returns the seconds and its size."""
     import torch
 
@@ -125,7 +117,7 @@ def made_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, float
     return {"seconds": round(time.perf_counter() - began, 1), "megabytes": round(size / 2**20, 1)}
 
 
-def asked_index(settings: PremisesBenchSettings, folder: Path) -> dict[str, Any]:
+def asked_index(settings: Premises, folder: Path) -> Results:
     """Times of queries, and the memory of this process after them."""
     from node.retrieval.index import PremiseIndex
 
@@ -211,7 +203,3 @@ def _others(
 def _times(seconds: list[float]) -> dict[str, float]:
     """Percentiles in milliseconds."""
     return {f"p{rank}": round(1000 * float(np.percentile(seconds, rank)), 2) for rank in (50, 90, 99)}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,33 +1,18 @@
-"""Measures the pure search: simulations per second of processor time, with a policy and a Lean that cost little.
-
-    python -m scripts.bench.search [--method mcts] [--simulations 800] [--searches 20] [--worlds chain ...] [--json OUT]
-    python -m scripts.bench.search --simulations 512 --searches 100 --worlds trivial realistic
-
-Three worlds have prepared answers, so that only `select` and `feed` are timed; there are 6 tactics, and a third fails:
-`chain` (one branch per tactic), `products` (one to three branches per tactic), `merging` (few states, so that most
-expansions reach known ones).
-
-In two worlds the answers are timed, too: a stub looks up each answer of policy and Lean by the text of the state
-(`scripts.bench._stub`). There are 8 tactics; each is legal with probability 0.4, and a tenth of the legal ones leaves
-several branches. They are `trivial` (states such as `s123`) and `realistic` (goals as Lean prints them, with several
-hundred characters). The second command uses the settings with which nanoproof's search was measured.
-
-Each search has its own root. The medians over the searches are printed. Python's garbage collector has a prover's
-thresholds; the data of the world is excluded from collection, since a prover has no such data.
-"""
+"""Bench `search`: simulations per second of the pure search, with a policy and a Lean that cost little."""
 
 from __future__ import annotations
 
 import gc
+import random
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 import tyro
 
-from common.lean import Branch, Outcome, OutcomeKind
+from common.lean import Branch, Outcome, OutcomeKind, Step
 from common.protocol.attempts import Method
 from common.sampling import SAMPLES
 from common.seeds import derive_seed
@@ -36,8 +21,7 @@ from node.prover.search.merging import Merging
 from node.prover.search.methods import ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.service import GC_THRESHOLDS
-from scripts.bench._report import asked, machine, report
-from scripts.bench._stub import REALISTIC, TRIVIAL, Stub
+from scripts.bench.harness import Part, Results, machine
 
 World = Literal["chain", "products", "merging", "trivial", "realistic"]
 
@@ -49,8 +33,24 @@ STUBS = 20_000
 
 
 @dataclass
-class SearchBenchSettings:
-    """Measure simulations per second of the pure search."""
+class Search(Part):
+    """Measures the pure search: simulations per second of processor time, with a policy and a Lean that cost little.
+
+        proofmesh bench search [--method mcts] [--simulations 800] [--searches 20] [--worlds chain ...]
+        proofmesh bench search --simulations 512 --searches 100 --worlds trivial realistic
+
+    Three worlds have prepared answers, so that only `select` and `feed` are timed; there are 6 tactics, and a third
+    fails: `chain` (one branch per tactic), `products` (one to three branches per tactic), `merging` (few states, so
+    that most expansions reach known ones).
+
+    In two worlds the answers are timed, too: a stub looks up each answer of policy and Lean by the text of the state.
+    There are 8 tactics; each is legal with probability 0.4, and a tenth of the legal ones leaves several branches. They
+    are `trivial` (states such as `s123`) and `realistic` (goals as Lean prints them, with several hundred characters).
+    The second command uses the settings with which nanoproof's search was measured.
+
+    Each search has its own root. The medians over the searches are printed. Python's garbage collector has a prover's
+    thresholds; the data of the world is excluded from collection, since a prover has no such data.
+    """
 
     method: Annotated[Method, tyro.conf.EnumChoicesFromValues] = Method.MCTS
     """How to search."""
@@ -68,8 +68,12 @@ class SearchBenchSettings:
     """Share of the legal ones that leave two branches or more."""
     merging: Merging = SearchParameters.merging
     """Which states are merged into one node (`[prover.search] merging`)."""
-    json: Path | None = None
-    """Also write the results to this file."""
+
+    def measure(self) -> Results:
+        """All worlds."""
+        gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
+        worlds = {name: in_world(name, self) for name in self.worlds}
+        return {"settings": self.asked(), "machine": machine(), "worlds": worlds}
 
 
 Expansion = tuple[list[Proposal], float, dict[str, Outcome]]
@@ -126,27 +130,27 @@ class Answered:
             search.feed(request, proposals, value, run(request.state, request.path, new))
 
 
-def built(world: World, arguments: SearchBenchSettings) -> Prepared | Answered:
+def built(world: World, settings: Search) -> Prepared | Answered:
     """Build a world by its name."""
     if world in PREPARED:
         return Prepared(*PREPARED[world])
     texts = REALISTIC if world == "realistic" else TRIVIAL
-    return Answered(Stub(texts, tactics=arguments.tactics, legal=arguments.legal, products=arguments.products))
+    return Answered(Stub(texts, tactics=settings.tactics, legal=settings.legal, products=settings.products))
 
 
-def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
+def in_world(name: World, settings: Search) -> dict[str, float]:
     """Measure the searches in one world."""
-    world, parameters = built(name, arguments), SearchParameters(merging=arguments.merging)
+    world, parameters = built(name, settings), SearchParameters(merging=settings.merging)
     gc.collect()
     gc.freeze()
     rates: list[float] = []
     depths: list[float] = []
     nodes: list[int] = []
-    for number in range(arguments.searches):
+    for number in range(settings.searches):
         offset = 997 * number
-        search = begin(arguments.method, world.root(offset), parameters, offset)
+        search = begin(settings.method, world.root(offset), parameters, offset)
         start = time.process_time()
-        world.play(search, arguments.simulations, offset)
+        world.play(search, settings.simulations, offset)
         rates.append(search.statistics.simulations / (time.process_time() - start))
         depths.append(statistics.mean(node.depth for node in search.tree.nodes if node.visits))
         nodes.append(len(search.tree.nodes))
@@ -157,12 +161,100 @@ def measure(name: World, arguments: SearchBenchSettings) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
-    arguments = tyro.cli(SearchBenchSettings, description=__doc__)
-    results = {name: measure(name, arguments) for name in arguments.worlds}
-    report({"settings": asked(arguments), "machine": machine(), "worlds": results}, arguments.json)
+# ----------------------------------------------------------------------------------------------------------------------
+# A stub policy and a stub Lean that answer from tables; the time of an answer is measured, too.
+#
+# Everything random is drawn in advance, from a seed, for a fixed number of states. Each answer looks the state up by
+# its text. The texts of new states are created again for each answer, as if they had come over the network, so the
+# search must hash them.
+
+STATES = 1 << 15
+"""Number of states. It is large, so that a search of 512 simulations meets fewer than one in thirty states twice."""
+
+MOST_BRANCHES = 3
+"""Most branches of a product (AND) node; the fewest are 2."""
+
+LARGEST_LOSS = 20
+"""The policy's values are -1 to -20, drawn for each state independently of its parents and children."""
+
+PRIORS = 256
+"""Number of different lists of proposals: the same tactics with different prior mass."""
+
+GOALS = OutcomeKind.GOALS
+ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
+
+TRIVIAL = (("s", ""),)
+"""The text before and after the number of a state: `s123`."""
+
+REALISTIC = (
+    (
+        "α : Type u_1\nβ : Type u_2\nι : Type u_3\ninst✝² : LinearOrder α\ninst✝¹ : TopologicalSpace α\n"
+        "inst✝ : OrderTopology α\nf g : ι → α\ns t : Set α\na b c : α\nhs : IsCompact s\nht : IsClosed t\n"
+        "hf : ∀ (i : ι), f i ∈ s ∩ Set.Icc a b\nhg : ∀ (i j : ι), i ≠ j → g i < g j ∨ g j < g i\nh : a ≤ b\n"
+        "h' : b ≤ c\nn : ℕ\nhn : ",
+        " ≤ n\n⊢ ∃ x ∈ s ∩ t, ∀ (i : ι), f i ≤ x ∧ g i ≤ max x c",
+    ),
+    (
+        "n m k : ℕ\nhn : 0 < n\nhm : n < m\np : ℕ\nhp : Nat.Prime p\nhdvd : p ∣ n * m + k\n"
+        "ih : ∀ (j : ℕ), j < n → p ∣ j * m + k → ∃ l, l * p = j * m + k ∧ l ≤ m\nx y z : ℤ\nhx : 0 ≤ x\nhy : x < y\n"
+        "hxy : x * y = z + ↑n\nhz : z % ",
+        " = 0\n⊢ ∃ l, l * p = n * m + k ∧ l ≤ m ∧ (x + ↑l) * (y - ↑l) ≤ z + ↑n * ↑m",
+    ),
+    (
+        "α : Type\nxs ys zs : List α\nx y : α\nP Q : α → Prop\nhP : ∀ a ∈ xs, P a\nhQ : ∀ a ∈ ys, P a → Q a\n"
+        "h : xs ++ ys = x :: zs\nhlen : xs.length + ys.length = ",
+        "\nih : ∀ (ws : List α), ws.length < xs.length → (∀ a ∈ ws, P a) → (ws ++ ys).length = zs.length → "
+        "∃ a ∈ ws ++ ys, P a ∧ Q a\nhne : ¬xs = []\nhmem : y ∈ zs ∧ (P y ∨ Q y)\n"
+        "⊢ ∃ a ∈ x :: zs, (P a ∧ Q a) ∨ (xs ++ ys).reverse = zs.reverse ++ [a]",
+    ),
+)
+"""The text before and after the number, for goals as Lean prints them: 280 to 390 characters, mostly hypotheses."""
 
 
-if __name__ == "__main__":
-    main()
+class Stub:
+    """`STATES` states with the policy's proposals for each, and the outcomes of the proposed tactics."""
+
+    def __init__(
+        self, texts: Sequence[tuple[str, str]], *, tactics: int, legal: float, products: float, seed: int = 0
+    ) -> None:
+        """`texts`: pairs of texts before and after a state's number; states use them in turn. `tactics`: tactics
+        proposed at each state. Each is legal with probability `legal`; a share `products` of the legal ones leaves at
+        least two branches. No tactic closes a state, so a search runs until its budget is used up."""
+        draw = random.Random(seed)
+        names = [f"tactic_{index} [h, ih]" for index in range(tactics)]
+        priors = [[Proposal(name, draw.uniform(1.0, 3.0)) for name in names] for _ in range(PRIORS)]
+        self._texts = [texts[number % len(texts)] for number in range(STATES)]
+        self._advice: dict[str, tuple[list[Proposal], float]] = {}
+        self._moves: dict[str, dict[str, tuple[int, ...]]] = {}
+        for number in range(STATES):
+            state = self._write(number)
+            self._advice[state] = (draw.choice(priors), -float(draw.randint(1, LARGEST_LOSS)))
+            moves = self._moves[state] = {}
+            for name in names:
+                if draw.random() < legal:
+                    branches = draw.randint(2, MOST_BRANCHES) if draw.random() < products else 1
+                    moves[name] = tuple(draw.randrange(STATES) for _ in range(branches))
+
+    def root(self, number: int) -> str:
+        """The text of a root state: the first state from this number on that has a legal tactic, if there is one."""
+        begin = number % STATES
+        states = [self._write(each % STATES) for each in range(begin, begin + STATES)]
+        return next(filter(self._moves.get, states), states[0])
+
+    def advise(self, state: str) -> tuple[list[Proposal], float]:
+        """The stub policy: proposals and value V of a state."""
+        return self._advice[state]
+
+    def run(self, state: str, path: Sequence[Step], tactics: Sequence[str]) -> dict[str, Outcome]:
+        """The stub Lean: the outcome of each tactic. The path is an argument because Lean needs it."""
+        moves = self._moves[state]
+        return {tactic: self._outcome(moves[tactic]) if tactic in moves else ERROR for tactic in tactics}
+
+    def _outcome(self, numbers: tuple[int, ...]) -> Outcome:
+        if len(numbers) == 1:
+            return Outcome(GOALS, (Branch(self._write(numbers[0])),))
+        return Outcome(GOALS, tuple([Branch(self._write(number), (index,)) for index, number in enumerate(numbers)]))
+
+    def _write(self, number: int) -> str:
+        before, after = self._texts[number]
+        return f"{before}{number}{after}"

@@ -1,25 +1,14 @@
-"""Measures training steps: tokens per second with the shape on which the predecessor was measured, and with others.
-
-    proofmesh bench train --json train.json                 (60 to 90 s on 2 cores)
-    proofmesh bench train --cases transitions --threads 1 --repeats 5
-    proofmesh bench train --shape small --device cuda --precision auto --cases 1024 --batch-tokens 65536     (MFU)
-
-A case is a length (full rows of tokens that are all predicted) or `transitions` (the bank's, packed). A step includes
-forward, backward, clipping, Muon and AdamW. `per_core` uses the processor time of one core, which other load on the
-machine affects less than wall time. `most_tokens_per_s` is an upper bound for this machine: the speed of large matrix
-products alone, measured in the same run, divided by the operations of a token.
-"""
+"""Bench `train`: tokens per second of training steps."""
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
-from scripts.bench._pace import Pace
-from scripts.bench._report import asked, machine, report
+from scripts.bench.harness import Pace, Part, Results, machine
 
 if TYPE_CHECKING:
     from node.model.config import ModelConfig
@@ -34,8 +23,18 @@ AIMS = {"256": 1.5, "768": 1.5, "transitions": 3.0}
 
 
 @dataclass
-class TrainBenchSettings:
-    """Measure training steps."""
+class Train(Part):
+    """Measures training steps: tokens per second with the shape on which the predecessor was measured, and with others.
+
+        proofmesh bench train --json train.json                 (60 to 90 s on 2 cores)
+        proofmesh bench train --cases transitions --threads 1 --repeats 5
+        proofmesh bench train --shape small --device cuda --precision auto --cases 1024 --batch-tokens 65536     (MFU)
+
+    A case is a length (full rows of tokens that are all predicted) or `transitions` (the bank's, packed). A step
+    includes forward, backward, clipping, Muon and AdamW. `per_core` uses the processor time of one core, which other
+    load on the machine affects less than wall time. `most_tokens_per_s` is an upper bound for this machine: the speed
+    of large matrix products alone, measured in the same run, divided by the operations of a token.
+    """
 
     cases: tuple[str, ...] = ("256", "768", "transitions")
     """Lengths of rows, or `transitions`."""
@@ -59,8 +58,60 @@ class TrainBenchSettings:
     """Use torch.compile."""
     checkpoint_activations: bool = False
     """Recompute activations in the backward pass."""
-    json: Path | None = None
-    """Also write the results to this file."""
+
+    def measure(self) -> Results:
+        """Medians for every case, with the predecessor's numbers."""
+        import torch
+
+        from node.training.estimate import flops_per_token, peak_speed, product_speed
+
+        torch.set_num_threads(self.threads or os.cpu_count() or 1)
+        pace = Pace(self.limit)
+        work = trainer(self)
+        config, device = work.model.config, work.device.device
+        speed = product_speed(device, work.device.bf16)
+        pace.say(f"{work.model.parameter_count():,} parameters; products alone: {speed / 1e9:.0f} GFLOP/s")
+        results: Results = {}
+        for case in self.cases:
+            # 1. Steps over the same batches.
+            made = batches(case, self, config.vocab_size)
+            step(work, made)  # warm-up
+            used, positions = sum(batch.used for batch in made), sum(batch.tokens.numel() for batch in made)
+            runs = []
+            for number in pace.runs(self.repeats, case):
+                runs.append(step(work, made))
+                pace.say(f"{case}, step {number + 1} of {self.repeats}: {used / runs[-1][0]:.0f} tokens/s")
+            wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
+            # 2. Rates, and what the hardware could do.
+            supervised = sum(batch.targets.numel() for batch in made) / positions
+            per_token = flops_per_token(config, made[0].tokens.shape[1], supervised)
+            row = {
+                "tokens_per_s": used / wall,
+                "tokens_per_core_s": used / cpu,
+                "filled": used / positions,
+                "predicted": supervised,
+                "mflop_per_token": per_token / 1e6,
+                "gflop_per_s": per_token * positions / wall / 1e9,
+                "gflop_per_core_s": per_token * positions / cpu / 1e9,
+                "most_tokens_per_s": speed / per_token * used / positions,
+                "share_of_most": per_token * positions / wall / speed,
+                "runs": len(runs),
+            }
+            if case in PREDECESSOR and self.shape == "reference":
+                old = PREDECESSOR[case]
+                row |= {"predecessor": old, "times_predecessor": used / wall / old, "aim": AIMS[case]}
+            if (peak := peak_speed(device)) is not None:
+                row["mfu"] = per_token * positions / wall / peak
+            results[case] = {name: round(value, 3) for name, value in row.items()}
+        here = {
+            **machine(),
+            "threads": torch.get_num_threads(),
+            "bfloat16": work.device.bf16,
+            "seconds": round(pace.elapsed, 1),
+            "device": str(device),
+            "products_gflop_per_s": round(speed / 1e9, 1),
+        }
+        return {"settings": self.asked(), "machine": here, "results": results}
 
 
 def shape(name: str) -> ModelConfig:
@@ -75,13 +126,11 @@ def shape(name: str) -> ModelConfig:
 def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     """Rows of the bank's transitions. Token ids are spread over the whole vocabulary, whose size determines the cost of
     the head."""
-    from dataclasses import replace
-
-    from node.data.tables import open_source, parse
     from node.model.tokenizer import Tokenizer
     from node.training.documents import Document, Encoder
     from node.training.packing import collate, pack
     from node.training.settings import DataSettings
+    from node.data.tables import open_source, parse
 
     source = open_source(parse("transitions:bank"))
     texts = [str(row[name]) for row in source.once(500) for name in ("state", "tactic")]
@@ -107,7 +156,7 @@ def full(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     return [collate([(Document(tuple(row), 1, None, length),) for row in tokens], length)]
 
 
-def batches(case: str, settings: TrainBenchSettings, vocab_size: int) -> list[PackedBatch]:
+def batches(case: str, settings: Train, vocab_size: int) -> list[PackedBatch]:
     """The micro-batches of a step."""
     length = 256 if case == "transitions" else int(case)
     make = transitions if case == "transitions" else full
@@ -115,7 +164,7 @@ def batches(case: str, settings: TrainBenchSettings, vocab_size: int) -> list[Pa
     return make(rows, length, vocab_size) * max(1, settings.batch_tokens // (rows * length))
 
 
-def trainer(settings: TrainBenchSettings) -> Trainer:
+def trainer(settings: Train) -> Trainer:
     """A trainer with fresh weights."""
     import torch
 
@@ -133,7 +182,7 @@ def trainer(settings: TrainBenchSettings) -> Trainer:
     return Trainer(Transformer(shape(settings.shape)), step_settings(stage), RankDevice(device, bf16))
 
 
-def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
+def step(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
     """Wall and processor seconds of a step."""
     import torch
 
@@ -142,71 +191,3 @@ def measure(work: Trainer, made: list[PackedBatch]) -> tuple[float, float]:
     if work.device.device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter() - start, time.process_time() - cpu
-
-
-def bench(settings: TrainBenchSettings) -> dict[str, Any]:
-    """Medians for every case, with the predecessor's numbers."""
-    import os
-
-    import torch
-
-    from node.training.estimate import flops_per_token, peak_speed, product_speed
-
-    torch.set_num_threads(settings.threads or os.cpu_count() or 1)
-    pace = Pace(settings.limit)
-    work = trainer(settings)
-    config = work.model.config
-    speed = product_speed(work.device.device, work.device.bf16)
-    pace.say(f"{work.model.parameter_count():,} parameters; products alone: {speed / 1e9:.0f} GFLOP/s")
-    results: dict[str, Any] = {}
-    for case in settings.cases:
-        made = batches(case, settings, config.vocab_size)
-        measure(work, made)  # warm-up
-        used = sum(batch.used for batch in made)
-        runs = []
-        for number in pace.runs(settings.repeats, case):
-            runs.append(measure(work, made))
-            pace.say(f"{case}, step {number + 1} of {settings.repeats}: {used / runs[-1][0]:.0f} tokens/s")
-        wall, cpu = (statistics.median(run[index] for run in runs) for index in range(2))
-        positions = sum(batch.tokens.numel() for batch in made)
-        supervised = sum(batch.targets.numel() for batch in made) / positions
-        per_token = flops_per_token(config, made[0].tokens.shape[1], supervised)
-        row = {
-            "tokens_per_s": used / wall,
-            "tokens_per_core_s": used / cpu,
-            "filled": used / positions,
-            "predicted": supervised,
-            "mflop_per_token": per_token / 1e6,
-            "gflop_per_s": per_token * positions / wall / 1e9,
-            "gflop_per_core_s": per_token * positions / cpu / 1e9,
-            "most_tokens_per_s": speed / per_token * used / positions,
-            "share_of_most": per_token * positions / wall / speed,
-            "runs": len(runs),
-        }
-        if case in PREDECESSOR and settings.shape == "reference":
-            old = PREDECESSOR[case]
-            row |= {"predecessor": old, "times_predecessor": used / wall / old, "aim": AIMS[case]}
-        if (peak := peak_speed(work.device.device)) is not None:
-            row["mfu"] = per_token * positions / wall / peak
-        results[case] = {name: round(value, 3) for name, value in row.items()}
-    here = {
-        **machine(),
-        "threads": torch.get_num_threads(),
-        "bfloat16": work.device.bf16,
-        "seconds": round(pace.elapsed, 1),
-        "device": str(work.device.device),
-        "products_gflop_per_s": round(speed / 1e9, 1),
-    }
-    return {"settings": asked(settings), "machine": here, "results": results}
-
-
-def main() -> None:
-    """Print the measurements as JSON, and write them to a file if requested."""
-    import tyro
-
-    settings = tyro.cli(TrainBenchSettings, description=__doc__)
-    report(bench(settings), settings.json)
-
-
-if __name__ == "__main__":
-    main()

@@ -254,9 +254,9 @@ def main() -> int:
     except (Stuck, ChildFailed) as error:
         print(f"kills_of_roles: {error}; logs are in {settings.out}", file=sys.stderr)
         return 1
-    from scripts.bench._report import asked, report
+    from scripts.bench.harness import report
 
-    report({"asked": asked(settings), **results}, settings.json)
+    report({"asked": vars(settings), **results}, settings.json)
     return 0 if results["sound"] else 1
 
 

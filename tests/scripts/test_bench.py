@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from scripts.bench.__main__ import benchmarks
+from scripts.bench.harness import report
+from scripts.bench.prove import Fill
 
 pytestmark = pytest.mark.process
 
@@ -49,6 +51,17 @@ def test_an_evaluation_is_measured_beside_its_searches(tmp_path: Path) -> None:
     bare, evaluated = found["rounds"][0]["solved"]
     assert bare == evaluated
     assert found["medians"]["over_bare"] > 0
+
+
+def test_a_report_has_the_files_that_were_asked_for(tmp_path: Path) -> None:
+    settings = Fill(files=(Path("A.lean"),), json=tmp_path / "out.json")
+    report({"asked": settings.asked()}, settings.json)
+    assert json.loads((tmp_path / "out.json").read_text())["asked"]["files"] == ["A.lean"]
+
+
+def test_a_part_is_also_found_by_the_name_of_its_bench() -> None:
+    assert "proofmesh bench verify" in bench("lean", "verify", "--help").stdout
+    assert "name a part of it: loop, scale, matchmaker" in bench("mesh").stderr
 
 
 @pytest.mark.parametrize(

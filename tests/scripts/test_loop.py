@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from common import config
-from scripts.bench.loop import LoopBenchSettings, main, mesh_file, summary
+from scripts.bench.__main__ import main
+from scripts.bench.mesh import Loop, summary
 
 CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}
 
@@ -36,13 +37,13 @@ def test_a_measurement_in_which_nothing_was_expanded_divides_by_nothing() -> Non
 
 
 def test_the_mesh_learns_at_once_from_the_checkpoint(tmp_path: Path) -> None:
-    settings = LoopBenchSettings(checkpoint=tmp_path / "step-000250", seconds=60.0, settle=60.0)
-    learner = config.read(mesh_file(settings, tmp_path))["learner"]
+    settings = Loop(checkpoint=tmp_path / "step-000250", seconds=60.0, settle=60.0)
+    learner = config.read(settings.mesh_file(tmp_path))["learner"]
     assert learner["plan"]["evaluate"] is False and learner["plan"]["minutes"] >= 2
     assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000250")
     assert learner["matchmaker"]["explore_chance"] > 0  # the rest is the recipe's
 
 
 def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(tmp_path)]) == 1
+    assert main(["loop", str(tmp_path)]) == 1
     assert "not a checkpoint" in capsys.readouterr().err

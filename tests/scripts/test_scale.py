@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench._scale_numbers import Sample, cores, extrapolated, memory, percentiles
+from scripts.bench.mesh import Sample, cores, extrapolated, memory, percentiles
 
 ROOT = Path(__file__).parents[2]
 

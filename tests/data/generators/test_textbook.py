@@ -14,7 +14,7 @@ from data.generators import textbook
 from node.bank import bank
 from node.bank.benchmarks import BenchmarkError, load_benchmark
 from node.lean.text.statement import parse_statement
-from scripts.bench.textbook import HERE as LISTS
+from scripts.bench.prove import LISTS
 
 pytestmark = pytest.mark.generators
 
