@@ -35,8 +35,9 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
 from common.protocol.messages import Heartbeat, LeanVerifyReply, LeanVerifyRequest, Message
 from common.recipes import recipe
+from common.records.database import migrate
 from common.records.readers import DATABASE
-from common.records.schema import BEFORE_STATISTICS, MIGRATIONS, migrate
+from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 from common.records.store import Store
 from common.settings import NodeSettings
 from node.mesh.mesh import Mesh
