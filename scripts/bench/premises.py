@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from common.limits import Positive
 from node.retrieval.corpus import Corpus, FileRow, PremiseRow, corpus_of
-from node.retrieval.scratch import Shape, fresh_encoder
+from node.retrieval.encoder import fresh_encoder
+from node.retrieval.train_command import Shape
 from scripts.bench.harness import Part, Results, machine
 
 if TYPE_CHECKING:
