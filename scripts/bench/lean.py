@@ -28,17 +28,16 @@ from node.bank.bank import SPLITS, load_statements
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.adapters.repl.backend import ReplBackend
-from node.lean.backend import Backend
-from node.lean.backend import OutcomeCache
+from node.lean.backend import Backend, OutcomeCache
 from node.lean.check.verify.verifier import Verifier
-from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.process.child import descendants
+from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.requests import Requests
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.statement import statement_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.process import WorkerOptions
 from node.lean.worker.pool import Pool
+from node.lean.worker.process import WorkerOptions
 from node.rewards.lean_reward import LeanReward
 from scripts.bench.harness import CLI, Part, Results, cpu_of, ended_cpu, machine, memory_below, quantile, served
 

@@ -46,12 +46,10 @@ from node.lean.gaps.gap import CommandSpan, spans
 from node.lean.opened import open_lean
 from node.lean.process.fresh import Limits
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.lexing import blanked, outside_brackets
-from node.lean.text.lexing import mentions
+from node.lean.text.lexing import blanked, mentions, outside_brackets
 from node.lean.text.statement import StatementError, parse_statement
 from node.lean.toolchain.find import confined_toolchain, find
-from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.toolchain.lean_toolchain import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.play.attempts import ProvingFailed
 from node.prover.policies.names import BadPolicy
 from node.proving.prover import Budget, TheoremProver, local_prover

@@ -126,11 +126,11 @@ def shape(name: str) -> ModelConfig:
 def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     """Rows of the bank's transitions. Token ids are spread over the whole vocabulary, whose size determines the cost of
     the head."""
+    from node.data.tables import open_source, parse
     from node.model.tokenizer import Tokenizer
     from node.training.documents import Document, Encoder
     from node.training.packing import collate, pack
     from node.training.settings import DataSettings
-    from node.data.tables import open_source, parse
 
     source = open_source(parse("transitions:bank"))
     texts = [str(row[name]) for row in source.once(500) for name in ("state", "tactic")]
