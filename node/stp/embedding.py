@@ -30,6 +30,7 @@ from node.llm.address import HUB_PREFIX, BadModel, HubAddress, parse_hub_address
 from node.model.names import StatementNames
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, LEAN, PAD, Tokenizer
+from node.stp.records import StpError
 
 if TYPE_CHECKING:
     from node.llm.hub.loading import Loaded
@@ -45,10 +46,6 @@ MARKS = 2
 """Tokens before those of the statement, for our own network."""
 
 
-class EmbeddingError(Exception):
-    """Embedding failed; the text is one line that says why."""
-
-
 # --- in the caller's process ----------------------------------------------------------------------------------------
 
 
@@ -57,7 +54,7 @@ def embeddings(source: Path | HubAddress, statements: Sequence[str], device: str
 
     `statements`: `theorem NAME BINDERS : CONCLUSION`, truncated to the network's context. `source`: a checkpoint folder
     or a weights file of our own network, or a language model, which runs on `device`. Blocks until it is finished.
-    Raises EmbeddingError.
+    Raises StpError.
     """
     with tempfile.TemporaryDirectory(prefix="embedding-") as folder:
         input_file, output_file = Path(folder, "statements.json"), Path(folder, "vectors.npy")
@@ -78,10 +75,10 @@ def embeddings(source: Path | HubAddress, statements: Sequence[str], device: str
                 ended = f"ended with {child.returncode}"
                 if child.returncode < 0:
                     ended = f"was ended by {signal.Signals(-child.returncode).name}"
-                raise EmbeddingError(lines[-1] if lines else f"the embedding process {ended} and errors nothing")
+                raise StpError(lines[-1] if lines else f"the embedding process {ended} and errors nothing")
             vectors: np.ndarray = np.load(output_file)
         except OSError as error:
-            raise EmbeddingError(f"embedding {len(statements)} statements: {error}") from error
+            raise StpError(f"embedding {len(statements)} statements: {error}") from error
     return vectors
 
 
@@ -89,11 +86,11 @@ def embeddings(source: Path | HubAddress, statements: Sequence[str], device: str
 
 
 def vectors_of(weights: Weights, statements: Sequence[str]) -> np.ndarray:
-    """The vectors of our own network. Raises EmbeddingError."""
+    """The vectors of our own network. Raises StpError."""
     import torch
 
     if not weights.tokenizer.has_roles:
-        raise EmbeddingError("the tokenizer has no marks of roles, so the network was not trained on statements")
+        raise StpError("the tokenizer has no marks of roles, so the network was not trained on statements")
     model = weights.model
     tokens = [statement_tokens(weights.tokenizer, each, model.config.context) for each in statements]
     vectors = np.zeros((len(tokens), model.config.width), np.float32)
@@ -103,12 +100,12 @@ def vectors_of(weights: Weights, statements: Sequence[str]) -> np.ndarray:
         at = torch.arange(ids.shape[1])
         vectors[batch] = _means(states, (at >= MARKS) & (at < lengths[:, None]))
     if not np.isfinite(vectors).all():
-        raise EmbeddingError("the network computes values that are not finite; use an earlier checkpoint")
+        raise StpError("the network computes values that are not finite; use an earlier checkpoint")
     return vectors
 
 
 def vectors_of_model(loaded: Loaded, statements: Sequence[str]) -> np.ndarray:
-    """The vectors of a language model. Raises EmbeddingError."""
+    """The vectors of a language model. Raises StpError."""
     import torch
 
     limit = loaded.context or sys.maxsize
@@ -126,7 +123,7 @@ def vectors_of_model(loaded: Loaded, statements: Sequence[str]) -> np.ndarray:
     if vectors is None:
         return np.zeros((0, 0), np.float32)
     if not np.isfinite(vectors).all():
-        raise EmbeddingError("the model computes values that are not finite; use an earlier checkpoint")
+        raise StpError("the model computes values that are not finite; use an earlier checkpoint")
     return vectors
 
 
@@ -187,14 +184,14 @@ def main(arguments: Sequence[str]) -> int:
     except (CheckpointError, WeightsError, BadModel, OSError, msgspec.MsgspecError) as error:
         say(error, file=sys.stderr)
         return 1
-    except (EmbeddingError, RuntimeError) as error:  # errors of a GPU are plain RuntimeErrors
+    except (StpError, RuntimeError) as error:  # errors of a GPU are plain RuntimeErrors
         say(f"{source}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
         return 1
     return 0
 
 
 def _vectors(source: str, statements: Sequence[str], device: str) -> np.ndarray:
-    """Raises EmbeddingError, CheckpointError, WeightsError, BadModel."""
+    """Raises StpError, CheckpointError, WeightsError, BadModel."""
     if source.startswith(HUB_PREFIX):
         from node.llm.hub.loading import load
         from node.llm.settings import HubSettings

@@ -42,10 +42,6 @@ TIMEOUT = 60.0
 OLD_NODE = "an inference node of an older version answered a request for conjectures with tactics; update the node"
 
 
-class ConjecturingError(Exception):
-    """The served network cannot write conjectures; the text says why and what to do."""
-
-
 @dataclass(frozen=True)
 class Question:
     """What the conjecturer is asked. Equal questions get equal outputs."""
@@ -97,7 +93,7 @@ class Network:
 
     async def conjecture(self, place: TrainedAttempts, question: Question) -> list[Output]:
         """Outputs of the conjecturer in sample order, including duplicates; empty if the seed exceeds the network's
-        context. Raises BusError, ConjecturingError."""
+        context. Raises BusError, StpError."""
         if self._model is None:
             return await conjecture(place.asking, question)
         template = self._model.template
@@ -109,11 +105,11 @@ class Network:
         except (PromptTooLong, ContextExceeded):
             return []
         except SamplerError as error:
-            raise ConjecturingError(str(error)) from error
+            raise StpError(str(error)) from error
         return [Output(written(each.text), complete=not each.cut, tokens=each.token_count) for each in drawn]
 
     def embed(self, checkpoint: Path, statements: Sequence[str]) -> np.ndarray:
-        """(n, width) float32, rows of unit length, in order. Blocks. Raises EmbeddingError."""
+        """(n, width) float32, rows of unit length, in order. Blocks. Raises StpError."""
         if self._model is None:
             return embeddings(checkpoint, statements)
         # On the device of the training, because the servers use the other GPUs.
@@ -169,7 +165,7 @@ def network_of(plan: StpPlan) -> Network:
 
 
 async def conjecture(asking: Asking, question: Question) -> list[Output]:
-    """The outputs of our own network, from inference nodes or in this process. Raises BusError, ConjecturingError."""
+    """The outputs of our own network, from inference nodes or in this process. Raises BusError, StpError."""
     seed = question.seed
     prompt = conjecture_prompt(seed.lemma.statement, seed.theorem.signature, seed.proof)
     inference = InferencePolicy(
@@ -185,10 +181,10 @@ async def conjecture(asking: Asking, question: Question) -> list[Output]:
         return []
     except RemoteFailure as failure:
         if failure.kind is FailureKind.MALFORMED:
-            raise ConjecturingError(failure.reason) from failure
+            raise StpError(failure.reason) from failure
         raise
     if any(sample.tokens is None for sample in reply.tactics):
-        raise ConjecturingError(OLD_NODE)
+        raise StpError(OLD_NODE)
     return [Output(sample.tactic, sample.complete, sample.tokens or 0) for sample in reply.tactics]
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 
 from common.lean import Theorem
+from common.output.command import UserError
 from common.records import database
 
 
-class StpError(Exception):
+class StpError(UserError):
     """One line: what is wrong, where, and what to do."""
 
 

@@ -71,7 +71,7 @@ TRAININGS = "trainings"
 
 
 async def play(work: Work) -> None:
-    """Play the whole run. Raises StpError, BusError, ConjecturingError."""
+    """Play the whole run. Raises StpError, BusError, StpError."""
     store = work.store
     store.add_statements(work.data.statements)
     number = 0
@@ -477,7 +477,7 @@ def draw_seeds(work: Work, round: int) -> None:
 
 async def make_conjectures(work: Work, round: int, weights: int) -> None:
     """Sample the conjecturer for each seed, and record the conjectures with their fates. Raises BusError,
-    ConjecturingError."""
+    StpError."""
     store = work.store
     seeds = store.seeds_of(round)
     most = most_conjectures(work)
@@ -555,7 +555,7 @@ def made_in_words(work: Work, round: int) -> str:
 async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: RunData) -> None:
     """Begin or resume the run. `place`: plays its attempts. `data`: its initial data.
 
-    Raises StpError, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError.
+    Raises StpError, BusError, StpError, ServingError, StpError, CheckpointError.
     """
     settings = plan.settings
     network = await asyncio.to_thread(network_of, plan)

@@ -14,7 +14,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from common.output.visible import say
+from common.output.command import Exit, refuse
 
 COMMANDS = {
     "prepare": "node.command.stp.prepare:main_prepare",
@@ -31,11 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
-        return 0 if arguments else 2
+        return Exit.DONE if arguments else Exit.UNUSABLE
     name, *command_arguments = arguments
     if name not in COMMANDS:
-        say(f"proofmesh stp: no command `{name}`; there are {', '.join(COMMANDS)}", file=sys.stderr)
-        return 2
+        return refuse("proofmesh stp", f"no command `{name}`; there are {', '.join(COMMANDS)}")
     module, _, function = COMMANDS[name].partition(":")
     code: int = getattr(importlib.import_module(module), function)(command_arguments)
     return code

@@ -10,11 +10,9 @@ from typing import Annotated
 
 from common import config
 from common.limits import Duration, Natural, Positive
+from common.output.command import Exit, refuse
 from common.output.visible import say, say_data
 from common.protocol.subjects import BadRunName
-
-UNSOLVED = 1
-"""Exit code if the budget ended without a proof."""
 
 
 @dataclass
@@ -50,10 +48,9 @@ def main_focus(argv: Sequence[str]) -> int:
         config=(tyro.conf.PositionalRequiredArgs,),
     )
     from node.bank.statements import Refused, theorem
-    from node.command.stp.run import DONE, FAILED, UNUSABLE, plan_of, played_plan, refused
+    from node.command.stp.run import PROG, plan_of, played_plan
     from node.model.checkpoint_folders import CheckpointError
     from node.stp.data.initial import data_of
-    from node.stp.embedding import EmbeddingError
     from node.stp.records import FILE, StpError
     from node.stp.rounds import Focus, begin, focused_plan
     from node.stp.store import StpStore
@@ -71,7 +68,7 @@ def main_focus(argv: Sequence[str]) -> int:
         finally:
             records.close()
         code = played_plan(plan, data=data, again=f"proofmesh stp focus {options.run} ... --seed {options.seed}")
-        if code != DONE:
+        if code != Exit.DONE:
             return code
         store = StpStore(plan.directory / FILE, read_only=True)
         try:
@@ -79,13 +76,13 @@ def main_focus(argv: Sequence[str]) -> int:
         finally:
             store.close()
     except (config.ConfigError, BadRunName, Refused) as error:
-        return refused(str(error), UNUSABLE)
-    except (StpError, EmbeddingError, CheckpointError) as error:
-        return refused(str(error), FAILED)
+        return refuse(PROG, error)
+    except (StpError, CheckpointError) as error:
+        return refuse(PROG, error, Exit.FAILED)
     if not proofs:
         say(f"not proved within the budget; records in {plan.directory}", file=sys.stderr)
-        return UNSOLVED
+        return Exit.FAILED
     shortest = min(proofs, key=lambda proof: proof.length)
     body = "\n".join(f"  {line}" for line in shortest.script.splitlines())
     say_data(f"{target.signature} := by\n{body}")
-    return DONE
+    return Exit.DONE

@@ -13,20 +13,21 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import check_flags
 from common.limits import Natural, Positive, Share
+from common.output.command import Exit, command, refuse
 from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.stp.data.initial import Manifest
     from node.stp.data.sources import Found
 
-DONE, UNUSABLE = 0, 2
+PROG = "proofmesh stp prepare"
 
 SHOWN = 5
 """Maximum unreadable rows on the terminal; a file in the folder has all of them."""
@@ -70,45 +71,37 @@ class PrepareSettings:
 
 
 def main_prepare(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
-    settings = tyro.cli(PrepareSettings, args=list(argv), prog="proofmesh stp prepare", description=__doc__)
-    from common.config import ConfigError
-    from node.bank.bank import BankError
+    """The command; returns its exit code."""
+    run = partial(_prepare, line=shlex.join([*PROG.split(), *argv]))
+    return command(PrepareSettings, argv, run, prog=PROG, description=__doc__)
+
+
+def _prepare(settings: PrepareSettings, line: str) -> int:
+    """`line`: the command line, which the folder keeps. Raises StpError, BankError."""
     from node.bank.sources import SourceProblem
-    from node.stp.data.initial import PrepareError
-    from node.stp.data.lemmas import LemmasError
-
-    try:
-        check_flags(settings)
-        sources, manifest = _prepared(settings, shlex.join(["proofmesh", "stp", "prepare", *argv]))
-    except (ConfigError, BankError, SourceProblem, LemmasError, PrepareError, OSError) as error:
-        say(f"proofmesh stp prepare: {error}", file=sys.stderr)
-        return UNUSABLE
-    _print_summary(settings.out, sources, manifest)
-    return DONE
-
-
-def _prepared(settings: PrepareSettings, command: str) -> tuple[list[Found], Manifest]:
-    """Raises BankError, SourceProblem, LemmasError, PrepareError, OSError."""
     from node.stp.data.initial import prepare
     from node.stp.data.lemmas import Library
     from node.stp.data.sources import read
 
-    library = Library([])
-    for source in settings.lemmas:
-        library = library.joined(Library.of(source))
-    contents = [read(source, test=True, data=settings.data, most=settings.rows) for source in settings.test]
-    contents += [read(source, data=settings.data, most=settings.rows) for source in settings.sources]
-    manifest = prepare(
-        contents,
-        settings.out,
-        library=library,
-        pairs_each=settings.pairs,
-        empty=settings.empty_lemma,
-        seed=settings.seed,
-        command=command,
-    )
-    return contents, manifest
+    try:
+        library = Library([])
+        for source in settings.lemmas:
+            library = library.joined(Library.of(source))
+        contents = [read(source, test=True, data=settings.data, most=settings.rows) for source in settings.test]
+        contents += [read(source, data=settings.data, most=settings.rows) for source in settings.sources]
+        manifest = prepare(
+            contents,
+            settings.out,
+            library=library,
+            pairs_each=settings.pairs,
+            empty=settings.empty_lemma,
+            seed=settings.seed,
+            command=line,
+        )
+    except (SourceProblem, OSError) as error:
+        return refuse(PROG, error)
+    _print_summary(settings.out, contents, manifest)
+    return Exit.DONE
 
 
 def _print_summary(out: Path, sources: Sequence[Found], manifest: Manifest) -> None:

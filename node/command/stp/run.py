@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from common import config, run_folder
 from common.files import write_whole
+from common.output.command import Exit, refuse
 from common.output.terminal import Console, lines
 from common.output.visible import say
 from common.protocol.subjects import BadRunName
@@ -33,71 +34,8 @@ from node.stp.records import FILE, StpError
 from node.stp.settings import CHOSEN, FOCUS, StpPlan, StpSettings, read_plan
 from ui.settings import UiSettings
 
-LINE_EVERY = 15.0
-"""Seconds between progress lines if standard error is not a terminal."""
-
-
-class StpView:
-    """Implements `node.stp.work.Watcher` on standard error."""
-
-    def __init__(self, plan: StpPlan) -> None:
-        self._plan = plan
-        self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
-        self._begun = self._last_line = time.monotonic()
-        self._name, self._total = "", 0
-        self._task = self._progress.add_task("starting", total=None)
-
-    def __enter__(self) -> StpView:
-        self._progress.start()
-        self.note(f"self-play {self._plan.name}, records in {self._plan.directory}")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
-
-    def note(self, text: str) -> None:
-        """Print a message."""
-        self._console.print(lines(f"[{self._elapsed()}] {text}"), soft_wrap=True)
-
-    def event(self, text: str) -> None:
-        """Print a message of the mesh's supervisor."""
-        self.note(text)
-
-    def monitor(self, url: str) -> None:
-        """Print the monitor's address."""
-        if url:
-            self.note(f"monitor: {url}")
-
-    def part(self, name: str, total: int) -> None:
-        """A part with `total` pieces begins."""
-        self._name, self._total = name, total
-        self._progress.reset(self._task, description=name, total=total or None)
-
-    def advance(self, done: int) -> None:
-        """`done` pieces of the current part are finished."""
-        self._progress.update(self._task, completed=done)
-        now = time.monotonic()
-        if self._progress.disable and now - self._last_line > LINE_EVERY:
-            self._last_line = now
-            self.note(f"{self._name}: {done:,} of {self._total:,}" if self._total else f"{self._name}: {done:,}")
-
-    def _elapsed(self) -> str:
-        seconds = int(time.monotonic() - self._begun)
-        return f"{seconds // 60:02}:{seconds % 60:02}"
-
-
-DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+PROG = "proofmesh stp"
+"""The name before errors."""
 
 STARTING = 600.0
 """Seconds to wait for our own broker. A start takes minutes on a busy machine; a crash of the broker is reported at
@@ -140,7 +78,7 @@ def main_run(argv: Sequence[str]) -> int:
     arguments = list(argv)
     file = next((each for each in arguments if each.endswith(".toml")), "")
     if not file and not {"-h", "--help"} & set(arguments):
-        return refused("no recipe given: name a file, such as scripts/recipes/stp-pocket.toml")
+        return refuse(PROG, "no recipe given: name a file, such as scripts/recipes/stp-pocket.toml")
     try:
         default = RunOptions(stp=read_plan(Path(file)).settings if file else StpSettings())
         options = tyro.cli(
@@ -156,7 +94,7 @@ def main_run(argv: Sequence[str]) -> int:
         plan = read_plan(Path(file), {**changes, "run": run})
         return played_plan(plan, options.url, here=options.here)
     except (config.ConfigError, BadRunName) as error:
-        return refused(str(error))
+        return refuse(PROG, error)
 
 
 @dataclass
@@ -181,12 +119,12 @@ def main_resume(argv: Sequence[str]) -> int:
     try:
         plan = plan_of(options.run)
         if plan.directory.parent.name == FOCUS:
-            return refused(
-                f"{options.run} is a run of `stp focus`: repeat that command with the same statement and --seed"
+            return refuse(
+                PROG, f"{options.run} is a run of `stp focus`: repeat that command with the same statement and --seed"
             )
         return played_plan(plan, options.url, here=options.here)
     except (config.ConfigError, BadRunName) as error:
-        return refused(str(error))
+        return refuse(PROG, error)
 
 
 def plan_of(run: Path) -> StpPlan:
@@ -195,11 +133,6 @@ def plan_of(run: Path) -> StpPlan:
     if not (folder / RECIPE).is_file():
         raise config.ConfigError(f"{run} holds no run of self-play (no {RECIPE}); `proofmesh stp run FILE` starts one")
     return replace(read_plan(folder / RECIPE), directory=folder)
-
-
-def refused(text: str, code: int = UNUSABLE) -> int:
-    say(f"proofmesh stp: {text}", file=sys.stderr)
-    return code
 
 
 def played_plan(
@@ -218,9 +151,9 @@ def played_plan(
             keep_recipe(plan, again)
             return asyncio.run(_run(plan, url, data, again, here=here))
     except StpError as error:
-        return refused(str(error), FAILED)
+        return refuse(PROG, error, Exit.FAILED)
     except OSError as error:
-        return refused(f"{error.filename or plan.directory}: {error.strerror or error}", FAILED)
+        return refuse(PROG, f"{error.filename or plan.directory}: {error.strerror or error}", Exit.FAILED)
 
 
 @contextmanager
@@ -272,29 +205,23 @@ def identity_of(model: str) -> str:
         return model
 
 
-def mesh_sections(plan: StpPlan) -> dict[str, dict[str, Any]]:
-    """The sections that a run's network needs in its mesh: [prover], and for a language model [inference]."""
-    settings = plan.settings
-    if not settings.model:
-        return {"prover": {"policy": "inference"}}
-    address = models.parse_model(settings.model)
-    file = Path(settings.template)
-    prover: dict[str, Any] = {"policy": f"{served_name(address)}@{settings.template}"}
-    if file.suffix == ".toml":
-        prover["templates"] = [settings.template]
-    return {"prover": prover, "inference": {"model": settings.model, "follow": str(plan.directory)}}
-
-
 def mesh_config(plan: StpPlan) -> dict[str, Any]:
-    """Configuration of the run's mesh: the recipe's sections, without a learner."""
+    """Configuration of the run's mesh: the recipe's sections, without a learner, and what the run's network needs."""
     content = {key: dict(value) for key, value in plan.mesh.items()}
     content["run"] = {**content.get("run", {}), "name": plan.name, "dir": str(plan.directory.parent)}
     content["up"] = {**content.get("up", {}), "learner": 0}
-    for section, table in mesh_sections(plan).items():
-        content[section] = {**table, **content.get(section, {})}
     monitor = content.get("ui", {})
     content["ui"] = {**monitor, "port": monitor_port(monitor.get("port", UiSettings().port))}
     content["broker"] = {"port": 0, "store": str(plan.directory / "broker"), **content.get("broker", {})}
+    # What the recipe says comes before what the network needs.
+    prover: dict[str, Any] = {"policy": "inference"}
+    model, template = plan.settings.model, plan.settings.template
+    if model:
+        prover["policy"] = f"{served_name(models.parse_model(model))}@{template}"
+        if Path(template).suffix == ".toml":
+            prover["templates"] = [template]
+        content["inference"] = {"model": model, "follow": str(plan.directory), **content.get("inference", {})}
+    content["prover"] = {**prover, **content.get("prover", {})}
     return content
 
 
@@ -305,7 +232,6 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from common.bus import BusError
     from common.life import logging
     from common.life.waiting import unless_stopped
-    from node.command.stp.run import StpView
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.mesh.mesh import Mesh
     from node.mesh.plan import PortInUse
@@ -314,18 +240,18 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from node.play.attempts import ProvingFailed
     from node.play.publishing import ServingError
     from node.prover.policies.names import BadPolicy
-    from node.stp.embedding import EmbeddingError
-    from node.stp.network import ConjecturingError
 
-    broken = (ChildFailed, PortInUse, BusError, ConjecturingError, ServingError, EmbeddingError, CheckpointError)
+    broken = (StpError, ChildFailed, PortInUse, BusError, ServingError, CheckpointError)
     broken_here = (LeanProblem, BadPolicy, ProvingFailed)
+    # 1. Ctrl-C ends the run in order.
     logging.configure("error")
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     with StpView(plan) as view:
-        # Before the mesh starts, so that errors in the data are reported at once.
+        # 2. The data comes before the mesh starts, so that errors in it are reported at once.
         begun = data if data is not None else await asyncio.to_thread(data_of, plan)
+        # 3. The rounds: on a running mesh, in this process, or on a mesh of our own.
         try:
             file = plan.directory / "mesh.toml"
             if not url:
@@ -336,15 +262,16 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
             elif here:
                 await unless_stopped(_here(file, plan, view, begun), stopped)
             else:
-                async with Mesh.from_file(file, view.event) as mesh:
-                    view.monitor(mesh.ui_url)
+                async with Mesh.from_file(file, view.note) as mesh:
+                    if mesh.ui_url:
+                        view.note(f"monitor: {mesh.ui_url}")
                     await unless_stopped(_beside(mesh, plan, view, begun), stopped)
-        except (StpError, *broken, *broken_here) as error:
+        except (*broken, *broken_here) as error:
             raise StpError(f"{error}. All records are kept: resume with `{again}`") from error
     if stopped.is_set():
         say(f"stopped; resume with `{again}`", file=sys.stderr)
-        return INTERRUPTED
-    return DONE
+        return Exit.INTERRUPTED
+    return Exit.DONE
 
 
 async def _here(file: Path, plan: StpPlan, view: Any, data: RunData) -> None:
@@ -408,3 +335,57 @@ async def _connected(
             await played(plan, attempts, view, data)
     finally:
         await bus.close()
+
+
+# --- the display: a progress bar of the current part, and a line for each finished part -----------------------------
+
+LINE_EVERY = 15.0
+"""Seconds between progress lines if standard error is not a terminal."""
+
+
+class StpView:
+    """Implements `node.stp.work.Watcher` on standard error."""
+
+    def __init__(self, plan: StpPlan) -> None:
+        self._plan = plan
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self._begun = self._last_line = time.monotonic()
+        self._name, self._total = "", 0
+        self._task = self._progress.add_task("starting", total=None)
+
+    def __enter__(self) -> StpView:
+        self._progress.start()
+        self.note(f"self-play {self._plan.name}, records in {self._plan.directory}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def note(self, text: str) -> None:
+        """Print a message."""
+        seconds = int(time.monotonic() - self._begun)
+        self._console.print(lines(f"[{seconds // 60:02}:{seconds % 60:02}] {text}"), soft_wrap=True)
+
+    def part(self, name: str, total: int) -> None:
+        """A part with `total` pieces begins."""
+        self._name, self._total = name, total
+        self._progress.reset(self._task, description=name, total=total or None)
+
+    def advance(self, done: int) -> None:
+        """`done` pieces of the current part are finished."""
+        self._progress.update(self._task, completed=done)
+        now = time.monotonic()
+        if self._progress.disable and now - self._last_line > LINE_EVERY:
+            self._last_line = now
+            self.note(f"{self._name}: {done:,} of {self._total:,}" if self._total else f"{self._name}: {done:,}")

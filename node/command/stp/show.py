@@ -8,7 +8,6 @@ Exit codes: 0 success; 2 there is no such run, conjecture, statement or round.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Positive
+from common.output.command import Exit, UserError, command
 from common.output.visible import say
-from node.stp.records import StpError
 
 if TYPE_CHECKING:
     from node.stp.readers import RunReader
-
-BAD_INPUT = 2
 
 
 @dataclass
@@ -47,20 +44,20 @@ class ShowSettings:
 
 
 def main_show(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
-    settings = tyro.cli(ShowSettings, args=list(argv), prog="proofmesh stp show", description=__doc__)
-    try:
-        from node.stp.readers import open_run
+    """The command; returns its exit code."""
+    return command(ShowSettings, argv, _show, prog="proofmesh stp show", description=__doc__)
 
-        store = open_run(settings.run)
-        try:
-            say(_shown(store, settings), indent="")
-        finally:
-            store.close()
-    except StpError as error:
-        say(f"proofmesh stp show: {error}", file=sys.stderr)
-        return BAD_INPUT
-    return 0
+
+def _show(settings: ShowSettings) -> int:
+    """Raises StpError."""
+    from node.stp.readers import open_run
+
+    store = open_run(settings.run)
+    try:
+        say(_shown(store, settings), indent="")
+    finally:
+        store.close()
+    return Exit.DONE
 
 
 def _shown(store: RunReader, settings: ShowSettings) -> str:
@@ -84,18 +81,14 @@ def _shown(store: RunReader, settings: ShowSettings) -> str:
 
 
 def _round(store: RunReader, what: Sequence[str]) -> int | None:
-    """The requested round; None if a name is requested. Raises StpError."""
+    """The requested round; None if a name is requested. Raises UserError."""
     if not what:
         made = store.count_fates()
         if not made:
-            raise StpError(f"{store.path.parent} has no conjectures yet; name a statement")
+            raise UserError(f"{store.path.parent} has no conjectures yet; name a statement")
         return max(made)
     if what[0] == "round" and len(what) == 2 and what[1].isdecimal():
         return int(what[1])
     if len(what) > 1:
-        raise StpError(f"`{' '.join(what)}` is neither a name nor a round; write `round 2`, or one name")
+        raise UserError(f"`{' '.join(what)}` is neither a name nor a round; write `round 2`, or one name")
     return None
-
-
-if __name__ == "__main__":
-    sys.exit(main_show(sys.argv[1:]))

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Timeout
+from common.output.command import Exit, command
 from common.output.visible import say
-from node.stp.records import StpError
 
 if TYPE_CHECKING:
     from node.stp.readers import RunReader, RunSummary
-
-BAD_INPUT = 2
 
 WIDE = 200
 """Columns if the output is not a terminal, so that no number is cut off."""
@@ -51,13 +49,8 @@ class StatusSettings:
 
 
 def main_status(argv: Sequence[str]) -> int:
-    """Entry point; returns the exit code."""
-    settings = tyro.cli(StatusSettings, args=list(argv), prog="proofmesh stp status", description=__doc__)
-    try:
-        return _status(settings)
-    except StpError as error:
-        say(f"proofmesh stp status: {error}", file=sys.stderr)
-        return BAD_INPUT
+    """The command; returns its exit code."""
+    return command(StatusSettings, argv, _status, prog="proofmesh stp status", description=__doc__)
 
 
 def _status(settings: StatusSettings) -> int:
@@ -75,7 +68,7 @@ def _status(settings: StatusSettings) -> int:
             say(f"written: {', '.join(str(path) for path in write_report(store.path.parent))}", file=sys.stderr)
     finally:
         store.close()
-    return 0
+    return Exit.DONE
 
 
 def _show(run: RunSummary, *, json: bool) -> None:
@@ -126,7 +119,3 @@ def states(store: RunReader, every: float) -> Iterator[RunSummary]:
             if run.finished:
                 return
         time.sleep(every)
-
-
-if __name__ == "__main__":
-    sys.exit(main_status(sys.argv[1:]))

@@ -39,7 +39,7 @@ from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank.bank import BankError
 from node.bank.sources import SourceProblem
-from node.stp.data.lemmas import LemmaGone, LemmasError, Library
+from node.stp.data.lemmas import LemmaGone, Library
 from node.stp.data.sources import Found, read
 from node.stp.data.statements import NotAStatement, key, statement_of
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, Seed, Statement, StpError
@@ -51,10 +51,6 @@ PASSED_OVER = "passed-over.txt"
 VERSION = 1
 
 T = TypeVar("T")
-
-
-class PrepareError(ValueError):
-    """Data cannot be prepared or read; the message says what is missing, and what to do."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -129,7 +125,7 @@ def prepare(
     """Write the data of these sources into a folder. Equal sources give equal bytes.
 
     `library`: lemmas in addition to those of the sources; `pairs_each` and `empty`: see `node.stp.data.initial`. Raises
-    PrepareError without statements to prove or without proofs, and OSError.
+    StpError without statements to prove or without proofs, and OSError.
     """
     lemmas = [lemma for each in sources for lemma in each.lemmas]
     all_lemmas = Library(lemmas, {name for each in sources for name in each.protected})
@@ -137,11 +133,11 @@ def prepare(
     data = _gathered(sources)
     _hold_out(data)
     if not any(each.split == "train" for each in data.statements):
-        raise PrepareError(
+        raise StpError(
             f"no statements to prove in {_listed(sources)}{_passed_over(sources)}; name a source of statements"
         )
     if not data.proofs:
-        raise PrepareError(
+        raise StpError(
             f"no proofs to start from in {_listed(sources)}{_passed_over(sources)}; name a source of proofs (`bank`, a "
             "trace of a project, kfdong/STP_Lean_SFT)"
         )
@@ -309,11 +305,11 @@ def _digest(contents: Iterable[bytes]) -> str:
 
 
 def load_prepared(folder: Path) -> Prepared:
-    """Read the data of a folder. Raises PrepareError if it has no prepared data, is damaged, or was changed."""
+    """Read the data of a folder. Raises StpError if it has no prepared data, is damaged, or was changed."""
     manifest = _manifest(folder)
     contents = {name: _content(folder / name) for name in (STATEMENTS, PROOFS, CONJECTURES, LEMMAS)}
     if _digest(contents.values()) != manifest.digest:
-        raise PrepareError(f"{folder}: the files do not match {MANIFEST}; {_remedy(manifest)}")
+        raise StpError(f"{folder}: the files do not match {MANIFEST}; {_remedy(manifest)}")
     lemmas = _rows(folder / LEMMAS, contents[LEMMAS], _LemmaRow)
     return Prepared(
         tuple(_rows(folder / STATEMENTS, contents[STATEMENTS], Statement)),
@@ -333,16 +329,16 @@ def load_prepared(folder: Path) -> Prepared:
 
 
 def _manifest(folder: Path) -> Manifest:
-    """Raises PrepareError."""
+    """Raises StpError."""
     path = folder / MANIFEST
     if not path.exists():
-        raise PrepareError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
+        raise StpError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
-        raise PrepareError(f"{path}: cannot be read ({error}); make the data anew") from error
+        raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
     if manifest.version != VERSION:
-        raise PrepareError(
+        raise StpError(
             f"{path}: data of version {manifest.version}, but this version reads {VERSION}; {_remedy(manifest)}"
         )
     return manifest
@@ -353,22 +349,22 @@ def _remedy(manifest: Manifest) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """Raises PrepareError."""
+    """Raises StpError."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise PrepareError(f"{path}: cannot be read ({error}); make the data anew") from error
+        raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
 
 
 def _rows(path: Path, content: bytes, kind: type[T]) -> list[T]:
-    """Raises PrepareError."""
+    """Raises StpError."""
     decoder = msgspec.json.Decoder(kind)
     rows = []
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             rows.append(decoder.decode(line))
         except msgspec.DecodeError as error:
-            raise PrepareError(f"{path}, line {number}: {error}; make the data anew") from error
+            raise StpError(f"{path}, line {number}: {error}; make the data anew") from error
     return rows
 
 
@@ -450,7 +446,7 @@ def data_of(plan: StpPlan) -> RunData:
         if settings.data == BANK and not (folder / MANIFEST).exists():
             prepare([read(BANK)], folder, seed=settings.seed, command="proofmesh stp prepare")
         prepared = load_prepared(folder)
-    except (PrepareError, LemmasError, BankError, SourceProblem) as error:
+    except (BankError, SourceProblem) as error:
         raise StpError(str(error)) from error
     except OSError as error:
         raise StpError(f"{error.filename or folder}: {error.strerror or error}") from error

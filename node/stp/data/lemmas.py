@@ -27,7 +27,7 @@ from node.lean.text.declarations import Declaration, declarations
 from node.lean.text.lexing import NAME, blanked
 from node.lean.text.statement import StatementError, parse_statement
 from node.stp.data.statements import bound_names
-from node.stp.records import EMPTY_LEMMA, Lemma
+from node.stp.records import EMPTY_LEMMA, Lemma, StpError
 
 POCKET = Path(__file__).resolve().parents[2] / "lean" / "toolchain" / "pocket" / "lean"
 """The sources of pocket Lean's core library."""
@@ -41,10 +41,6 @@ _TACTICS = frozenset({"congr", "ext", "funext", "rfl", "trivial", "symm"})
 """Theorem names that usually mean tactics in proofs."""
 _GROUP = re.compile(r"[({\[⦃][^(){}\[\]⦃⦄]*(?:[({\[][^(){}\[\]⦃⦄]*[)}\]][^(){}\[\]⦃⦄]*)*[)}\]⦄]")
 _WORD = re.compile(NAME)
-
-
-class LemmasError(ValueError):
-    """Lemmas cannot be read; the message names the file and the line."""
 
 
 class LemmaGone(KeyError):
@@ -71,7 +67,7 @@ class Library:
     @staticmethod
     def of(source: str | Path = "pocket") -> Library:
         """Read a library from `pocket` (pocket Lean's core library), a folder that `proofmesh trace` has written, a
-        .lean file, or a file of rows {"name", "statement"}. Raises LemmasError."""
+        .lean file, or a file of rows {"name", "statement"}. Raises StpError."""
         if str(source) == "pocket":
             return _pocket()
         path = Path(source)
@@ -205,12 +201,12 @@ def _stated(declaration: Declaration) -> str:
 
 
 def _traced_lemmas(path: Path) -> list[Lemma]:
-    """Read the theorems of a trace. Raises LemmasError."""
+    """Read the theorems of a trace. Raises StpError."""
     return [each for each in _rows(path) if each.name]
 
 
 def _rows(path: Path) -> list[Lemma]:
-    """Raises LemmasError."""
+    """Raises StpError."""
     lemmas = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
         if not line.strip():
@@ -218,7 +214,7 @@ def _rows(path: Path) -> list[Lemma]:
         try:
             row = msgspec.json.decode(line, type=_Row)
         except msgspec.DecodeError as error:
-            raise LemmasError(f"{path}, line {number}: {error}; a row needs `name` and `statement`") from error
+            raise StpError(f"{path}, line {number}: {error}; a row needs `name` and `statement`") from error
         if not row.error:
             lemmas.append(Lemma(row.name, _named_statement(row)))
     return lemmas
@@ -239,11 +235,11 @@ def without_proof(statement: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Raises LemmasError."""
+    """Raises StpError."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise LemmasError(f"{path}: lemmas cannot be read ({error})") from error
+        raise StpError(f"{path}: lemmas cannot be read ({error})") from error
 
 
 # --- finds the names that a proof's text introduces: hypotheses, variables, cases. Pure -------------------------------

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from node.command.stp.command import main
-from node.command.stp.run import FAILED, RECIPE, UNUSABLE, keep_recipe, owned
+from node.command.stp.run import RECIPE, keep_recipe, owned
 from node.stp.records import FILE
 from node.stp.store import StpStore
 from tests.node.mesh.calling import Command, Run
@@ -38,7 +39,7 @@ def test_what_is_not_there_is_told_in_one_line(stp: Run, tmp_path: Path, argumen
     (tmp_path / "section.toml").write_text("[rounds]\n")
     (tmp_path / "learner.toml").write_text("[learner]\n")
     code, out, errors = stp(*arguments)
-    assert code == UNUSABLE and not out
+    assert code == Exit.UNUSABLE and not out
     assert says in errors and errors.count("\n") == 1
 
 
@@ -47,7 +48,7 @@ def test_data_that_is_not_there_ends_a_run_before_its_mesh_starts_and_may_be_nam
 ) -> None:
     plan = tiny_plan(tmp_path)
     code, _, errors = stp("run", "tiny.toml", "--stp.data", "nowhere")
-    assert code == FAILED
+    assert code == Exit.FAILED
     assert "no prepared.json; prepare the data with `proofmesh stp prepare" in errors.splitlines()[-1]
     assert "Traceback" not in errors and not (plan.directory / "mesh.toml").exists()
     keep_recipe(plan, "again")  # nothing was recorded, so the recipe may change
@@ -60,7 +61,7 @@ def test_a_run_that_has_begun_keeps_its_settings_and_says_which_have_changed(stp
     StpStore(plan.directory / FILE).close()
     before = (plan.directory / RECIPE).read_bytes()
     code, _, errors = stp("run", "tiny.toml", "--stp.seed", "5", "--stp.prover.samples", "3")
-    assert code == UNUSABLE and errors.count("\n") == 1
+    assert code == Exit.UNUSABLE and errors.count("\n") == 1
     assert "other settings (stp.prover.samples, stp.seed;" in errors or "(stp.seed, stp.prover.samples;" in errors
     assert (plan.directory / RECIPE).read_bytes() == before
 
@@ -69,7 +70,7 @@ def test_a_run_is_played_by_one_process(stp: Run, tmp_path: Path) -> None:
     plan = tiny_plan(tmp_path)
     with owned(plan.directory):
         code, _, errors = stp("run", "tiny.toml")
-    assert code == FAILED and errors.count("\n") == 1 and "another process plays this run" in errors
+    assert code == Exit.FAILED and errors.count("\n") == 1 and "another process plays this run" in errors
 
 
 def test_a_run_around_one_statement_is_gone_on_with_by_focus(stp: Run, tmp_path: Path) -> None:
@@ -77,4 +78,4 @@ def test_a_run_around_one_statement_is_gone_on_with_by_focus(stp: Run, tmp_path:
     folder.mkdir(parents=True)
     (folder / RECIPE).write_text("")
     code, _, errors = stp("resume", str(folder))
-    assert code == UNUSABLE and "is a run of `stp focus`: repeat that command" in errors
+    assert code == Exit.UNUSABLE and "is a run of `stp focus`: repeat that command" in errors

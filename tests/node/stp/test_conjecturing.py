@@ -15,7 +15,7 @@ from node.inference.engine.engine import Engine, Job
 from node.inference.engine_settings import EngineSettings
 from node.model.conjectures import conjecture_prompt, written_conjecture
 from node.model.loading import read_weights
-from node.stp.network import ConjecturingError, Question, conjecture
+from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.test_engine import run
 from tests.node.inference.test_serving import inference
@@ -56,7 +56,7 @@ async def test_conjectures_come_from_an_inference_node(
         assert await conjecture(bus, question(long)) == []
         endless = Seed(Theorem("endless", "", "True"), "-- " + "x" * 600_000, SEEDS[0].lemma)
         assert await conjecture(bus, question(endless)) == []
-        with pytest.raises(ConjecturingError, match="99 samples asked for; this network gives 1 to 8 at once"):
+        with pytest.raises(StpError, match="99 samples asked for; this network gives 1 to 8 at once"):
             await conjecture(bus, question(samples=99))
     for outputs, learned in zip(found, LEARNED, strict=True):
         assert [(each.text, each.complete) for each in outputs] == [(learned, True)] * 2
@@ -68,10 +68,10 @@ async def test_conjectures_come_from_an_inference_node(
     [
         (
             TacticReply(tactics=(SampledTactic("simp", -1.0),), value=-1.0, weights=1),
-            ConjecturingError,
+            StpError,
             "an inference node of an older version answered a request for conjectures with tactics; update the node",
         ),
-        (Failure(reason="it was trained on none", kind=FailureKind.MALFORMED), ConjecturingError, "trained on none"),
+        (Failure(reason="it was trained on none", kind=FailureKind.MALFORMED), StpError, "trained on none"),
         (Failure(reason="broken", kind=FailureKind.ERROR), RemoteFailure, "broken"),
     ],
 )

@@ -18,7 +18,7 @@ from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, LEAN
 from node.model.weights import Weights
 from node.stp import embedding
-from node.stp.embedding import EmbeddingError, batches, embeddings, vectors_of
+from node.stp.embedding import StpError, batches, embeddings, vectors_of
 from tests.node.inference.test_whole_proofs import writer
 from tests.node.model.tiny import tiny_weights
 
@@ -74,12 +74,12 @@ def test_batches_hold_every_statement_once_and_few_tokens(monkeypatch: pytest.Mo
 
 
 def test_networks_that_give_no_vectors_say_why() -> None:
-    with pytest.raises(EmbeddingError, match="no marks of roles"):
+    with pytest.raises(StpError, match="no marks of roles"):
         vectors_of(tiny_weights(), STATEMENTS)
     broken = replace(writer(seed=1), model=writer(seed=1).model)
     with torch.no_grad():
         broken.model.blocks[0].feed_forward.up.weight.fill_(torch.nan)  # type: ignore[union-attr]
-    with pytest.raises(EmbeddingError, match="not finite"):
+    with pytest.raises(StpError, match="not finite"):
         vectors_of(broken, STATEMENTS)
 
 
@@ -90,7 +90,7 @@ def test_a_child_computes_the_same_bytes(checkpoint: Path) -> None:
 
 @pytest.mark.process
 def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(EmbeddingError, match=r"^.*gone.safetensors: there is no such weights file$"):
+    with pytest.raises(StpError, match=r"^.*gone.safetensors: there is no such weights file$"):
         embeddings(tmp_path / "gone.safetensors", STATEMENTS)
 
 

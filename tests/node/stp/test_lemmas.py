@@ -9,8 +9,8 @@ import pytest
 
 from common.lean import Theorem
 from node.bank.bank import load_proofs
-from node.stp.data.lemmas import LemmaGone, LemmasError, Library
-from node.stp.records import EMPTY_LEMMA, Lemma
+from node.stp.data.lemmas import LemmaGone, Library
+from node.stp.records import EMPTY_LEMMA, Lemma, StpError
 
 LIBRARY = Library(
     [Lemma(name, f"theorem {name} : True") for name in ("Nat.add_comm", "Nat.succ_le", "foo", "trivial", "A.B.bar")],
@@ -113,9 +113,9 @@ def test_lemmas_of_files(tmp_path: Path) -> None:
     assert Library.of(lean).lemmas == [Lemma("A.d", "theorem A.d : True")]
     assert Library.of(lean).invoked("exact d A.d", "theorem t : True", "open A") == ("A.d",)
     rows.write_text('{"name": "x", "statement": "theorem x : True"}\n{"name": 3}\n')
-    with pytest.raises(LemmasError, match=r"lemmas\.jsonl, line 2"):
+    with pytest.raises(StpError, match=r"lemmas\.jsonl, line 2"):
         Library.of(rows)
-    with pytest.raises(LemmasError, match=r"nowhere\.jsonl"):
+    with pytest.raises(StpError, match=r"nowhere\.jsonl"):
         Library.of(tmp_path / "nowhere.jsonl")
 
 

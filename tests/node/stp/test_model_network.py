@@ -27,7 +27,7 @@ from node.play.attempts import TrainedAttempts
 from node.play.mesh import MeshAttempts
 from node.play.publishing import ServingError
 from node.stp.model import Model, conjecturer_prompt
-from node.stp.network import ConjecturingError, Network, Output, Question
+from node.stp.network import Network, Output, Question, StpError
 from node.stp.records import Seed
 from tests.node.llm.server import Server, running
 from tests.node.llm.test_updating import Administration
@@ -153,7 +153,7 @@ async def test_a_model_here_conjectures_and_embeds_version_by_version(
         assert texts[0] == texts[1], "the weights are the same, and so are the seeds"
         assert len(texts[0]) == 3 and all(each.tokens <= 8 for each in texts[0])
         stale = Network({}, 1.0, Model(address, address, short, "stp"))
-        with pytest.raises(ConjecturingError):
+        with pytest.raises(StpError):
             await _conjectures(stale, place, 2, patience=0.1)
     vectors = await asyncio.to_thread(network.embed, first, [EASY.signature, SEED.lemma.statement, EASY.signature])
     assert vectors.shape == (3, 32) and (vectors[0] == vectors[2]).all() and (vectors[0] != vectors[1]).any()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from node.command.stp import prepare as prepare_command
-from node.stp.data.initial import PASSED_OVER, PrepareError, load_prepared, stated
-from node.stp.records import EMPTY_LEMMA
+from common.output.command import Exit
+from node.command.stp.prepare import main_prepare
+from node.stp.data.initial import PASSED_OVER, load_prepared, stated
+from node.stp.records import EMPTY_LEMMA, StpError
 from tests.node.stp.test_formats import CONJECTURER, GENERATED, HEADER, MATHLIB
 
 
@@ -28,7 +29,7 @@ def _proved(name: str, statement: str, proof: str, **more: str) -> dict[str, Any
 
 
 def _run(*argv: str | Path) -> int:
-    return prepare_command.main_prepare([str(each) for each in argv])
+    return main_prepare([str(each) for each in argv])
 
 
 PROOFS = (
@@ -41,7 +42,7 @@ PROOFS = (
 def test_statements_proofs_pairs_and_lemmas_are_kept_and_loaded(tmp_path: Path) -> None:
     source = _rows(tmp_path / "mine.jsonl", *PROOFS, _stated("s1", "(n : Nat) : n = n"))
     out = tmp_path / "out"
-    assert _run(source, "--out", out, "--lemmas", "pocket", "--empty-lemma", "1") == prepare_command.DONE
+    assert _run(source, "--out", out, "--lemmas", "pocket", "--empty-lemma", "1") == Exit.DONE
     data = load_prepared(out)
     assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "s1"]
     assert {each.split for each in data.statements} == {"train"}
@@ -69,7 +70,7 @@ def test_what_is_measured_on_is_nowhere_in_what_is_trained_on(tmp_path: Path) ->
     )
     source = _rows(tmp_path / "mine.jsonl", *PROOFS, CONJECTURER, _stated("v", "(n : Nat) : n = n", split="test"))
     out = tmp_path / "out"
-    assert _run(source, "--test", held_out, "--out", out, "--lemmas", "pocket") == prepare_command.DONE
+    assert _run(source, "--test", held_out, "--out", out, "--lemmas", "pocket") == Exit.DONE
     data = load_prepared(out)
     assert {each.theorem.name for each in data.statements if each.split == "test"} == {"t1", "t2", "v"}
     keys = {stated(each.theorem) for each in data.statements if each.split == "test"}
@@ -99,7 +100,7 @@ def test_the_reference_s_data_and_lean_workbook_go_together(tmp_path: Path) -> N
     proved = row | {"formal_statement": "theorem y : 1 = 1  :=  by sorry", "id": "y", "proof": ["rfl", "simp"]}
     workbook.write_text(json.dumps([row, proved]))
     out = tmp_path / "out"
-    assert _run(sft, workbook, "--out", out) == prepare_command.DONE
+    assert _run(sft, workbook, "--out", out) == Exit.DONE
     data = load_prepared(out)
     assert [each.theorem.name for each in data.statements] == ["lean_workbook_plus_7", "y"]
     assert data.statements[0].theorem.header == HEADER
@@ -113,7 +114,7 @@ def test_duplicates_are_there_once_and_other_statements_of_one_name_get_another(
     other = _proved("p1", "(n : Nat) : n = n", "rfl")
     source = _rows(tmp_path / "mine.jsonl", *PROOFS, again, other, PROOFS[0])
     out = tmp_path / "out"
-    assert _run(source, "--out", out) == prepare_command.DONE
+    assert _run(source, "--out", out) == Exit.DONE
     data = load_prepared(out)
     assert [each.theorem.name for each in data.statements] == ["p1", "p2", "p3", "p1_2"]
     assert [theorem.name for theorem, _ in data.proofs] == ["p1", "p2", "p3", "p1_2"]
@@ -126,7 +127,7 @@ def test_bad_rows_are_told_with_file_and_line_and_passed_over(
     unproved = _proved("u", "(n : Nat) : n = n + 0", "sorry")
     source = _rows(tmp_path / "mine.jsonl", PROOFS[0], "{broken", "[1]", {"a": 1}, _stated("x", "n = "), unproved)
     out = tmp_path / "out"
-    assert _run(source, "--out", out) == prepare_command.DONE
+    assert _run(source, "--out", out) == Exit.DONE
     told = capsys.readouterr().err
     for line in (2, 3, 4, 5):
         assert f"{source}, line {line}: " in told and f"{source}, line {line}: " in (out / PASSED_OVER).read_text()
@@ -148,43 +149,41 @@ def test_nothing_to_begin_with_is_one_clear_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[Any], told: str
 ) -> None:
     source = _rows(tmp_path / "mine.jsonl", *rows)
-    assert _run(source, "--out", tmp_path / "out") == prepare_command.UNUSABLE
+    assert _run(source, "--out", tmp_path / "out") == Exit.UNUSABLE
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert told in line and str(source) in line
     assert not (tmp_path / "out").exists()
 
 
 def test_a_source_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(tmp_path / "nowhere.jsonl", "--out", tmp_path / "out") == prepare_command.UNUSABLE
+    assert _run(tmp_path / "nowhere.jsonl", "--out", tmp_path / "out") == Exit.UNUSABLE
     assert "nowhere.jsonl: no file" in capsys.readouterr().err
 
 
 def test_data_that_was_changed_or_is_cut_off_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(PrepareError, match="prepare the data with `proofmesh stp prepare"):
+    with pytest.raises(StpError, match="prepare the data with `proofmesh stp prepare"):
         load_prepared(out)
-    assert _run(_rows(tmp_path / "mine.jsonl", *PROOFS), "--out", out) == prepare_command.DONE
+    assert _run(_rows(tmp_path / "mine.jsonl", *PROOFS), "--out", out) == Exit.DONE
     content = (out / "proofs.jsonl").read_bytes()
     (out / "proofs.jsonl").write_bytes(content[:-20])
-    with pytest.raises(
-        PrepareError, match=r"the files do not match prepared\.json; prepare it again with `proofmesh stp"
-    ):
+    with pytest.raises(StpError, match=r"the files do not match prepared\.json; prepare it again with `proofmesh stp"):
         load_prepared(out)
     (out / "proofs.jsonl").unlink()
-    with pytest.raises(PrepareError, match="cannot be read"):
+    with pytest.raises(StpError, match="cannot be read"):
         load_prepared(out)
 
 
 def test_equal_sources_give_equal_bytes(tmp_path: Path) -> None:
     source = _rows(tmp_path / "mine.jsonl", *PROOFS)
     for name in ("a", "b"):
-        assert _run(source, "--out", tmp_path / name, "--lemmas", "pocket") == prepare_command.DONE
+        assert _run(source, "--out", tmp_path / name, "--lemmas", "pocket") == Exit.DONE
     assert load_prepared(tmp_path / "a").manifest.digest == load_prepared(tmp_path / "b").manifest.digest
 
 
 @pytest.mark.slow
 def test_the_bank_gives_its_warm_start_proofs_and_holds_its_test_out(tmp_path: Path) -> None:
-    assert _run("--out", tmp_path / "out") == prepare_command.DONE
+    assert _run("--out", tmp_path / "out") == Exit.DONE
     data = load_prepared(tmp_path / "out")
     held_out = {stated(each.theorem) for each in data.statements if each.split != "train"}
     assert len(held_out) == 828 and len(data.proofs) > 3000 and len(data.conjectures) > 2000
