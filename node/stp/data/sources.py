@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,6 @@ from typing import Any
 
 import msgspec
 
-from common.files import replacing
 from common.lean import ProofTree, Theorem
 from common.places import Context
 from node.bank import bank, statements
@@ -38,15 +37,15 @@ from node.bank.statements import UNREAD, Row
 from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import blanked
 from node.lean.text.script import below, proof_lines
-from node.lean.trace.records import TracedBlock, TracedStep, TracedTheorem
+from node.lean.trace.records import TracedBlock, TracedTheorem
 from node.stp.data.lemmas import TRACED, Library, without_proof
 from node.stp.data.statements import END
-from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, ProverExample, Seed, Statement
+from node.stp.records import EMPTY_LEMMA, ConjecturerExample, Given, Lemma, Proof, Seed, Statement
 
 BANK = "bank"
 """The bank of this repository."""
 
-_SORRY = re.compile(r"(?<![\w.'])(?:sorry|admit)(?![\w'])")
+_UNPROVED = re.compile(r"(?<![\w.'])(?:sorry|admit)(?![\w'])")
 
 
 @dataclass
@@ -70,9 +69,7 @@ def read(source: str, *, test: bool = False, data: Sequence[Path] = (), most: in
         return _of_bank(bank.DIRECTORY, test)
     path = Path(source)
     if (path / TRACED).is_file():
-        found = Found(source)
-        found.statements, found.proofs, found.lemmas, found.problems = from_trace(path, "test" if test else "train")
-        return found
+        return _of_trace(path, test)
     located = find(source, data)
     if located.is_bank:
         return _of_bank(path, test)
@@ -137,7 +134,7 @@ def _given_script(row: Row) -> str:
     """The proof in a statement's row (`proof`, in Lean-Workbook a list); empty if there is none."""
     given = row.get("proof") or row.get("formal_proof")
     text = next((each for each in given if isinstance(each, str)), "") if isinstance(given, list) else given
-    if not isinstance(text, str) or not text.strip() or _SORRY.search(blanked(text)):
+    if not isinstance(text, str) or not text.strip() or _UNPROVED.search(blanked(text)):
         return ""
     try:
         return block_of(text)
@@ -148,157 +145,38 @@ def _given_script(row: Row) -> str:
 def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
     """Rows with their locations; for a row that cannot be read, the reason. Raises SourceProblem."""
     path = Path(source.origin)
-    if source.local and path.is_file() and ".jsonl" in path.name:
-        yield from _lines(path)
+    if not (source.local and path.is_file() and ".jsonl" in path.name):
+        for number, row in enumerate(source.rows(), start=1):
+            yield f"{source.origin}, row {number}", row
         return
-    for number, row in enumerate(source.rows(), start=1):
-        yield f"{source.origin}, row {number}", row
+    for where, line in _lines(path):
+        try:
+            decoded: Any = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            yield where, f"{error}"
+            continue
+        yield where, decoded if isinstance(decoded, dict) else "an object was expected"
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Row | str]]:
-    """Raises SourceProblem."""
+def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The lines of a file that are not empty, with their locations. Raises SourceProblem."""
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
         raise SourceProblem(f"{path}: cannot be read ({error}); check whether the file is damaged") from error
     for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row: Any = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield f"{path}, line {number}", f"{error}"
-            continue
-        yield f"{path}, line {number}", row if isinstance(row, dict) else "an object was expected"
-
-
-# --- traces of a project ----------------------------------------------------------------------------------------------
-
-
-CONTEXTS = "contexts.jsonl"
-
-_THEOREMS = ("theorem", "lemma")
-_SIGNS = 4
-"""Characters between the end of a statement and `by` in the same line: ` := `."""
-
-
-class _TracedRow(TracedTheorem, frozen=True, kw_only=True):
-    file: str = ""
-
-
-class _TracedText(msgspec.Struct):
-    text: str
-    contexts: dict[str, int] = {}
-
-
-TraceData = tuple[list[Statement], list[Given], list[Lemma], list[str]]
-
-
-def from_trace(folder: Path, split: str = "train") -> TraceData:
-    """Read statements, proofs, lemmas and problems with skipped rows from a folder that `proofmesh trace` has written.
-    Raises SourceProblem if it cannot be read."""
-    contexts = _contexts(folder / CONTEXTS)
-    read: TraceData = ([], [], [], [])
-    stated, proofs, lemmas, problems = read
-    rows: list[tuple[_TracedRow, Theorem]] = []
-    for where, row in _traced_rows(folder / TRACED):
-        if isinstance(row, str) or row.error:
-            problems.append(f"{where}: {row if isinstance(row, str) else row.error}")
-            continue
-        if row.kind not in _THEOREMS or not row.name:
-            continue
-        try:
-            rows.append((row, statements.theorem(without_proof(row.statement), name=row.name)))
-        except statements.Refused as error:
-            problems.append(f"{where}: {row.name}: {error}")
-    lemmas += [Lemma(row.name, " ".join(theorem.signature.split())) for row, theorem in rows]
-    names = {each.name for each in lemmas}
-    for row, theorem in rows:
-        if row.context_digest in contexts:
-            stated.append(Statement(below(contexts[row.context_digest], theorem), split))
-        if split == "train" and (block := _whole(row)) is not None:
-            with_header = msgspec.structs.replace(theorem, header="\n".join(row.context))
-            proof = Proof(row.name, _script(block), lemmas=_premises(block, names, row.name))
-            proofs.append(Given(with_header, proof, row.file))
-    return read
-
-
-def _traced_rows(path: Path) -> Iterator[tuple[str, _TracedRow | str]]:
-    """Raises SourceProblem."""
-    for number, line in enumerate(_lines_of(path), start=1):
-        where = f"{path}, line {number}"
-        try:
-            yield where, msgspec.json.decode(line, type=_TracedRow)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield where, str(error)
-
-
-def _contexts(path: Path) -> dict[str, Context]:
-    """The texts above theorems, by digest; empty if the trace has none. Raises SourceProblem."""
-    contexts: dict[str, Context] = {}
-    for number, line in enumerate(_lines_of(path) if path.exists() else (), start=1):
-        try:
-            row = msgspec.json.decode(line, type=_TracedText)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SourceProblem(f"{path}, line {number}: {error}; trace the project again") from error
-        contexts |= {digest: Context.of(row.text[:end]) for digest, end in row.contexts.items()}
-    return contexts
-
-
-def _lines_of(path: Path) -> list[bytes]:
-    """Raises SourceProblem."""
-    try:
-        return [line for line in path.read_bytes().split(b"\n") if line.strip()]
-    except OSError as error:
-        raise SourceProblem(f"{path}: cannot be read ({error})") from error
-
-
-def _whole(theorem: TracedTheorem) -> TracedBlock | None:
-    """The tactic block that is a theorem's whole proof; None if there is no such block."""
-    lines = without_proof(theorem.statement).split("\n")
-    line = theorem.start[0] + len(lines) - 1
-    column = len(lines[-1]) + (theorem.start[1] if len(lines) == 1 else 0)
-    for block in theorem.blocks:
-        near = block.start[0] == line and block.start[1] - column <= _SIGNS
-        if block.steps and block.end == theorem.end and (near or block.start[0] == line + 1):
-            return block
-    return None
-
-
-def _script(block: TracedBlock) -> str:
-    children: dict[int, list[int]] = {}
-    for number, step in enumerate(block.steps):
-        children.setdefault(step.parent, []).append(number)
-    return "\n".join(proof_lines(_tree(block.steps, children, children[-1][0]), ""))
-
-
-def _tree(steps: tuple[TracedStep, ...], children: dict[int, list[int]], root: int) -> ProofTree:
-    """Build the proof tree from the last step upwards, because recursion could exceed Python's limit."""
-    trees: dict[int, ProofTree] = {}
-    for number in range(len(steps) - 1, -1, -1):
-        step = steps[number]
-        below_it = sorted(children.get(number, ()), key=lambda each: steps[each].branch)
-        trees[number] = ProofTree(step.tactic, step.layout, tuple(trees[each] for each in below_it), step.state)
-    return trees[root]
-
-
-def _premises(block: TracedBlock, names: set[str], own: str) -> tuple[str, ...]:
-    """The theorems of the trace that a block's tactics name, in order."""
-    premises = (premise.full_name for tactic in block.tactics for premise in tactic.premises)
-    return tuple(dict.fromkeys(name for name in premises if name in names and name != own))
+        if line.strip():
+            yield f"{path}, line {number}", line
 
 
 # --- rows of STP's published data -------------------------------------------------------------------------------------
 
-
-INSTRUCTION = "Complete the following Lean 4 code:\n\n```lean4\n"
 
 _FENCE = re.compile(r"```(?:lean4?)?[ \t]*\n")
 _CONJECTURE = re.compile(
     r"(?P<header>.*)<lemma>\n(?P<lemma>.*?)\n<easy theorem>\n(?P<easy>.*?)\n?<hard theorem>", re.DOTALL
 )
 _LEFT_OPEN = re.compile(r":=\s*(?:by\b\s*)?\Z")
-_UNPROVED = re.compile(r"(?<![\w.'])(?:sorry|admit)(?![\w'])")
 
 
 class BadRow(ValueError):
@@ -378,63 +256,88 @@ def _read_lemma(text: str) -> Lemma:
     return Lemma(theorem.name, " ".join(theorem.signature.split()))
 
 
-def proof_row(example: ProverExample, iteration: int | None = None) -> dict[str, Any]:
-    """A proof as a row; with `iteration`, as in STP_Lean_0320."""
-    theorem = example.theorem
-    prompt = f"{INSTRUCTION}{_above(theorem.header)}{theorem.signature} := by"
-    target = "\n" + "\n".join(f"  {line}" if line else line for line in example.proof.split("\n"))
-    return _row(prompt, target, example.weight, iteration, "conjecture" if example.conjectured else "statement")
+# --- traces of a project ----------------------------------------------------------------------------------------------
 
 
-def conjecture_row(example: ConjecturerExample, iteration: int | None = None) -> dict[str, Any]:
-    """A conjecture as a row. STP_Lean_0320 has no conjecture rows; all its rows are proofs."""
-    seed = example.seed
-    proof = "\n".join(f"  {line}" if line else line for line in seed.proof.split("\n"))
-    prompt = (
-        f"{INSTRUCTION}{_above(seed.theorem.header)}<lemma>\n{seed.lemma.statement}\n<easy theorem>\n"
-        f"{seed.theorem.signature} := by\n{proof}\n<hard theorem>"
-    )
-    return _row(prompt, f"\n{example.conjecture}\n{END}", example.weight, iteration, "conjecturer")
+CONTEXTS = "contexts.jsonl"
+
+_THEOREMS = ("theorem", "lemma")
+_SIGNS = 4
+"""Characters between the end of a statement and `by` in the same line: ` := `."""
 
 
-def _above(header: str) -> str:
-    return f"{header.strip()}\n\n" if header.strip() else ""
+class _TracedRow(TracedTheorem, frozen=True, kw_only=True):
+    file: str = ""
 
 
-def _row(prompt: str, target: str, weight: float, iteration: int | None, tag: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"prompt": prompt, "target": target}
-    return row | ({"weight": weight} if iteration is None else {"iteration": iteration, "tag": f"['{tag}']"})
+class _TracedText(msgspec.Struct):
+    text: str
+    contexts: dict[str, int] = {}
 
 
-def write(
-    path: Path,
-    proofs: Iterable[ProverExample],
-    conjectures: Iterable[ConjecturerExample] = (),
-    iteration: int | None = None,
-) -> int:
-    """Write a run's proofs and conjectures as rows of STP's data; returns their number. The suffix decides the format:
-    `.json` (one list, which STP's trainer reads), `.jsonl`, or `.parquet` (as on the hub). Raises ValueError for other
-    suffixes, and OSError."""
-    rows = [
-        *(proof_row(each, iteration) for each in proofs),
-        *(conjecture_row(each, iteration) for each in conjectures),
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        _write(temporary, path.suffix, rows)
-    return len(rows)
+def _of_trace(folder: Path, test: bool) -> Found:
+    """Raises SourceProblem."""
+    found = Found(str(folder))
+    # 1. The texts above theorems, by digest, if the trace has them.
+    contexts: dict[str, Context] = {}
+    for where, line in _lines(folder / CONTEXTS) if (folder / CONTEXTS).exists() else ():
+        try:
+            text = msgspec.json.decode(line, type=_TracedText)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise SourceProblem(f"{where}: {error}; trace the project again") from error
+        contexts |= {digest: Context.of(text.text[:end]) for digest, end in text.contexts.items()}
+    # 2. The theorems of all files, which are the lemmas.
+    rows: list[tuple[_TracedRow, Theorem]] = []
+    for where, line in _lines(folder / TRACED):
+        try:
+            row = msgspec.json.decode(line, type=_TracedRow)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            found.problems.append(f"{where}: {error}")
+            continue
+        if row.error:
+            found.problems.append(f"{where}: {row.error}")
+        elif row.kind in _THEOREMS and row.name:
+            try:
+                rows.append((row, statements.theorem(without_proof(row.statement), name=row.name)))
+            except statements.Refused as error:
+                found.problems.append(f"{where}: {row.name}: {error}")
+    found.lemmas = [Lemma(row.name, " ".join(theorem.signature.split())) for row, theorem in rows]
+    # 3. Statements at their positions, and proofs with the lemmas among their premises.
+    names = {each.name for each in found.lemmas}
+    for row, theorem in rows:
+        if row.context_digest in contexts:
+            placed = below(contexts[row.context_digest], theorem)
+            found.statements.append(Statement(placed, "test" if test else "train"))
+        if not test and (block := _whole(row)) is not None:
+            with_header = msgspec.structs.replace(theorem, header="\n".join(row.context))
+            premises = (premise.full_name for tactic in block.tactics for premise in tactic.premises)
+            lemmas = tuple(dict.fromkeys(name for name in premises if name in names and name != row.name))
+            found.proofs.append(Given(with_header, Proof(row.name, _script(block), lemmas=lemmas), row.file))
+    return found
 
 
-def _write(path: Path, suffix: str, rows: Sequence[dict[str, Any]]) -> None:
-    """Raises ValueError, OSError."""
-    if suffix == ".json":
-        path.write_bytes(msgspec.json.encode(rows))
-    elif suffix == ".jsonl":
-        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    elif suffix == ".parquet":
-        import datasets
+def _whole(theorem: TracedTheorem) -> TracedBlock | None:
+    """The tactic block that is a theorem's whole proof; None if there is no such block."""
+    lines = without_proof(theorem.statement).split("\n")
+    line = theorem.start[0] + len(lines) - 1
+    column = len(lines[-1]) + (theorem.start[1] if len(lines) == 1 else 0)
+    for block in theorem.blocks:
+        near = block.start[0] == line and block.start[1] - column <= _SIGNS
+        if block.steps and block.end == theorem.end and (near or block.start[0] == line + 1):
+            return block
+    return None
 
-        datasets.disable_progress_bars()
-        datasets.Dataset.from_list(list(rows)).to_parquet(path)
-    else:
-        raise ValueError(f"{suffix or 'no suffix'}: name a file that ends in .json, .jsonl or .parquet")
+
+def _script(block: TracedBlock) -> str:
+    """The block's tactics, written from the proof tree. It is built from the last step upwards, because recursion could
+    exceed Python's limit."""
+    steps = block.steps
+    children: dict[int, list[int]] = {}
+    for number, step in enumerate(steps):
+        children.setdefault(step.parent, []).append(number)
+    trees: dict[int, ProofTree] = {}
+    for number in range(len(steps) - 1, -1, -1):
+        step = steps[number]
+        below_it = sorted(children.get(number, ()), key=lambda each: steps[each].branch)
+        trees[number] = ProofTree(step.tactic, step.layout, tuple(trees[each] for each in below_it), step.state)
+    return "\n".join(proof_lines(trees[children[-1][0]], ""))

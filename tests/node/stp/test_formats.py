@@ -10,9 +10,10 @@ import pytest
 
 from common.lean import Theorem
 from node.bank import sources
-from node.stp.data.sources import BadRow, ConjectureRow, ProofRow, conjecture_row, proof_row, read, read_row, write
+from node.stp.data.sources import BadRow, ConjectureRow, ProofRow, read, read_row
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
 from tests.node.stp.examples import COMM, EASY, seed_of
+from tests.node.stp.reference_rows import conjecture_row, proof_row, write
 
 HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 400000\nopen BigOperators Real Nat Topology Rat"
 ASK = f"Complete the following Lean 4 code:\n\n```lean4\n{HEADER}\n\n"
@@ -121,9 +122,3 @@ def test_files_are_what_their_trainers_and_the_hub_read(tmp_path: Path, suffix: 
     assert read_row(rows[1]) == ConjectureRow(seed_of(), Theorem("c", "(x : Nat)", "x < x + 1"))
     if suffix == ".json":
         assert [set(row) for row in json.loads(path.read_bytes())] == [{"prompt", "target", "weight"}] * 2
-
-
-def test_another_suffix_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"\.json"):
-        write(tmp_path / "x.csv", [])
-    assert list(tmp_path.iterdir()) == []

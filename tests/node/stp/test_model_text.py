@@ -10,7 +10,6 @@ from node.llm.outputs import parse_proof
 from node.llm.sampling import Decoding, Prompt, Sample
 from node.llm.templates import Template, TemplateError, load
 from node.prover.policies.proofs import ProofRequest, SampledProofs
-from node.stp.data.sources import conjecture_row, proof_row
 from node.stp.data.statements import statement_of
 from node.stp.model import (
     STOPS,
@@ -23,6 +22,7 @@ from node.stp.model import (
 )
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
 from tests.node.stp.examples import COMM, EASY
+from tests.node.stp.reference_rows import conjecture_row, proof_row
 
 STP = load("stp")
 SCRIPT = "intro h\nconstructor\n· exact h.2\n· exact h.1"
