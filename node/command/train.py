@@ -11,10 +11,10 @@ from node.mesh.roles import Command, MissingPart, resolve
 TRAINERS = {
     "hf-sft": Command(
         "supervised fine-tuning of a Hugging Face model, full or LoRA: states to tactics, or whole proofs",
-        "node.tuning.sft_command:main",
+        "node.tuning.commands:sft",
     ),
     "grpo": Command(
-        "GRPO of a Hugging Face model, with rewards from Lean or your own ones", "node.tuning.grpo_command:main"
+        "GRPO of a Hugging Face model, with rewards from Lean or your own ones", "node.tuning.commands:grpo"
     ),
     "retriever": Command("a dense premise retriever", "node.retrieval.train_command:main"),
     "progress": Command("a model that predicts the remaining steps of a proof", "node.progress.command:main"),

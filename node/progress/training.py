@@ -20,12 +20,21 @@ from node.model.hub.folders import written_folder
 from node.progress.command import ProgressSettings
 from node.progress.data import Question, encode, questions, read_all, split
 from node.progress.model import Asking, ProgressModel, begin, fresh
-from node.tuning import stepping
+from node.tuning import carrying_out
 from node.tuning.base_model import lora_config
-from node.tuning.carrying_out import carried_out, explained, journal_of, part_of, steps_of
-from node.tuning.order import order
+from node.tuning.carrying_out import (
+    Clock,
+    FixedOrder,
+    Stop,
+    Watch,
+    carried_out,
+    explained,
+    journal_of,
+    order,
+    part_of,
+    steps_of,
+)
 from node.tuning.run_folder import RunFolder
-from node.tuning.stepping import Clock, FixedOrder, Stop, Watch
 
 MOST_HELD_OUT = 20_000
 """Most questions for measuring the error."""
@@ -234,7 +243,7 @@ def trainer(
         train_dataset=data,
         data_collator=collate,
         callbacks=[watch],
-        optimizers=stepping.optimizers(progress.model, settings.optimizer, clock),
+        optimizers=carrying_out.optimizers(progress.model, settings.optimizer, clock),
     )
     made.remove_callback(PrinterCallback)
     return made
@@ -242,7 +251,7 @@ def trainer(
 
 def _arguments(folder: RunFolder, settings: ProgressSettings, steps: int, device: torch.device) -> TrainingArguments:
     return TrainingArguments(
-        **stepping.arguments(folder, settings, steps, settings.seed, on_gpu=device.type != "cpu"),
+        **carrying_out.arguments(folder, settings, steps, settings.seed, on_gpu=device.type != "cpu"),
         per_device_train_batch_size=settings.batch,
         remove_unused_columns=False,
     )

@@ -32,7 +32,7 @@ from node.retrieval.ranking import evaluate_model
 from node.retrieval.train_command import RATES, RetrieverSettings
 from node.tuning.carrying_out import carried_out, explained, journal_of, part_of
 from node.tuning.run_folder import RunFolder
-from node.tuning.stepping import FiniteSteps, Stop, Watch
+from node.tuning.carrying_out import FiniteSteps, Stop, Watch
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

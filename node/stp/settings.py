@@ -20,7 +20,7 @@ from common.protocol.subjects import check_run_name
 from common.settings import RunSettings
 from node.llm.address import HUB_PREFIX
 from node.training.settings import STAGES, StageSettings
-from node.tuning.sft_settings import SftSettings
+from node.tuning.settings import SftSettings
 
 
 @dataclass

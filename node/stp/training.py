@@ -30,7 +30,7 @@ from node.stp.records import ConjecturerExample, ProverExample, StpError
 from node.stp.settings import DEFAULTS, HF_SFT, SFT
 from node.training.recipe import flags
 from node.training.settings import StageSettings
-from node.tuning.sft_settings import SftSettings
+from node.tuning.settings import SftSettings
 
 PROOFS, CONJECTURES = "proofs.jsonl", "conjectures.jsonl"
 """Files of the data of `sft`."""

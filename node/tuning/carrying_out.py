@@ -1,27 +1,36 @@
-"""Runs a training of a Hugging Face model in its folder: lock, resuming, interrupts, full disks, error messages."""
+"""Carries out a training of a Hugging Face model with transformers' Trainer in its folder: lock, resuming, interrupts,
+full disks; the steps that all trainers share; and the order of the examples, which is fixed before the first step, so
+that a run can resume at any step.
+"""
 
 from __future__ import annotations
 
 import math
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 import torch
 from safetensors import SafetensorError
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import Sampler
+from transformers import TrainerCallback
 
 from common.output.command import Exit
 from common.run_folder import owned
+from common.seeds import derive_seed
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import quiet
 from node.training.journal import StageJournal
 from node.tuning.run_folder import Checkpoint, RunFolder
-from node.tuning.settings import LengthSettings
-from node.tuning.stepping import Clock, Stop
+from node.tuning.settings import LengthSettings, OptimizerSettings, TuningSettings
 
 FULL_DISK = ("no space left", "file too large", "disk quota", "pytorchstreamwriter", "unexpected pos", "i/o error")
 """Phrases in the errors of libraries when a file cannot be written."""
@@ -159,3 +168,169 @@ def kept(folder: RunFolder) -> str:
     """Which checkpoint of an ended training exists, as part of a message."""
     last = folder.last()
     return f"the checkpoint of step {last.step:,} is kept" if last else "there is no checkpoint yet"
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+BETAS = (0.9, 0.98)
+"""Betas of AdamW. With 0.999 a short training would still average over the large gradients of its first steps."""
+
+
+Stop = Callable[[], bool]
+"""Returns True when the training should end after the current step."""
+
+
+@dataclass
+class Clock:
+    """The progress of a training, by steps or by time, whichever is further."""
+
+    steps: int
+    seconds: float
+    """Most seconds; inf: no limit."""
+    before: float = 0.0
+    """Seconds of training before this process."""
+    started: float = 0.0
+
+    def start(self) -> None:
+        """Starts the clock. Call it before the optimizer is created: its first learning rate depends on the clock."""
+        self.started = time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return self.before + time.monotonic() - self.started
+
+    def done(self, step: int) -> float:
+        return max(step / self.steps, self.spent / self.seconds)
+
+
+class FiniteSteps:
+    """A mixin for a Trainer: stops before a step that is not finite."""
+
+    state: Any
+
+    def compute_loss(self, *arguments: Any, **more: Any) -> Any:
+        """The loss. Raises NotFinite before the step changes any weight."""
+        result = super().compute_loss(*arguments, **more)  # type: ignore[misc]
+        loss = result[0] if isinstance(result, tuple) else result
+        if not torch.isfinite(loss).all():
+            raise NotFinite(f"the loss of step {self.state.global_step + 1} is not a number")
+        return result
+
+    def _clip_grad_norm(self, model: Any) -> Any:
+        norm = super()._clip_grad_norm(model)  # type: ignore[misc]
+        if not torch.isfinite(torch.as_tensor(norm)).all():
+            raise NotFinite(f"the gradient of step {self.state.global_step + 1} is not a number")
+        return norm
+
+    def create_model_card(self, *arguments: Any, **more: Any) -> None:
+        """Writes nothing: proofmesh writes model cards itself."""
+
+
+class FixedOrder(FiniteSteps):
+    """A mixin for a Trainer: fixes the order of the data, and stops before a step that is not finite."""
+
+    order: Sequence[int]
+    """Rows of the data set for the whole training; must be set before the Trainer's `__init__`."""
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Fixed:
+        return Fixed(self.order)
+
+
+class Watch(TrainerCallback):
+    """Marks checkpoints as complete, and ends the training at its time limit or when the user stops it. Subclasses
+    write the curves (`on_log`)."""
+
+    def __init__(self, folder: RunFolder, journal: StageJournal, clock: Clock, wants_end: Stop) -> None:
+        self._folder, self._journal, self._clock, self._wants_end = folder, journal, clock, wants_end
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        if self._clock.done(state.global_step) >= 1 or self._wants_end():
+            control.should_training_stop = control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        self._folder.completed(state.global_step, self._clock.spent)
+
+
+def optimizers(model: Any, settings: OptimizerSettings, clock: Clock) -> tuple[AdamW, LambdaLR]:
+    """AdamW of the trainable parameters. The learning rate rises, stays constant, and falls to 0."""
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = AdamW(trained, lr=settings.rate, betas=BETAS, weight_decay=settings.weight_decay)
+
+    def factor(step: int) -> float:
+        rising = (step + 1) / (clock.steps * settings.warmup + 1)
+        falling = (1 - clock.done(step)) / settings.cooldown if settings.cooldown else 1.0
+        return max(0.0, min(1.0, rising, falling))
+
+    return optimizer, LambdaLR(optimizer, factor)
+
+
+def arguments(folder: RunFolder, settings: TuningSettings, steps: int, seed: int, *, on_gpu: bool) -> dict[str, Any]:
+    """The `TrainingArguments` that all trainers share."""
+    return {
+        "output_dir": str(folder.checkpoints),
+        "max_steps": steps,
+        "max_grad_norm": settings.optimizer.clip,
+        "logging_steps": settings.keeping.log_every,
+        "logging_nan_inf_filter": False,
+        "save_steps": settings.keeping.save_every,
+        "save_total_limit": 2,  # the newest one may be incomplete
+        "gradient_checkpointing": settings.place.recompute,
+        "use_cpu": not on_gpu,
+        "dataloader_pin_memory": False,
+        "report_to": "none",
+        "disable_tqdm": True,
+        "seed": seed,
+    }
+
+
+def half_precision(settings: TuningSettings, *, on_gpu: bool) -> bool:
+    """Whether the steps are computed in bfloat16."""
+    return on_gpu and settings.place.dtype != "float32" and torch.cuda.is_bf16_supported()
+
+
+# --- the order of examples --------------------------------------------------------------------------------------------
+
+WINDOW = 50
+"""Batches in a window; within it examples are sorted by length. This needs little padding and stays random enough."""
+
+
+def order(lengths: Sequence[int], batch: int, steps: int, seed: int) -> np.ndarray:
+    """The examples of each step, shape (steps, batch). Each epoch has a new order, grouped by length.
+
+    A step can contain examples of two epochs. `lengths`: lengths of the examples in tokens.
+    """
+    count, total = len(lengths), steps * batch
+    epochs = [_epoch(lengths, batch, seed, number) for number in range(-(-total // count))]
+    return np.concatenate(epochs)[:total].reshape(steps, batch)
+
+
+def _epoch(lengths: Sequence[int], batch: int, seed: int, number: int) -> np.ndarray:
+    """All examples once. Windows are sorted by length and cut into batches, and the batches are shuffled."""
+    rng = np.random.default_rng(derive_seed(seed, "sft-order", number))
+    drawn = rng.permutation(len(lengths))
+    size = np.asarray(lengths)
+    batches: list[np.ndarray] = []
+    for start in range(0, len(drawn), WINDOW * batch):
+        window = drawn[start : start + WINDOW * batch]
+        window = window[np.argsort(size[window], kind="stable")]
+        batches += [window[at : at + batch] for at in range(0, len(window), batch)]
+    return np.concatenate([batches[place] for place in rng.permutation(len(batches))])
+
+
+def lengths_of(lengths: Sequence[int], examples: np.ndarray) -> np.ndarray:
+    """Number of tokens in each step, shape (steps,), for `examples` of shape (steps, batch)."""
+    totals: np.ndarray = np.asarray(lengths)[examples].sum(axis=1)
+    return totals
+
+
+class Fixed(Sampler[int]):
+    """A sampler with a fixed order."""
+
+    def __init__(self, examples: Sequence[int]) -> None:
+        self._examples = examples
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._examples)
+
+    def __len__(self) -> int:
+        return len(self._examples)

@@ -24,12 +24,10 @@ from node.rewards.judgement import Verdict
 from node.training.journal import StageJournal
 from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, usable_address
 from node.tuning.carrying_out import carried_out, explained, finished, journal_of, kept, part_of, steps_of
-from node.tuning.drawing import Drawing, drawn
-from node.tuning.grpo_data import Task, Tasks, kind_of, read, tasks
-from node.tuning.grpo_reward import chosen, lean_reward, reached
-from node.tuning.grpo_settings import GrpoSettings
-from node.tuning.grpo_trainer import GrpoWatch, RewardLost, arguments, trainer
+from node.tuning.grpo_data import Task, Tasks, chosen, kind_of, lean_reward, reached, read, tasks
+from node.tuning.grpo_trainer import Drawing, GrpoWatch, RewardLost, arguments, drawn, trainer
 from node.tuning.run_folder import RunFolder
+from node.tuning.settings import GrpoSettings
 
 PASS_1 = "pass_at_1"
 EVALUATION_BATCH = 64

@@ -18,7 +18,7 @@ from node.stp.model import address_of, base_of, check_base, template_of
 from node.stp.records import FILE, StpError
 from node.stp.settings import StpPlan, StpSettings, read_plan
 from node.stp.training import tuning_arguments
-from node.tuning.sft_settings import SftSettings
+from node.tuning.settings import SftSettings
 
 RECIPE = """
 [run]

@@ -11,8 +11,7 @@ import pytest
 
 from node.tuning import grpo
 from node.tuning import sft as card
-from node.tuning.grpo_settings import GrpoSettings
-from node.tuning.sft_settings import SftSettings
+from node.tuning.settings import GrpoSettings, SftSettings
 from tests.parsing import refusal_of
 
 SUMMARY = {

@@ -13,9 +13,16 @@ from safetensors.torch import load_file
 from node.data.errors import InputError
 from node.tuning.grpo import run
 from node.tuning.grpo_data import Task, kind_of, read
-from node.tuning.grpo_settings import EvaluationSettings, GrpoSettings
 from node.tuning.grpo_trainer import GrpoWatch, RewardLost
-from node.tuning.settings import KeepingSettings, LengthSettings, LoraSettings, OptimizerSettings, PlaceSettings
+from node.tuning.settings import (
+    EvaluationSettings,
+    GrpoSettings,
+    KeepingSettings,
+    LengthSettings,
+    LoraSettings,
+    OptimizerSettings,
+    PlaceSettings,
+)
 
 pytestmark = pytest.mark.compute
 

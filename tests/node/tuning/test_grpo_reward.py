@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from node.data.errors import InputError
-from node.tuning.grpo_reward import checked, numbers, users
+from node.tuning.grpo_data import checked, numbers, users
 
 COLUMNS = ("prompt", "theorem")
 

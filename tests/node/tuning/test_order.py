@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from node.tuning.order import WINDOW, Fixed, order
+from node.tuning.carrying_out import WINDOW, Fixed, order
 
 LENGTHS = list(np.random.default_rng(0).integers(5, 200, 1000))
 

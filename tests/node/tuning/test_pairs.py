@@ -8,7 +8,7 @@ from node.data.errors import InputError
 from node.data.reading import read_all, read_pairs, write_pairs
 from node.data.rows import Pair
 from node.llm.templates import load
-from node.tuning.sft_data import as_examples
+from node.tuning.sft import as_examples
 
 PAIRS = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
 

@@ -26,10 +26,15 @@ from node.llm.settings import HubSettings, ModelSettings
 from node.tuning.base_model import base_of
 from node.tuning.carrying_out import Interrupted
 from node.tuning.run_folder import RunFolder
-from node.tuning.settings import KeepingSettings, LengthSettings, LoraSettings, OptimizerSettings, PlaceSettings
-from node.tuning.sft import run
-from node.tuning.sft_dry_run import dry_run
-from node.tuning.sft_settings import SftSettings
+from node.tuning.settings import (
+    KeepingSettings,
+    LengthSettings,
+    LoraSettings,
+    OptimizerSettings,
+    PlaceSettings,
+    SftSettings,
+)
+from node.tuning.sft import dry_run, run
 from tests.node.tuning.conftest import write_steps
 from tests.node.tuning.test_examples import SCRIPT, THEOREM
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from node.tuning import sft_command
+from node.tuning import commands
 from tests.waiting import eventually
 
 ROOT = Path(__file__).parents[3]
@@ -46,14 +46,14 @@ def flags(model: Path, data: Path, out: Path, *more: str) -> list[str]:
 def test_what_is_wrong_is_one_line_and_code_2(
     tiny: Path, steps: Path, tmp_path: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sft_command.main(flags(tiny, steps, tmp_path / "out", *more)) == 2
+    assert commands.sft(flags(tiny, steps, tmp_path / "out", *more)) == 2
     said = capsys.readouterr().err
     assert said.startswith("proofmesh train hf-sft: ") and message in said and said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
 def test_a_model_that_is_none_is_one_line(steps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sft_command.main(flags(tmp_path, steps, tmp_path / "out")) == 2
+    assert commands.sft(flags(tmp_path, steps, tmp_path / "out")) == 2
     assert "the folder has no config.json, so it is not a model" in capsys.readouterr().err
 
 
@@ -61,7 +61,7 @@ def test_an_encoder_decoder_is_refused(steps: Path, tmp_path: Path, capsys: pyte
     from tests.node.llm.hub.tiny import saved, t5
 
     folder = saved(t5(), tmp_path / "t5")
-    assert sft_command.main(flags(Path(f"{folder}@reprover"), steps, tmp_path / "out")) == 2
+    assert commands.sft(flags(Path(f"{folder}@reprover"), steps, tmp_path / "out")) == 2
     assert "is an encoder-decoder model; name a causal language model" in capsys.readouterr().err
 
 
@@ -69,7 +69,7 @@ def test_an_encoder_decoder_is_refused(steps: Path, tmp_path: Path, capsys: pyte
 def test_it_says_what_was_trained_and_how_to_use_it(
     tiny: Path, steps: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert sft_command.main(flags(tiny, steps, tmp_path / "out", "--steps", "1")) == 0
+    assert commands.sft(flags(tiny, steps, tmp_path / "out", "--steps", "1")) == 0
     said = capsys.readouterr().out
     assert "parameters trained: 1 steps, 6 examples" in said
     assert said.endswith(f"use it as hf:{tmp_path / 'out' / 'model'}\n")
@@ -86,7 +86,7 @@ def reached(out: Path, step: int) -> bool:
 @pytest.mark.timeout(900)
 def test_after_kill_9_the_same_command_ends_with_the_same_model(tiny: Path, steps: Path, tmp_path: Path) -> None:
     def command(out: Path) -> list[str]:
-        code = "import sys; from node.tuning.sft_command import main; sys.exit(main(sys.argv[1:]))"
+        code = "import sys; from node.tuning.commands import sft; sys.exit(sft(sys.argv[1:]))"
         more = ("--steps", "400", "--save-every", "40", "--lora", "--batch", "4")
         return [sys.executable, "-c", code, *flags(tiny, steps, out, *more)]
 

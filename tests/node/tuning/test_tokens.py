@@ -13,7 +13,7 @@ from node.llm.prompts import proof_prompt, tactic_prompt
 from node.llm.settings import HubSettings
 from node.tuning.base_model import base_of
 from node.tuning.examples import Example, proof_example, step_example
-from node.tuning.tokens import IGNORED, TOO_LONG, Encoder
+from node.tuning.sft import IGNORED, TOO_LONG, Encoder
 from tests.node.tuning.test_examples import SCRIPT, STATE, THEOREM
 
 MULTI = "cases n with\n| zero => rfl\n| succ m => simp"
