@@ -30,9 +30,8 @@ from node.retrieval.encoder import fresh_encoder, load_encoder, save_encoder
 from node.retrieval.queries import Example, Queries, Query, examples, read_queries
 from node.retrieval.ranking import evaluate_model
 from node.retrieval.train_command import RATES, RetrieverSettings
-from node.tuning.carrying_out import carried_out, explained, journal_of, part_of
+from node.tuning.carrying_out import FiniteSteps, Stop, Watch, carried_out, explained, journal_of, part_of
 from node.tuning.run_folder import RunFolder
-from node.tuning.carrying_out import FiniteSteps, Stop, Watch
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -30,8 +30,7 @@ from node.llm import templates
 from node.llm.hub.loading import Loaded
 from node.llm.hub.reading import Reader
 from node.llm.prompts import raw_text
-from node.llm.sampling import ChatMessage, Prompt, SamplerError
-from node.llm.servers import ContextExceeded
+from node.llm.sampling import ChatMessage, ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template, TemplateError
 from node.training.journal import StageJournal
 from node.tuning import carrying_out
