@@ -13,22 +13,17 @@ from typing import Any
 import msgspec
 
 from common.lean import Theorem
-from common.output.command import UserError
 from node.bank import bank
-from node.bank.bank import Manifest, SourceRecord
+from node.bank.bank import BankError, Manifest, SourceRecord
 from node.bank.elaboration import difference
 from node.bank.importing import LEVEL, Imported, Names, Reader, Refusal
 from node.bank.known import KNOWN, DataSet
-from node.bank.sources import SUFFIXES, TEXTS, Source, SourceProblem, find, is_bank
+from node.bank.sources import SUFFIXES, TEXTS, Source, find, is_bank
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 POCKET = "pocket"
 BANK = "bank:"
 TEST = "test"
-
-
-class BenchmarkError(UserError, ValueError):
-    """A benchmark cannot be used. The message says which one, why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -95,25 +90,22 @@ def load_benchmark(spec: str, *, data: Sequence[Path] = (), revision: str = "") 
 
     The default of SPLIT is `test`, and for a bank with statements in one split only, this one. `data`: folders with
     local copies of data sets. `revision`: revision of the hub's copy. It needs no Lean: `check_lean` asks
-    whether the statements fit one. Raises BenchmarkError.
+    whether the statements fit one. Raises BankError.
     """
-    try:
-        benchmark = _load(spec.strip(), data, revision)
-    except (SourceProblem, bank.BankError) as error:
-        raise BenchmarkError(str(error)) from error
+    benchmark = _load(spec.strip(), data, revision)
     if not benchmark.statements:
         first = f": {benchmark.unread[0].name}: {benchmark.unread[0].reason}" if benchmark.unread else ""
-        raise BenchmarkError(
+        raise BankError(
             f"{spec}: there is no statement in it ({benchmark.rows} rows{first}); check the file or the split"
         )
     return benchmark
 
 
 def check_lean(benchmark: Benchmark, toolchain: LeanToolchain) -> None:
-    """Refuse a bank whose statements were tried under another Lean. Raises BenchmarkError."""
+    """Refuse a bank whose statements were tried under another Lean. Raises BankError."""
     for name, record in benchmark.tried.items():
         if problem := difference(record, toolchain):
-            raise BenchmarkError(f"{benchmark.spec}, {name}: {problem}; import it again with this Lean")
+            raise BankError(f"{benchmark.spec}, {name}: {problem}; import it again with this Lean")
 
 
 def _load(spec: str, data: Sequence[Path], revision: str) -> Benchmark:
@@ -130,10 +122,10 @@ def _load(spec: str, data: Sequence[Path], revision: str) -> Benchmark:
         return _of_bank(spec, Path(files[0]), "") if only_bank else _of_files(spec, files)
     data_set = KNOWN.get(name.lower())
     if data_set is None:
-        raise BenchmarkError(_unknown(spec, files))
+        raise BankError(_unknown(spec, files))
     split = split or (TEST if TEST in data_set.splits else data_set.splits[0])
     if split not in data_set.splits:
-        raise BenchmarkError(f"{spec}: {data_set.name} has no split {split!r}, but {' and '.join(data_set.splits)}")
+        raise BankError(f"{spec}: {data_set.name} has no split {split!r}, but {' and '.join(data_set.splits)}")
     source = find(data_set.name, data, revision=revision)
     if source.is_bank:
         return replace(_of_bank(spec, Path(source.origin), split), name=data_set.name)
@@ -163,10 +155,10 @@ def _folder_and_split(text: str) -> tuple[Path, str]:
 def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
     """A split of a theorem bank; without a name `test`, or the only split that has statements.
 
-    `proofmesh bank import FILE` puts statements into `train` if no row names a split. Raises BankError, BenchmarkError.
+    `proofmesh bank import FILE` puts statements into `train` if no row names a split. Raises BankError.
     """
     if not folder.is_dir():
-        raise BenchmarkError(
+        raise BankError(
             f"{folder}: no such folder; make a bank there with `proofmesh bank import SOURCE --out {folder}`"
         )
     manifest = bank.manifest_of(folder)
@@ -185,7 +177,7 @@ def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
             )
         elif others:
             there = ", ".join(f"{len(found):,} in `{each}`" for each, found in others.items())
-            raise BenchmarkError(
+            raise BankError(
                 f"{spec}: no statement in the split `{chosen}` of {folder} ({there}): name another split, such as "
                 f"{BANK}{folder}:{next(iter(others))}, or import the statements with --split {chosen}"
             )
@@ -219,11 +211,11 @@ def _notes_of_bank(folder: Path, record_of_bank: Manifest) -> tuple[str, ...]:
 
 
 def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Benchmark:
-    """A split of a known data set. Raises SourceProblem, BenchmarkError."""
+    """A split of a known data set. Raises BankError."""
     single = data_set.splits[0] if len(data_set.splits) == 1 else ""
     reading = Reader(data_set.name, split=single, known=data_set, repeats=True, extra=True).collect(source.rows())
     if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
-        raise BenchmarkError(
+        raise BankError(
             f"{source.origin}: {len(unsorted)} rows do not say which split of {data_set.name} they are of, first "
             f"{unsorted[0]}; name the file itself to evaluate on all its rows"
         )
@@ -243,7 +235,7 @@ def _of_data_set(spec: str, source: Source, data_set: DataSet, split: str) -> Be
 
 
 def _of_files(spec: str, files: Sequence[str]) -> Benchmark:
-    """All statements of some files. Raises SourceProblem."""
+    """All statements of some files. Raises BankError."""
     statements: list[BenchmarkStatement] = []
     unread: list[Refusal] = []
     sources = [find(file) for file in files]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.output.command import Exit, UserError, refuse
 from common.output.visible import say
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from node.bank.importing import SourceReading, Written
     from node.bank.sources import Source
     from node.lean.toolchain.lean_toolchain import LeanToolchain
-
-FINE, PROBLEMS, UNUSABLE = 0, 1, 2
 
 FIRST_ERRORS = 5
 """Errors of each kind that are shown. All are in OUT/import.json."""
@@ -103,75 +101,71 @@ def main(argv: Sequence[str]) -> int:
     """Entry point of `proofmesh bank`. Returns the exit code."""
     if not argv or argv[0] in ("-h", "--help"):
         print(USAGE)
-        return FINE if argv else UNUSABLE
+        return Exit.DONE if argv else Exit.UNUSABLE
     name, arguments = argv[0], list(argv[1:])
     prog = f"proofmesh bank {name}"
-    if name == "list":
-        return list_all(tyro.cli(ListSettings, args=arguments, prog=prog))
-    if name == "stats":
-        return show_stats(tyro.cli(StatsSettings, args=arguments, prog=prog))
-    if name == "check":
-        return check(tyro.cli(CheckSettings, args=arguments, prog=prog))
-    if name != "import":
-        return unusable(f"no command `{name}`; there are import, list, stats and check")
-    settings = tyro.cli(ImportSettings, args=arguments, prog=prog)
-    return import_source(settings, shlex.join(["proofmesh", "bank", *argv]))
+    try:
+        if name == "list":
+            return list_all(tyro.cli(ListSettings, args=arguments, prog=prog))
+        if name == "stats":
+            return show_stats(tyro.cli(StatsSettings, args=arguments, prog=prog))
+        if name == "check":
+            return check(tyro.cli(CheckSettings, args=arguments, prog=prog))
+        if name == "import":
+            command_line = shlex.join(["proofmesh", "bank", *argv])
+            return import_source(tyro.cli(ImportSettings, args=arguments, prog=prog), command_line)
+        raise UserError(f"no command `{name}`; there are import, list, stats and check")
+    except UserError as error:
+        return refuse("proofmesh bank", error)
 
 
 def import_source(settings: ImportSettings, command: str) -> int:
     """Run an import. Returns the exit code. `command`: the command line, for the bank's manifest."""
-    from node.bank.bank import BankError
     from node.bank.importing import write
-    from node.bank.sources import SourceProblem
     from node.bank.sources import find as find_source
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.lean.toolchain.pocket.build import PocketBuildError
 
     source = find_source(settings.source, settings.data, config=settings.config, revision=settings.revision)
     if source.is_bank:
-        return unusable(f"{source.origin} is already a theorem bank; train on it with [learner] bank")
-    try:
-        reading = _read(settings, source)
-        toolchain = find(settings.lean) if settings.check else None
-        record = _record(settings, source, reading, toolchain)
-        if left_out := source.left_out():
-            say(left_out)
-    except (SourceProblem, LeanProblem, PocketBuildError, BankError) as error:
-        return unusable(str(error))
+        raise UserError(f"{source.origin} is already a theorem bank; train on it with [learner] bank")
+    reading = _read(settings, source)
+    toolchain = find(settings.lean) if settings.check else None
+    record = _record(settings, source, reading, toolchain)
+    if left_out := source.left_out():
+        say(left_out)
     failed = _failed(settings, toolchain, reading) if toolchain is not None else {}
     good = [each for each in reading.statements if each.theorem.name not in failed]
     try:
         written = write(good, settings.out, command, record) if good else None
         _report(settings, reading, failed, toolchain, written)
-    except BankError as error:
-        return unusable(str(error))
     except OSError as error:
-        return unusable(f"{settings.out}: cannot be written ({error.strerror}); use another folder with --out")
-    return FINE if good else PROBLEMS
+        raise UserError(
+            f"{settings.out}: cannot be written ({error.strerror}); use another folder with --out"
+        ) from error
+    return Exit.DONE if good else Exit.FAILED
 
 
 def _read(settings: ImportSettings, source: Source) -> SourceReading:
-    """The statements of the source. Raises SourceProblem, also if it has no rows."""
+    """The statements of the source. Raises BankError, also if it has no rows."""
+    from node.bank.bank import BankError
     from node.bank.importing import Reader
-    from node.bank.sources import SourceProblem
 
     known = source.data_set
     split = settings.split or ("train" if known is None else known.splits[0] if len(known.splits) == 1 else "")
     reader = Reader(settings.name or source.name, split=split, header=settings.header, known=known)
     reading = reader.collect(source.rows(), settings.limit or None)
     if not reading.rows:
-        raise SourceProblem(f"{source.origin}: there is nothing in it; check path and split")
+        raise BankError(f"{source.origin}: there is nothing in it; check path and split")
     if unsorted := [each.theorem.name for each in reading.statements if not each.split]:
         problem = f"{len(unsorted)} rows do not say which split they are of, first {unsorted[0]}"
-        raise SourceProblem(f"{source.origin}: {problem}; name it with --split")
+        raise BankError(f"{source.origin}: {problem}; name it with --split")
     return reading
 
 
 def _record(
     settings: ImportSettings, source: Source, reading: SourceReading, toolchain: LeanToolchain | None
 ) -> SourceRecord:
-    """The source's record in the bank's manifest. Raises SourceProblem."""
+    """The source's record in the bank's manifest. Raises BankError."""
     from node.bank.bank import SourceRecord
     from node.lean.toolchain.lean_toolchain import library
 
@@ -266,12 +260,6 @@ def _show(title: str, problems: Sequence[tuple[str, str]]) -> None:
         say(f"  {count:6d}  {reason}  (first: {first[reason]})")
 
 
-def unusable(message: str) -> int:
-    """Print an error to standard error. Returns the exit code."""
-    say(f"proofmesh bank: {message}", file=sys.stderr)
-    return UNUSABLE
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # `proofmesh bank list`, `stats` and `check`: lists known data sets and banks, shows a bank's content, checks a bank.
 #
@@ -336,7 +324,7 @@ def list_all(settings: ListSettings) -> int:
     for column in (*known.columns, *banks.columns):
         column.overflow = "fold"
     Console().print(known, banks, sep="\n")
-    return FINE
+    return Exit.DONE
 
 
 def folder_of(name: str) -> Path:
@@ -356,15 +344,12 @@ def show_stats(settings: StatsSettings) -> int:
     """Print the content of a bank. Returns the exit code."""
     from node.bank import bank
 
-    try:
-        folder = folder_of(settings.bank)
-        manifest = bank.manifest_of(folder)
-        say(f"{settings.bank}: digest {bank.digest(folder)}")
-        for split in bank.splits(folder):
-            _show_split(split, bank.load_statements(split, folder))
-        say(f"transitions: {len(bank.load_transitions(folder))}")
-    except bank.BankError as error:
-        return unusable(str(error))
+    folder = folder_of(settings.bank)
+    manifest = bank.manifest_of(folder)
+    say(f"{settings.bank}: digest {bank.digest(folder)}")
+    for split in bank.splits(folder):
+        _show_split(split, bank.load_statements(split, folder))
+    say(f"transitions: {len(bank.load_transitions(folder))}")
     for name, record in manifest.sources.items():
         lean = f"tried under Lean {record.lean}" if record.lean else "not tried under any Lean"
         revision = f" at {record.revision}" if record.revision else ""
@@ -372,7 +357,7 @@ def show_stats(settings: StatsSettings) -> int:
         say(f"  licence {record.licence or 'not known'}; {lean}; digest {record.digest}")
         for package, commit in record.library.items():
             say(f"  {package} {commit}")
-    return FINE
+    return Exit.DONE
 
 
 def _show_split(split: str, statements: Sequence[BankTheorem]) -> None:
@@ -395,16 +380,11 @@ def check(settings: CheckSettings) -> int:
     from node.bank import bank
     from node.bank.elaboration import difference
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.lean.toolchain.pocket.build import PocketBuildError
 
-    try:
-        folder = folder_of(settings.bank)
-        manifest = bank.manifest_of(folder)
-        problems = _content_problems(folder, manifest)
-        toolchain = find(settings.lean) if any(each.lean for each in manifest.sources.values()) else None
-    except (bank.BankError, LeanProblem, PocketBuildError) as error:
-        return unusable(str(error))
+    folder = folder_of(settings.bank)
+    manifest = bank.manifest_of(folder)
+    problems = _content_problems(folder, manifest)
+    toolchain = find(settings.lean) if any(each.lean for each in manifest.sources.values()) else None
     for name, record in manifest.sources.items():
         if toolchain is not None and (problem := difference(record, toolchain)):
             problems.append(f"{name}: {problem}; import it again, or name its Lean with --lean.project")
@@ -419,7 +399,7 @@ def check(settings: CheckSettings) -> int:
             if manifest.digest
             else f"{settings.bank}: readable; its manifest has no digest to compare with"
         )
-    return PROBLEMS if problems else FINE
+    return Exit.FAILED if problems else Exit.DONE
 
 
 def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
@@ -443,7 +423,3 @@ def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
     if leaked := stated.get("train", set()) & scored:
         problems.append(f"{len(leaked)} train statements are valid or test statements too")
     return problems
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

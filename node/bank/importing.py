@@ -29,10 +29,6 @@ _NO_NAME = re.compile(r"[^\w.']+")
 """Characters that cannot be in a theorem's name, as in ProofNet#'s `Artin|exercise_2_3_2`."""
 
 
-class NoFormat(ValueError):
-    """The format of a row is unknown; the message names its fields."""
-
-
 @dataclass(frozen=True)
 class Raw:
     """A statement in the form of its data set."""
@@ -111,12 +107,12 @@ FORMATS = (
 
 
 def format_of(row: Row) -> Format:
-    """The format of a row. Raises NoFormat."""
+    """The format of a row. Raises Refused."""
     for each in FORMATS:
         if each.fields <= row.keys():
             return each
     known = "; ".join(f"{each.name}: {', '.join(sorted(each.fields))}" for each in FORMATS)
-    raise NoFormat(f"a row with the fields {', '.join(sorted(row))} has no known format; known are {known}")
+    raise Refused(f"a row with the fields {', '.join(sorted(row))} has no known format; known are {known}")
 
 
 def _name(row: Row, *fields: str) -> str:
@@ -226,7 +222,7 @@ class Reader:
     """Keep the remaining fields of rows."""
 
     def collect(self, rows: Iterable[Row], limit: int | None = None) -> SourceReading:
-        """Read rows. Raises SourceProblem."""
+        """Read rows. Raises BankError."""
         reading = SourceReading()
         seen: set[tuple[object, ...]] = set()
         names = Names()
@@ -235,7 +231,7 @@ class Reader:
             reading.rows += 1
             try:
                 imported = self._statement(row)
-            except (NoFormat, Refused) as error:
+            except Refused as error:
                 name = str(row.get("name") or row.get("id") or _place(row) or f"row {reading.rows}")
                 reading.refused.append(Refusal(name, str(error), self._split(split_of(row))))
                 continue
@@ -251,7 +247,7 @@ class Reader:
         return reading
 
     def _statement(self, row: Row) -> Imported:
-        """The statement of a row, with the name in the row. Raises NoFormat, Refused."""
+        """The statement of a row, with the name in the row. Raises Refused, Refused."""
         if UNREAD in row:
             raise Refused(str(row[UNREAD]))
         if in_file(row):

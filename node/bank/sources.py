@@ -20,13 +20,9 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from node.bank import bank
+from node.bank.bank import BankError
 from node.bank.known import KNOWN, DataSet, known
 from node.bank.statements import Row, statements_of_lean, statements_of_text
-
-
-class SourceProblem(ValueError):
-    """A source cannot be read; the message says where and why."""
-
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Finds a source of statements: a local file or folder, a known data set by its name, or an id of the hub.
@@ -64,14 +60,14 @@ class Source:
         return self.local and is_bank(Path(self.origin))
 
     def rows(self) -> Iterator[Row]:
-        """Its rows. Raises SourceProblem."""
+        """Its rows. Raises BankError."""
         files = self.data_set.hub.files if self.data_set is not None and not self.config and not self.local else ""
         every_kind = self.data_set is None
         revision = self.requested_revision
         return read_rows(self.origin, config=self.config, revision=revision, files=files, every_kind=every_kind)
 
     def left_out(self) -> str:
-        """A note with the files of a folder that are not read; empty if there are none. Raises SourceProblem."""
+        """A note with the files of a folder that are not read; empty if there are none. Raises BankError."""
         if not self.local or not Path(self.origin).is_dir():
             return ""
         names = left_out_of(Path(self.origin), every_kind=self.data_set is None)
@@ -79,7 +75,7 @@ class Source:
         return f"not read of {self.origin}: {', '.join(names[:MOST_NAMED])}{more}" if names else ""
 
     def revision(self) -> str:
-        """The commit of the hub's copy; empty for local files. Raises SourceProblem."""
+        """The commit of the hub's copy; empty for local files. Raises BankError."""
         return "" if self.local else revision_of(self.origin, self.requested_revision) or self.requested_revision
 
 
@@ -141,7 +137,7 @@ def read_rows(
     """The rows of a source. For a Hugging Face data set, the field `split` is the split of the row.
 
     `config`, `revision`, `files`: for a Hugging Face data set. `every_kind`: for a folder, see `files_of`. Raises
-    SourceProblem.
+    BankError.
     """
     path = Path(source)
     if path.is_dir():
@@ -153,7 +149,7 @@ def read_rows(
     elif _HUGGING_FACE.fullmatch(source) and not source.endswith((*SUFFIXES, *TEXTS)):
         yield from rows_of_hub(source, config, revision, files)
     else:
-        raise SourceProblem(
+        raise BankError(
             f"{source}: no file, no folder, no known data set (`proofmesh bank list`), no hub id (OWNER/NAME); check "
             "the name"
         )
@@ -174,7 +170,7 @@ def split_of(path: Path) -> str:
 
 
 def files_of(folder: Path, *, every_kind: bool = True) -> list[Path]:
-    """The files of a folder that are read. Raises SourceProblem if there are none.
+    """The files of a folder that are read. Raises BankError if there are none.
 
     `every_kind`: all kinds of files. Otherwise the data files, or the Lean files if there are no data files, because
     the repository of a known data set may have the same statements in both.
@@ -184,11 +180,11 @@ def files_of(folder: Path, *, every_kind: bool = True) -> list[Path]:
     by_kind = ([each for each in visible if each.name.endswith(kind) and each.name not in NO_DATA] for kind in kinds)
     if files := next((each for each in by_kind if each), []):
         return files
-    raise SourceProblem(f"{folder}: no {', '.join(dict.fromkeys(sum(kinds, ())))} in this folder; check the path")
+    raise BankError(f"{folder}: no {', '.join(dict.fromkeys(sum(kinds, ())))} in this folder; check the path")
 
 
 def left_out_of(folder: Path, *, every_kind: bool = True) -> list[str]:
-    """Paths of the files in a folder that are not read, without hidden files. Raises SourceProblem."""
+    """Paths of the files in a folder that are not read, without hidden files. Raises BankError."""
     files = set(files_of(folder, every_kind=every_kind))
     return [str(each.relative_to(folder)) for each in _visible(folder) if each not in files]
 
@@ -208,7 +204,7 @@ def _file(path: Path) -> Iterator[Row]:
     elif path.suffix in TEXTS:
         yield from _text(path)
     elif not path.name.endswith(SUFFIXES):
-        raise SourceProblem(f"{path}: unknown format; known are {', '.join((*SUFFIXES, *TEXTS))}")
+        raise BankError(f"{path}: unknown format; known are {', '.join((*SUFFIXES, *TEXTS))}")
     elif ".jsonl" in path.name:
         yield from _lines(path)
     else:
@@ -217,12 +213,12 @@ def _file(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The decompressed content of a file. Raises SourceProblem, also while the content is read."""
+    """The decompressed content of a file. Raises BankError, also while the content is read."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield cast(BinaryIO, file)
     except (OSError, EOFError, zlib.error) as error:
-        raise SourceProblem(f"{path}: cannot be read ({error}); replace the file if it is damaged") from error
+        raise BankError(f"{path}: cannot be read ({error}); replace the file if it is damaged") from error
 
 
 def _lines(path: Path) -> Iterator[Row]:
@@ -238,7 +234,7 @@ def _text(path: Path) -> Iterator[Row]:
     try:
         text = path.read_text(encoding="utf-8-sig")  # editors of Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
-        raise SourceProblem(f"{path}: cannot be read as UTF-8 text ({error}); save the file as UTF-8") from error
+        raise BankError(f"{path}: cannot be read as UTF-8 text ({error}); save the file as UTF-8") from error
     if path.suffix == ".lean":
         yield from ({**row, "file": str(path)} for row in statements_of_lean(text))
     else:
@@ -254,7 +250,7 @@ def _document(path: Path) -> Iterator[Row]:
             yield _row(f"{path}, entry {number}", row)
         return
     if not isinstance(content, dict) or not any(isinstance(value, list) for value in content.values()):
-        raise SourceProblem(f"{path}: neither a list of statements nor an object with such lists by split")
+        raise BankError(f"{path}: neither a list of statements nor an object with such lists by split")
     for name, rows in content.items():
         for number, row in enumerate(rows if isinstance(rows, list) else []):
             yield {"split": name, **_row(f"{path}, {name}, entry {number}", row)}
@@ -269,25 +265,21 @@ def _parquet(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches():
                 yield from batch.to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
-        raise SourceProblem(
-            f"{path}: cannot be read as parquet ({error}); replace the file if it is damaged"
-        ) from error
+        raise BankError(f"{path}: cannot be read as parquet ({error}); replace the file if it is damaged") from error
 
 
 def _decoded(where: str, data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError as error:
-        raise SourceProblem(f"{where}: {error}") from error
+        raise BankError(f"{where}: {error}") from error
     except UnicodeDecodeError as error:
-        raise SourceProblem(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
+        raise BankError(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
 
 
 def _row(where: str, value: Any) -> Row:
     if not isinstance(value, dict):
-        raise SourceProblem(
-            f"{where}: a {type(value).__name__} instead of an object; write one JSON object for each row"
-        )
+        raise BankError(f"{where}: a {type(value).__name__} instead of an object; write one JSON object for each row")
     return value
 
 
@@ -301,7 +293,7 @@ warnings when there is no network."""
 
 @cache
 def revision_of(name: str, revision: str = "") -> str:
-    """The current commit of a data set on the hub; empty if the hub cannot be reached. Raises SourceProblem if the hub
+    """The current commit of a data set on the hub; empty if the hub cannot be reached. Raises BankError if the hub
     does not have the data set or the revision."""
     import huggingface_hub
     from huggingface_hub.errors import HfHubHTTPError
@@ -310,7 +302,7 @@ def revision_of(name: str, revision: str = "") -> str:
         info = huggingface_hub.HfApi().dataset_info(name, revision=revision or None, timeout=SECONDS)
     except HfHubHTTPError as error:
         message = (str(error).strip().splitlines() or [type(error).__name__])[-1]
-        raise SourceProblem(
+        raise BankError(
             f"{name}: the Hugging Face hub refuses it ({message}); check the id, log in with `hf auth login`, or name "
             "a local copy with --data FOLDER"
         ) from error
@@ -322,7 +314,7 @@ def revision_of(name: str, revision: str = "") -> str:
 def rows_of_hub(name: str, config: str = "", revision: str = "", files: str = "") -> Iterator[Row]:
     """The rows of all splits, each with its `split`. A downloaded data set is read without a network.
 
-    `files`: a pattern of the files to read, if a repository has files of several forms. Raises SourceProblem.
+    `files`: a pattern of the files to read, if a repository has files of several forms. Raises BankError.
     """
     commit = revision_of(name, revision)
     import datasets
@@ -338,7 +330,7 @@ def rows_of_hub(name: str, config: str = "", revision: str = "", files: str = ""
     except Exception as error:  # the library raises exceptions of many other libraries
         message = str(error).split("\n")[0]
         folder = f"FOLDER/{name.rpartition('/')[2]}"
-        raise SourceProblem(
+        raise BankError(
             f"{name}: cannot be loaded from the Hugging Face hub ({type(error).__name__}: {message}); on a machine "
             f"with a network run `hf download --repo-type dataset {name} --local-dir {folder}`, then name the folder "
             "with --data FOLDER"

@@ -24,8 +24,8 @@ from common.lean import Theorem
 from common.protocol.attempts import Purpose
 from common.records import readers as run_proofs
 from node.bank import bank
-from node.bank.bank import load_proofs
-from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.bank import BankError, load_proofs
+from node.bank.benchmarks import load_benchmark
 from node.bank.sources import is_bank
 from node.data import grammar
 from node.data.errors import InputError
@@ -148,7 +148,7 @@ def benchmarks(specs: Sequence[str]) -> Benchmarks:
     """The statements of these benchmarks. Raises InputError if one cannot be read."""
     try:
         theorems = [each.theorem for spec in specs for each in load_benchmark(spec).statements]
-    except BenchmarkError as error:
+    except BankError as error:
         raise InputError(f"--keep-out: {error}") from error
     return Benchmarks(frozenset(map(stated_as, theorems)), frozenset(theorem.name for theorem in theorems))
 

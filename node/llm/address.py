@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from common.output.command import UserError
+
 PREFIX = "openai:"
 
 FORM = "openai:URL#MODEL, or openai:URL|URL#MODEL@TEMPLATE"
@@ -22,7 +24,7 @@ _SECRET = re.compile(r"(?<=//)[^/@|#]+(?=@)|(?<=\?)[^#|]+")
 """User and password of a URL, and its query."""
 
 
-class BadModel(ValueError):
+class BadModel(UserError, ValueError):
     """The requested language model cannot be used; the text says why, and what to do."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from common.lean import Theorem
+from common.output.command import UserError
 from node.lean.text.goals import split_goals
 from node.llm.sampling import ChatMessage, Prompt
 from node.llm.templates import Template, TemplateError, fill
@@ -19,7 +20,7 @@ from node.model.names import Names
 CountTokens = Callable[[str], int]
 
 
-class PromptTooLong(ValueError):
+class PromptTooLong(UserError, ValueError):
     """The prompt exceeds the family's limit even without its optional parts."""
 
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from common.life import metrics
+from common.output.command import UserError
 from node.llm.settings import ModelSettings
 
 
@@ -80,7 +81,7 @@ class Sample:
         return total
 
 
-class SamplerError(RuntimeError):
+class SamplerError(UserError, RuntimeError):
     """The model returned no samples, for a reason unrelated to the theorem; the text says why."""
 
 

@@ -18,6 +18,7 @@ from typing import Annotated, Literal, get_args, get_type_hints
 
 import msgspec
 
+from common.output.command import UserError
 from node.llm.sampling import Decoding
 from node.model.checkpoint_folders import DIGITS
 
@@ -31,7 +32,7 @@ MESSAGE_FIELDS = frozenset({"role", "content"})
 _Tokens = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class TemplateError(ValueError):
+class TemplateError(UserError, ValueError):
     """The template does not exist, or its file is invalid; one line says what, where, and what to do."""
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import aiohttp
 
+from common.output.command import Exit, UserError
 from node.llm.address import BadModel, ServerAddress
 from node.llm.hub.folders import WEIGHTS, has_weights
 from node.llm.servers import key_in, message_of
@@ -33,8 +34,10 @@ MODES = ("wait", "keep", "abort")
 `abort` aborts them, so that their clients retry."""
 
 
-class UpdateFailed(RuntimeError):
+class UpdateFailed(UserError, RuntimeError):
     """Some servers do not have the new weights; the text says which, and why."""
+
+    exit_code = Exit.FAILED
 
 
 class _ServerFailed(Exception):

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 from transformers import set_seed
 
-from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.bank import BankError
+from node.bank.benchmarks import load_benchmark
 from node.data.errors import InputError
 from node.llm.hub.loading import Loaded
 from node.rewards.home import close
@@ -166,7 +167,7 @@ def _evaluate(
         return
     try:
         theorems = [each.theorem for each in load_benchmark(evaluation.on).statements]
-    except BenchmarkError as error:
+    except BankError as error:
         raise InputError(f"--evaluate: {error}") from error
     random.Random(0).shuffle(theorems)
     chosen_ones = [Task(each, f"⊢ {each.proposition}" if kind == "steps" else "") for each in theorems]

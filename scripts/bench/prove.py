@@ -27,7 +27,8 @@ from common.limits import Positive, Timeout
 from common.output.terminal import Console
 from common.output.visible import say
 from common.protocol.attempts import AttemptOutcome, AttemptResult
-from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
+from node.bank.bank import BankError
+from node.bank.benchmarks import check_lean, load_benchmark
 from node.command.evaluate.command import EvalSettings
 from node.command.evaluate.run import plan_of
 from node.eval.alone import LoneVenue
@@ -393,7 +394,7 @@ class Eval(Part):
     """Budget of a search."""
     rounds: Positive = 3
 
-    problems = (BenchmarkError, BadPolicy)
+    problems = (BankError, BadPolicy)
 
     async def measure(self) -> Results:
         """Measure all rounds."""

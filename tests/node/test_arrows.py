@@ -142,7 +142,6 @@ TOO_LARGE = {
     "node/lean/check/files": 13,
     "node/lean/text": 13,
     "node/lean/trace": 13,
-    "node/llm": 14,
     "node/model": 17,
     "node/proving": 17,
     "node/retrieval": 16,

@@ -169,7 +169,7 @@ def run(settings: EvalSettings) -> int:
     import asyncio
 
     from common.bus import BusError
-    from node.bank.benchmarks import BenchmarkError
+    from node.bank.bank import BankError
     from node.command.evaluate.run import evaluate
     from node.eval.folder import FolderError
     from node.eval.running import EvaluationFailed
@@ -180,7 +180,7 @@ def run(settings: EvalSettings) -> int:
     try:
         check(settings)
         return asyncio.run(evaluate(settings))
-    except (UsageProblem, BenchmarkError, FolderError, BadPolicy, LeanProblem) as error:
+    except (UsageProblem, BankError, FolderError, BadPolicy, LeanProblem) as error:
         say(f"proofmesh eval: {error}", file=sys.stderr)
         return UNUSABLE
     except (EvaluationFailed, ProvingFailed, BusError) as error:

@@ -40,7 +40,7 @@ counted."""
 
 
 async def evaluate(settings: EvalSettings) -> int:
-    """The command; returns the exit code. Raises BenchmarkError, FolderError, BadPolicy, LeanProblem, UsageProblem,
+    """The command; returns the exit code. Raises BankError, FolderError, BadPolicy, LeanProblem, UsageProblem,
     EvaluationFailed, ProvingFailed, BusError."""
     gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
     call = _Call(settings, Console(stderr=True), asyncio.Event())

@@ -78,7 +78,7 @@ def main_prepare(argv: Sequence[str]) -> int:
 
 def _prepare(settings: PrepareSettings, line: str) -> int:
     """`line`: the command line, which the folder keeps. Raises StpError, BankError."""
-    from node.bank.sources import SourceProblem
+    from node.bank.bank import BankError
     from node.stp.data.initial import prepare
     from node.stp.data.lemmas import Library
     from node.stp.data.sources import read
@@ -98,7 +98,7 @@ def _prepare(settings: PrepareSettings, line: str) -> int:
             seed=settings.seed,
             command=line,
         )
-    except (SourceProblem, OSError) as error:
+    except (BankError, OSError) as error:
         return refuse(PROG, error)
     _print_summary(settings.out, contents, manifest)
     return Exit.DONE

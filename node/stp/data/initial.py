@@ -38,7 +38,6 @@ from common.files import write_whole
 from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank.bank import BankError
-from node.bank.sources import SourceProblem
 from node.stp.data.lemmas import LemmaGone, Library
 from node.stp.data.sources import Found, read
 from node.stp.data.statements import NotAStatement, key, statement_of
@@ -446,7 +445,7 @@ def data_of(plan: StpPlan) -> RunData:
         if settings.data == BANK and not (folder / MANIFEST).exists():
             prepare([read(BANK)], folder, seed=settings.seed, command="proofmesh stp prepare")
         prepared = load_prepared(folder)
-    except (BankError, SourceProblem) as error:
+    except BankError as error:
         raise StpError(str(error)) from error
     except OSError as error:
         raise StpError(f"{error.filename or folder}: {error.strerror or error}") from error

@@ -30,9 +30,9 @@ import msgspec
 from common.lean import ProofTree, Theorem
 from common.places import Context
 from node.bank import bank, statements
-from node.bank.bank import load_proofs
-from node.bank.importing import NoFormat, format_of
-from node.bank.sources import Source, SourceProblem, find
+from node.bank.bank import BankError, load_proofs
+from node.bank.importing import format_of
+from node.bank.sources import Source, find
 from node.bank.statements import UNREAD, Row
 from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import blanked
@@ -64,7 +64,7 @@ class Found:
 
 def read(source: str, *, test: bool = False, data: Sequence[Path] = (), most: int = 0) -> Found:
     """Read a source. `test`: all its statements are test statements; `data`: folders with copies of data sets; `most`:
-    maximum rows to read, 0 for all. Raises SourceProblem, BankError."""
+    maximum rows to read, 0 for all. Raises BankError."""
     if source == BANK:
         return _of_bank(bank.DIRECTORY, test)
     path = Path(source)
@@ -93,7 +93,7 @@ def _of_bank(directory: Path, test: bool) -> Found:
 
 
 def _of_rows(source: Source, test: bool, most: int) -> Found:
-    """Raises SourceProblem."""
+    """Raises BankError."""
     found = Found(source.origin)
     for where, row in islice(_rows(source), most or None):
         if isinstance(row, str):
@@ -101,13 +101,13 @@ def _of_rows(source: Source, test: bool, most: int) -> Found:
             continue
         try:
             _add(found, row, source, test)
-        except (BadRow, NoFormat, statements.Refused) as error:
+        except (BadRow, statements.Refused) as error:
             found.problems.append(f"{where}: {error}")
     return found
 
 
 def _add(found: Found, row: Row, source: Source, test: bool) -> None:
-    """Raises BadRow, NoFormat, Refused."""
+    """Raises BadRow, statements.Refused, Refused."""
     if is_reference_row(row):
         read_ = read_row(row)
         if isinstance(read_, ConjectureRow):
@@ -143,7 +143,7 @@ def _given_script(row: Row) -> str:
 
 
 def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
-    """Rows with their locations; for a row that cannot be read, the reason. Raises SourceProblem."""
+    """Rows with their locations; for a row that cannot be read, the reason. Raises BankError."""
     path = Path(source.origin)
     if not (source.local and path.is_file() and ".jsonl" in path.name):
         for number, row in enumerate(source.rows(), start=1):
@@ -159,11 +159,11 @@ def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines of a file that are not empty, with their locations. Raises SourceProblem."""
+    """The lines of a file that are not empty, with their locations. Raises BankError."""
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError) as error:
-        raise SourceProblem(f"{path}: cannot be read ({error}); check whether the file is damaged") from error
+        raise BankError(f"{path}: cannot be read ({error}); check whether the file is damaged") from error
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
             yield f"{path}, line {number}", line
@@ -276,7 +276,7 @@ class _TracedText(msgspec.Struct):
 
 
 def _of_trace(folder: Path, test: bool) -> Found:
-    """Raises SourceProblem."""
+    """Raises BankError."""
     found = Found(str(folder))
     # 1. The texts above theorems, by digest, if the trace has them.
     contexts: dict[str, Context] = {}
@@ -284,7 +284,7 @@ def _of_trace(folder: Path, test: bool) -> Found:
         try:
             text = msgspec.json.decode(line, type=_TracedText)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SourceProblem(f"{where}: {error}; trace the project again") from error
+            raise BankError(f"{where}: {error}; trace the project again") from error
         contexts |= {digest: Context.of(text.text[:end]) for digest, end in text.contexts.items()}
     # 2. The theorems of all files, which are the lemmas.
     rows: list[tuple[_TracedRow, Theorem]] = []

@@ -12,7 +12,8 @@ import pytest
 
 from data.generators import textbook
 from node.bank import bank
-from node.bank.benchmarks import BenchmarkError, load_benchmark
+from node.bank.bank import BankError
+from node.bank.benchmarks import load_benchmark
 from node.lean.text.statement import parse_statement
 from scripts.bench.prove import LISTS
 
@@ -65,7 +66,7 @@ def test_it_is_a_benchmark_with_one_split() -> None:
     found = load_benchmark("textbook")
     assert (found.name, found.split, found.licence, len(found.statements)) == ("textbook", "test", "MIT", 200)
     assert load_benchmark("textbook:test").digest == found.digest
-    with pytest.raises(BenchmarkError, match=r"no statement in the split `valid` .*200 in `test`"):
+    with pytest.raises(BankError, match=r"no statement in the split `valid` .*200 in `test`"):
         load_benchmark("textbook:valid")
 
 

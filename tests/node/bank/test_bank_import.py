@@ -12,7 +12,7 @@ from node.bank.bank import BankError, load_statements, load_transitions
 from node.bank.elaboration import Whitelist, key
 from node.bank.importing import Reader
 from node.bank.known import MINIF2F_HEADER
-from node.bank.sources import SourceProblem, read_rows
+from node.bank.sources import read_rows
 from node.bank.statements import Refused, theorem
 from node.lean.text.lexing import lex
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -251,7 +251,7 @@ def test_a_folder_and_lists_by_split_are_read(tmp_path):
     lines(tmp_path / "b.jsonl", BENCHMARK[4:5])
     reading = Reader("a").collect(read_rows(str(tmp_path)))
     assert [each.theorem.name for each in reading.statements] == ["first", "second", "behind_it"]
-    with pytest.raises(SourceProblem, match="in this folder"):
+    with pytest.raises(BankError, match="in this folder"):
         (tmp_path / "empty").mkdir()
         list(read_rows(str(tmp_path / "empty")))
 

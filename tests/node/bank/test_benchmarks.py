@@ -11,9 +11,9 @@ import pytest
 
 from common.lean_settings import LeanSettings
 from node.bank import bank, command, sources
-from node.bank.benchmarks import BenchmarkError, check_lean, load_benchmark
+from node.bank.bank import BankError
+from node.bank.benchmarks import check_lean, load_benchmark
 from node.bank.elaboration import elaboration_errors
-from node.bank.sources import SourceProblem
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.bank.stand_ins import MINIF2F, PROOFNET_SHARP, PROVERBENCH, PUTNAM, lines
@@ -138,7 +138,7 @@ def test_of_a_repository_the_folder_with_the_statements_is_read(tmp_path):
 
 def test_rows_of_no_split_are_in_none(tmp_path, capsys):
     file = lines(tmp_path / "minif2f.jsonl", [{"name": "a", "formal_statement": "theorem a : 1 = 1", "header": ""}])
-    with pytest.raises(BenchmarkError, match="1 rows do not say which split of minif2f they are of, first a"):
+    with pytest.raises(BankError, match="1 rows do not say which split of minif2f they are of, first a"):
         load_benchmark("minif2f:test", data=[tmp_path])
     assert names(load_benchmark(str(file))) == ["a"]
     argv = ["import", str(file), "--no-check", "--out", str(tmp_path / "bank")]
@@ -173,7 +173,7 @@ def test_a_bank_whose_statements_are_all_in_train_is_evaluated_on_them(tmp_path)
         assert (names(found), found.split) == (["a", "b"], "train")
         assert any("in the split `train`" in note for note in found.notes)
     assert load_benchmark(f"bank:{out}:train").notes == ()
-    with pytest.raises(BenchmarkError, match=r"no statement in the split `test` .*2 in `train`.*bank:.*:train"):
+    with pytest.raises(BankError, match=r"no statement in the split `test` .*2 in `train`.*bank:.*:train"):
         load_benchmark(f"bank:{out}:test")
 
 
@@ -184,7 +184,7 @@ def test_a_bank_without_test_names_its_splits(tmp_path):
     assert (
         command.main(["import", str(tmp_path / "two.lean"), "--no-check", "--out", str(out), "--split", "valid"]) == 0
     )
-    with pytest.raises(BenchmarkError, match=r"no statement in the split `test` .*1 in `train`, 1 in `valid`"):
+    with pytest.raises(BankError, match=r"no statement in the split `test` .*1 in `train`, 1 in `valid`"):
         load_benchmark(f"bank:{out}")
 
 
@@ -204,9 +204,9 @@ def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     said = bank.manifest_of(out)
     record = msgspec.structs.replace(said.sources["minif2f"], lean="4.9.0", library={"mathlib": "0123456789abcdef"})
     bank.write_manifest(out, msgspec.structs.replace(said, sources={"minif2f": record}))
-    with pytest.raises(BenchmarkError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
+    with pytest.raises(BankError, match=r"tried under Lean 4\.9\.0, and this is Lean 4\.35\.0; import it again"):
         check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.35.0"))
-    with pytest.raises(BenchmarkError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
+    with pytest.raises(BankError, match=r"mathlib was at 0123456789ab when .* and is absent now"):
         check_lean(load_benchmark(f"bank:{out}"), LeanToolchain(("lean",), version="4.9.0"))
 
 
@@ -222,7 +222,7 @@ def test_a_bank_of_another_lean_is_refused(data, tmp_path):
     ],
 )
 def test_an_unknown_benchmark_is_one_clear_line(spec, says):
-    with pytest.raises(BenchmarkError, match=says) as error:
+    with pytest.raises(BankError, match=says) as error:
         load_benchmark(spec)
     assert "\n" not in str(error.value)
 
@@ -244,7 +244,7 @@ def test_an_unknown_benchmark_is_one_clear_line(spec, says):
 )
 def test_a_damaged_or_empty_file_is_one_clear_line(tmp_path, name, content, says):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(BenchmarkError, match=says) as error:
+    with pytest.raises(BankError, match=says) as error:
         load_benchmark(str(tmp_path / name))
     assert "\n" not in str(error.value) and name in str(error.value)
 
@@ -259,7 +259,7 @@ def test_a_bank_that_was_changed_says_so(data, tmp_path):
 def test_a_damaged_bank_is_named(data, tmp_path):
     out = imported(tmp_path, data / "minif2f.jsonl")
     (out / "test.jsonl.gz").write_bytes(b"no gzip")
-    with pytest.raises(BenchmarkError, match=r"test\.jsonl\.gz: cannot be read"):
+    with pytest.raises(BankError, match=r"test\.jsonl\.gz: cannot be read"):
         load_benchmark(f"bank:{out}")
 
 
@@ -275,9 +275,7 @@ def offline(monkeypatch):
 
 
 def test_without_a_net_one_line_says_what_to_do(offline, tmp_path):
-    with pytest.raises(
-        BenchmarkError, match=r"hf download --repo-type dataset AI-MO/minif2f_test .*--data FOLDER"
-    ) as error:
+    with pytest.raises(BankError, match=r"hf download --repo-type dataset AI-MO/minif2f_test .*--data FOLDER") as error:
         load_benchmark("minif2f-numina:test", data=[tmp_path])
     assert "\n" not in str(error.value)
 
@@ -288,7 +286,7 @@ def test_a_data_set_in_the_hubs_form_has_its_splits_in_its_rows(offline, tmp_pat
     for split in ("train", "test"):
         lines(folder / f"{split}.jsonl", [{"name": split, "formal_statement": f"theorem {split} : 1 = 1"}])
     assert {row["name"]: row["split"] for row in sources.rows_of_hub(str(folder))} == {"train": "train", "test": "test"}
-    with pytest.raises(SourceProblem, match="cannot be loaded from the Hugging Face hub"):
+    with pytest.raises(BankError, match="cannot be loaded from the Hugging Face hub"):
         list(sources.rows_of_hub(str(tmp_path / "nothing")))
 
 
