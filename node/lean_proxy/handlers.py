@@ -1,4 +1,9 @@
-"""Handlers of `lean.run` and `lean.verify`. They time and count each request, and the drain waits for open ones."""
+"""Handlers of a lean-proxy's requests, and the report on them.
+
+`lean.run` and `lean.verify` are timed and counted, and the drain waits for open ones. `lean.check` brings snippets of
+the verification service, on separate workers that start with the first snippet. The report updates counters and gauges
+for `/metrics`, the values of the heartbeat, and the node's health.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,26 @@ from contextlib import contextmanager
 import structlog
 from prometheus_client import Histogram
 
+from common.lean import OutcomeKind, outcome_values
 from common.life import faults, metrics
-from common.protocol.messages import LeanRunRequest, LeanVerifyReply, LeanVerifyRequest, Message
+from common.life.metrics import Followed
+from common.life.node import NodeContext
+from common.protocol.messages import (
+    Busy,
+    Failure,
+    LeanCheckGone,
+    LeanCheckRequest,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    Message,
+)
 from node.lean.check.files.proofs import ProofVerifier
+from node.lean.process.child import MIB
 from node.lean.requests import Requests
+from node.lean.snippets.asked import reply_of, snippet_of
+from node.lean.snippets.checker import SnippetChecker
+from node.lean.snippets.snippet import SnippetResult
 
 REASON_CHARACTERS = 300
 """Longest reason of a rejection in the log."""
@@ -104,3 +125,112 @@ class Handlers:
             self._open -= 1
             if not self._open:
                 self._none_open.set()
+
+
+# --- snippets ---------------------------------------------------------------------------------------------------------
+
+RETRY_SECONDS = 0.2
+"""Seconds before a retry, at this or another lean-proxy, in the Busy reply while all workers have snippets."""
+
+
+class Checks:
+    """Handlers of `lean.check` and of `lean.check.gone`."""
+
+    def __init__(self, checker: SnippetChecker) -> None:
+        self._checker = checker
+        self._open: dict[str, asyncio.Task[SnippetResult]] = {}
+
+    async def check(self, request: LeanCheckRequest) -> Message:
+        """Returns LeanCheckReply, Busy if one snippet waits for each worker, or Failure after LeanCheckGone."""
+        if self._checker.waiting >= len(self._checker.workers):
+            return Busy(retry_after=RETRY_SECONDS, reason="all workers have snippets")
+        task = asyncio.create_task(self._checker.check(snippet_of(request)), name="snippet")
+        self._open[request.check_id] = task
+        try:
+            return reply_of(await task)
+        except asyncio.CancelledError:
+            if not task.cancelled() or self._leaving():
+                raise
+            return Failure(reason="the client has left")
+        finally:
+            task.cancel()  # matters only if this handler was cancelled
+            del self._open[request.check_id]
+
+    def gone(self, _: str, message: LeanCheckGone) -> None:
+        """Cancel a check whose client has left, which frees its worker at once."""
+        if (task := self._open.get(message.check_id)) is not None:
+            task.cancel()
+
+    async def drained(self) -> None:
+        """Wait until no snippet is open."""
+        await asyncio.gather(*self._open.values(), return_exceptions=True)
+
+    @staticmethod
+    def _leaving() -> bool:
+        current = asyncio.current_task()
+        return current is not None and current.cancelling() > 0
+
+
+# --- report -----------------------------------------------------------------------------------------------------------
+
+REPORT_SECONDS = 0.5
+"""Seconds between two updates. Heartbeats are about one second apart."""
+
+
+async def report(ctx: NodeContext, requests: Requests, handlers: Handlers) -> None:
+    """Keep metrics and the heartbeat's values up to date, for ever."""
+    backend, counts = requests.backend, requests.counts
+    shown = Shown(requests)
+    while True:
+        resident_mb = backend.resident_mb()
+        shown.update(resident_mb, handlers.unverified)
+        ctx.health("lean", requests.problem)
+        ctx.report(
+            candidates=counts.candidates,
+            queue=backend.waiting,
+            workers=backend.live,
+            worker_restarts=backend.restarts,
+            proofs_accepted=handlers.accepted,
+            proofs_rejected=handlers.rejected,
+            verifications=handlers.checks,
+            verify_queue=handlers.unverified,
+            rss_mb=round(resident_mb, 1),
+            cache_hits=counts.cache_hits,
+            failures=counts.failures,
+            **outcome_values(counts.outcomes),
+        )
+        await asyncio.sleep(REPORT_SECONDS)
+
+
+class Shown:
+    """Metrics of the Lean workers, from the totals that they and their requests keep."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._backend, self._counts = requests.backend, requests.counts
+        self._candidates = Followed(metrics.counter("lean_candidates", "Candidate tactics answered"))
+        self._cache_hits = Followed(metrics.counter("lean_cache_hits", "Candidates answered from the cache"))
+        self._restarts = Followed(
+            metrics.counter("lean_worker_restarts", "Workers that crashed or were killed by a limit")
+        )
+        self._failures = Followed(
+            metrics.counter("lean_failures", "Requests that got Busy because Lean or its server was down")
+        )
+        outcomes = metrics.counter("lean_outcomes", "Outcomes by kind", ["kind"])
+        self._outcomes = {kind: Followed(outcomes.labels(kind)) for kind in OutcomeKind}
+        self._queue = metrics.gauge("lean_queue", "Requests that wait for a worker")
+        self._verify_queue = metrics.gauge("lean_verify_queue", "Proofs that wait for a check")
+        self._workers = metrics.gauge("lean_workers", "Live Lean workers")
+        self._resident = metrics.gauge("lean_workers_resident_memory_bytes", "Resident memory of the workers")
+
+    def update(self, resident_mb: float, unverified: int) -> None:
+        """Take the current totals. `resident_mb`: memory of the workers, in MiB; `unverified`: proofs in the queue."""
+        self._candidates.follow(self._counts.candidates)
+        self._cache_hits.follow(self._counts.cache_hits)
+        self._restarts.follow(self._backend.restarts)
+        self._failures.follow(self._counts.failures)
+        for kind, number in self._counts.outcomes.items():
+            self._outcomes[kind].follow(number)
+        self._queue.set(self._backend.waiting)
+        self._verify_queue.set(unverified)
+        self._workers.set(self._backend.live)
+        self._resident.set(resident_mb * MIB)

@@ -1,15 +1,24 @@
 """Clients that check Lean text for a reward: workers of this process, `proofmesh serve`, or a mesh's lean-proxies.
 
 All three run `node.lean.snippets`, so their results are the same.
+
+All rewards of a process ask on one event loop, in a separate thread that starts with the first reward. So a reward can
+be called from scripts, from several threads, and from notebooks, which have a running loop already. A forked or spawned
+process starts a new loop. Rewards that use the same place share a desk.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import hashlib
 import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import aiohttp
 import msgspec
@@ -20,22 +29,12 @@ from common.lean_settings import LeanSettings
 from common.output.visible import without_credentials
 from common.sizing import read_machine, sizes
 from node.lean.snippets.asked import AskedSnippets
-from node.lean.snippets.snippet import NoAnswer, Snippet, SnippetResult, Verdict
+from node.lean.snippets.snippet import VERIFY_SECONDS, NoAnswer, Snippet, SnippetLimits, SnippetResult, Verdict
 
 HERE = "here"
 
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
 """Environment variable with the key of a service, as for Kimina's client."""
-
-HEARTBEATS = 200_000
-"""Lean's default, which `proofmesh serve` and lean-proxies use as well."""
-
-MEMORY_MB = 1024
-"""Memory limit of a Lean process of this process's workers, in addition to its header; the same as in `proofmesh
-serve`."""
-
-VERIFY_SECONDS = 120.0
-"""Most seconds for the verification of a text without errors; the same as in `proofmesh serve`."""
 
 CACHED = 20_000
 """Cached results of a process (about 1 KB each)."""
@@ -150,7 +149,7 @@ async def open_desk(where: Where) -> Desk:
 
 async def _workers(where: Where) -> Checker:
     """Raises Unavailable."""
-    from node.lean.snippets.making import make_checker
+    from node.lean.snippets.checker import make_checker
     from node.lean.toolchain.find import find
     from node.lean.toolchain.lean_toolchain import LeanProblem
 
@@ -158,15 +157,8 @@ async def _workers(where: Where) -> Checker:
         toolchain = await (await asyncio.to_thread(find, where.lean)).confined()
     except LeanProblem as error:
         raise Unavailable(str(error)) from error
-    return make_checker(
-        toolchain,
-        workers=where.at_once or sizes(read_machine()).lean_workers,
-        queue=1,  # the limit of the queue is for services; these workers accept all texts
-        heartbeats=HEARTBEATS,
-        memory_mb=MEMORY_MB,
-        header_seconds=where.lean.header_seconds,
-        verify_seconds=VERIFY_SECONDS,
-    )
+    workers = where.at_once or sizes(read_machine()).lean_workers
+    return make_checker(toolchain, SnippetLimits(workers=workers, header_seconds=where.lean.header_seconds))
 
 
 class _CheckResult(msgspec.Struct):
@@ -258,3 +250,68 @@ class _Service:
                 "a text without errors is not yet a verified proof"
             )
         return SnippetResult(result.time, result.verdict, result.error or "", result.response)
+
+
+# --- the event loop of rewards ----------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+STOP_SECONDS = 5.0
+"""Most seconds for Lean processes and connections to end at the exit of this process."""
+
+
+class Home:
+    """A running event loop with its desks."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._desks: dict[str, Desk] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        threading.Thread(target=self.loop.run_forever, name="lean-rewards", daemon=True).start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Schedules work in the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    async def desk(self, where: Where) -> Desk:
+        """The desk of a place; call it in the loop. Raises Unavailable; the next call tries again."""
+        key = f"{where!r} {where.api_key}"
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key not in self._desks:
+                self._desks[key] = await open_desk(where)
+        return self._desks[key]
+
+    async def close(self) -> None:
+        """Ends all processes and connections; call it in the loop."""
+        desks, self._desks = list(self._desks.values()), {}
+        await asyncio.gather(*(desk.stop() for desk in desks), return_exceptions=True)
+
+
+_lock = threading.Lock()
+_home: Home | None = None
+
+
+def home() -> Home:
+    """The loop of this process."""
+    global _home
+    with _lock:
+        if _home is None:
+            _home = Home()
+        return _home
+
+
+def close() -> None:
+    """Ends the Lean processes and connections of this process's rewards. A later reward call starts new ones."""
+    if _home is not None:
+        with contextlib.suppress(Exception):
+            _home.submit(_home.close()).result(STOP_SECONDS)
+
+
+def _forget() -> None:
+    """Drops the loop in a forked process: the thread does not exist there, and its resources belong to the parent."""
+    global _home, _lock
+    _home, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
+atexit.register(close)

@@ -20,10 +20,8 @@ from typing import Any
 import structlog
 
 from common.lean_settings import LeanSettings
-from node.rewards.asking import HERE, Unavailable, Where
-from node.rewards.home import home
-from node.rewards.judgement import Judged, RewardValues, Verdict
-from node.rewards.judging import Asker, Budget
+from node.rewards.asking import HERE, Unavailable, Where, home
+from node.rewards.judging import Asker, Budget, Judged, RewardValues, Verdict
 from node.rewards.reading import BadRow, Kind, Row, refusal, rows_of, script_of, template_for, text_of
 
 __all__ = ["BadRow", "Judged", "LeanReward", "RewardValues", "Unavailable", "Verdict"]
@@ -41,7 +39,7 @@ class LeanReward:
     """A reward function, given by its settings. It opens nothing before the first call, so it can be pickled.
 
     It can be called from any thread, and in forked or spawned processes. All calls in a process share Lean workers,
-    connections and cached results (`node.rewards.home.close` ends them).
+    connections and cached results (`node.rewards.asking.close` ends them).
     """
 
     kind: Kind = "proofs"

@@ -7,6 +7,8 @@ the request:
     401  the key is missing or wrong; 404 no such address; 405 wrong method
     403  a web page asks, or the name in `Host` is not ours (`common.life.hosts`); 415 the body is not sent as JSON
     429  too many snippets wait, of all clients or of this one: retry after the seconds in `Retry-After`
+
+The messages are typed structs. Field names are the API's.
 """
 
 from __future__ import annotations
@@ -16,16 +18,206 @@ import hmac
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from contextvars import ContextVar
+from typing import Annotated, Any, Literal, TypeVar
 
+import msgspec
 import structlog
 from aiohttp import web
 
 from common.life.hosts import Hosts, unread_type
 from common.life.metrics import Metrics
-from node.lean.snippets.reading import SORRY_WARNING
-from node.lean.snippets.snippet import NoAnswer, QueueFull, Snippet, SnippetResult, SnippetService, failed
-from node.serve import protocol
+from common.limits import LONGEST
+from node.lean.snippets.snippet import (
+    SORRY_WARNING,
+    Diagnostics,
+    NoAnswer,
+    QueueFull,
+    Snippet,
+    SnippetResult,
+    SnippetService,
+    Verdict,
+    failed,
+)
+
+T = TypeVar("T")
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=LONGEST)]
+Infotree = Literal["full", "tactics", "original", "substantive"]
+
+DEFAULT_CHECK_SECONDS = 30
+DEFAULT_VERIFY_SECONDS = 300
+"""Default time limits of a snippet, as in the original server."""
+
+
+# --- what clients send ----------------------------------------------------------------------------------------------
+
+
+class TooMany(Exception):
+    """The body has more snippets than a request may have. Not a ValueError, which msgspec would take for its own."""
+
+
+_most: ContextVar[float] = ContextVar("most", default=math.inf)
+"""Snippets that the body that is being decoded may still have."""
+
+
+class _Counted(msgspec.Struct):
+    """A snippet. Decoding ends with the first one too many, so that a long body cannot fill the memory."""
+
+    def __post_init__(self) -> None:
+        if (left := _most.get() - 1) < 0:
+            raise TooMany
+        _most.set(left)
+
+
+class SnippetBody(_Counted):
+    id: str
+    code: str
+    against: str = ""
+    """Our addition: the theorems that it must prove, as a statement or as Lean text with `sorry` for proofs."""
+
+
+class CheckBody(msgspec.Struct):
+    """`POST /api/check`."""
+
+    snippets: list[SnippetBody]
+    timeout: Seconds = DEFAULT_CHECK_SECONDS
+    debug: bool = False
+    reuse: bool = True
+    infotree: Infotree | None = None
+    allow_own_syntax: bool = False
+    """Our addition: also accept theorems that depend on syntax, attributes, variables or code of their snippet."""
+
+    def checked(self) -> CheckBody:
+        """This body. Raises BadBody if it has no snippets, or two with the same id."""
+        if not self.snippets:
+            raise BadBody("`snippets` must be non empty", ["body", "snippets"])
+        if len({snippet.id for snippet in self.snippets}) < len(self.snippets):
+            raise BadBody("`snippets` must have unique ids", ["body", "snippets"])
+        return self
+
+    def limited(self, longest: float) -> list[Snippet]:
+        """The snippets, with a time limit of at most `longest` seconds."""
+        seconds, tree = min(self.timeout, longest), self.infotree or ""
+        return [
+            Snippet(each.code, seconds, tree, not self.reuse, each.against, self.allow_own_syntax)
+            for each in self.snippets
+        ]
+
+
+class CodeBody(_Counted):
+    custom_id: str | int
+    proof: str | None = None
+    code: str | None = None
+    against: str = ""
+
+
+class VerifyBody(msgspec.Struct):
+    """`POST /verify` and `POST /one_pass_verify_batch`."""
+
+    codes: list[CodeBody]
+    timeout: Seconds = DEFAULT_VERIFY_SECONDS
+    infotree_type: Infotree | None = None
+    disable_cache: bool = False
+    allow_own_syntax: bool = False
+
+    def limited(self, longest: float) -> list[Snippet]:
+        """The snippets, with a time limit of at most `longest` seconds. Raises BadBody if one has no text."""
+        snippets = []
+        for number, each in enumerate(self.codes):
+            text = each.proof if each.proof is not None else each.code
+            if text is None:
+                problem = f"snippet {each.custom_id!r} has neither `proof` nor `code`: send one of them"
+                raise BadBody(problem, ["body", "codes", str(number)])
+            seconds, tree = min(self.timeout, longest), self.infotree_type or ""
+            snippets.append(Snippet(text, seconds, tree, self.disable_cache, each.against, self.allow_own_syntax))
+        return snippets
+
+
+class BadBody(ValueError):
+    """The body is not a message of the API. The text says what is wrong, and `place` says where."""
+
+    def __init__(self, problem: str, place: list[str], status: int = 422) -> None:
+        super().__init__(problem)
+        self.place = place
+        self.status = status
+
+
+def decode(body: bytes, kind: type[T], most: int) -> T:
+    """Parse a body of at most `most` snippets. Raises BadBody."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadBody(f"the body is not UTF-8: {error.reason} at byte {error.start}", ["body"], 400) from error
+    token = _most.set(most)
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except TooMany as error:
+        problem = f"the request has more than {most} snippets: send them in several requests"
+        raise BadBody(problem, ["body"], 413) from error
+    except msgspec.ValidationError as error:
+        raise BadBody(str(error), ["body"]) from error
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise BadBody(f"the body is not JSON: {error}", ["body"]) from error
+    finally:
+        _most.reset(token)
+
+
+# --- what we answer -------------------------------------------------------------------------------------------------
+
+
+class CheckResult(msgspec.Struct, omit_defaults=True):
+    """One result of `/api/check`."""
+
+    id: str
+    time: float | msgspec.UnsetType = msgspec.UNSET
+    error: str | None = None
+    response: dict[str, Any] | None = None
+    diagnostics: Diagnostics | None = None
+    verdict: Verdict | None = None
+
+
+class VerifyResult(msgspec.Struct, omit_defaults=True):
+    """One result of the older addresses. The time is a field of the response."""
+
+    custom_id: str
+    error: str | None = None
+    response: dict[str, Any] | None = None
+    verdict: Verdict | None = None
+
+
+class Results(msgspec.Struct):
+    results: list[CheckResult] | list[VerifyResult]
+
+
+class Problem(msgspec.Struct):
+    """The error of a request. As in other servers of this API, `detail` is a text, or a list for errors of the body."""
+
+    detail: Any
+
+
+def check_result(snippet: SnippetBody, result: SnippetResult, *, debug: bool) -> CheckResult:
+    """A result in the form of `/api/check`."""
+    return CheckResult(
+        id=snippet.id,
+        time=round(result.seconds, 6),
+        error=result.error or None,
+        response=result.response,
+        diagnostics=result.diagnostics if debug else None,
+        verdict=result.verdict,
+    )
+
+
+def verify_result(code: CodeBody, result: SnippetResult) -> VerifyResult:
+    """A result in the form of the older addresses."""
+    response = None if result.response is None else result.response | {"time": round(result.seconds, 6)}
+    return VerifyResult(str(code.custom_id), result.error or None, response, result.verdict)
+
+
+encode = msgspec.json.Encoder().encode
+
+
+# --- the application --------------------------------------------------------------------------------------------------
 
 log = structlog.get_logger("serve")
 
@@ -33,7 +225,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 CLIENT_RETRY_SECONDS = 1.0
 """Seconds after which a client whose share of the queue is used up may retry."""
 
-S = TypeVar("S", bound=protocol.CheckBody | protocol.VerifyBody)
+S = TypeVar("S", bound=CheckBody | VerifyBody)
 
 
 class Application:
@@ -99,7 +291,7 @@ class Application:
         """Check the key, count the request, and turn exceptions into error responses."""
         try:
             response = self._refusal(request) or await handler(request)
-        except protocol.BadBody as error:
+        except BadBody as error:
             detail = [{"type": "value_error", "loc": error.place, "msg": str(error)}]
             response = _problem(error.status, detail if error.status == 422 else str(error))
         except QueueFull as error:
@@ -139,18 +331,16 @@ class Application:
     # --- addresses --------------------------------------------------------------------------------------------------
 
     async def _check(self, request: web.Request) -> web.Response:
-        body = protocol.decode(await request.read(), protocol.CheckBody, self._max_snippets).checked()
+        body = decode(await request.read(), CheckBody, self._max_snippets).checked()
         results = await self._run(body.limited(self._longest), request.remote or "")
         pairs = zip(body.snippets, results, strict=True)
-        return _json(
-            protocol.Results([protocol.check_result(each, result, debug=body.debug) for each, result in pairs])
-        )
+        return _json(Results([check_result(each, result, debug=body.debug) for each, result in pairs]))
 
     async def _verify(self, request: web.Request) -> web.Response:
-        body = protocol.decode(await request.read(), protocol.VerifyBody, self._max_snippets)
+        body = decode(await request.read(), VerifyBody, self._max_snippets)
         results = await self._run(body.limited(self._longest), request.remote or "")
         pairs = zip(body.codes, results, strict=True)
-        return _json(protocol.Results([protocol.verify_result(each, result) for each, result in pairs]))
+        return _json(Results([verify_result(each, result) for each, result in pairs]))
 
     async def _health(self, _: web.Request) -> web.Response:
         return _json({"status": "ok"})
@@ -199,9 +389,9 @@ def status(result: SnippetResult) -> str:
 
 
 def _json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    body = protocol.encode(answer)
+    body = encode(answer)
     return web.Response(body=body, status=status, content_type="application/json", headers=headers)
 
 
 def _problem(status: int, detail: Any, headers: dict[str, str] | None = None) -> web.Response:
-    return _json(protocol.Problem(detail), status, headers)
+    return _json(Problem(detail), status, headers)

@@ -20,8 +20,8 @@ from node.bank.bank import BankError
 from node.bank.benchmarks import load_benchmark
 from node.data.errors import InputError
 from node.llm.hub.loading import Loaded
-from node.rewards.home import close
-from node.rewards.judgement import Verdict
+from node.rewards.asking import close
+from node.rewards.judging import Verdict
 from node.training.journal import StageJournal
 from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, usable_address
 from node.tuning.carrying_out import carried_out, explained, finished, journal_of, kept, part_of, steps_of

@@ -46,7 +46,7 @@ SHARED: dict[str, tuple[type, str]] = {
 
 TOOLS: dict[str, tuple[str, str]] = {
     "up": ("node.mesh.plan:UpSettings", "`proofmesh up`: how many nodes of each role run."),
-    "serve": ("node.serve.settings:ServeSettings", "`proofmesh serve`."),
+    "serve": ("node.serve.service:ServeSettings", "`proofmesh serve`."),
     "prove": ("node.proving.settings:ProvingSettings", "`proofmesh prove`, `fill` and `eval`."),
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.rewards.home import close
+from node.rewards.asking import close
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 

@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import structlog
@@ -26,9 +26,21 @@ from node.lean.adapters.repl.protocol import LEAN_ERROR, Answer, Refusal, Reques
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import RECYCLE_EDITS, Elaborator, ReplOptions, TextProcess
 from node.lean.process.child import Ending
-from node.lean.snippets import reading
-from node.lean.snippets.judging import Judge, NoJudgement
-from node.lean.snippets.snippet import Diagnostics, QueueFull, Snippet, SnippetResult, Verdict, failed, timed_out
+from node.lean.snippets.judge import FileJudge, NoJudgement
+from node.lean.snippets.snippet import (
+    Diagnostics,
+    QueueFull,
+    Snippet,
+    SnippetLimits,
+    SnippetResult,
+    Verdict,
+    failed,
+    timed_out,
+    unproved,
+    with_faults,
+    with_old_spelling,
+    with_sorry_shown,
+)
 from node.lean.text.statement import leading_imports
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.worker.pool import explained
@@ -105,7 +117,7 @@ class SnippetChecker:
     """Checks snippets; for use from one event loop. Call `stop` at the end."""
 
     def __init__(
-        self, toolchain: LeanToolchain, options: ReplOptions, judge: Judge, *, workers: int, queue: int
+        self, toolchain: LeanToolchain, options: ReplOptions, judge: FileJudge, *, workers: int, queue: int
     ) -> None:
         """`workers`: snippets checked in parallel; `queue`: snippets that may wait before requests are refused."""
         self._toolchain = toolchain
@@ -187,9 +199,9 @@ class SnippetChecker:
             return self._refused(answer, snippet, seconds, Diagnostics(worker.name))
         load = 100 * max(0.0, worker.lean.cpu_seconds() - cpu) / max(seconds, 0.001)
         diagnostics = Diagnostics(worker.name, round(load, 1), worker.lean.resident_mb() * 2**20)
-        response = reading.with_old_spelling(msgspec.to_builtins(answer))
-        verdict = reading.unproved(response)
-        return SnippetResult(seconds, verdict or PENDING, "", reading.with_sorry_shown(response), diagnostics)
+        response = with_old_spelling(msgspec.to_builtins(answer))
+        verdict = unproved(response)
+        return SnippetResult(seconds, verdict or PENDING, "", with_sorry_shown(response), diagnostics)
 
     async def _judged(self, snippet: Snippet, result: SnippetResult) -> SnippetResult:
         """The result with the judge's verdict. Meanwhile the worker can check other snippets."""
@@ -207,7 +219,7 @@ class SnippetChecker:
             result,
             seconds=result.seconds + judgement.seconds,
             verdict=judgement.verdict,
-            response=reading.with_faults(result.response or {}, judgement.faults),
+            response=with_faults(result.response or {}, judgement.faults),
         )
 
     async def _elaborate(self, worker: Worker, snippet: Snippet) -> Answer | None:
@@ -256,3 +268,12 @@ class SnippetChecker:
         finally:
             self._idle.append(worker)  # at the end, so that the worker idle for longest is taken first
             self._places.release()
+
+
+def make_checker(toolchain: LeanToolchain, limits: SnippetLimits) -> SnippetChecker:
+    """A checker whose verdicts come from fresh processes."""
+    # The same limit for workers and verification: a snippet that elaborates in one must elaborate in the other.
+    toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={limits.heartbeats}"))
+    options = ReplOptions(heartbeats=limits.heartbeats, memory_mb=limits.memory_mb, start_seconds=limits.header_seconds)
+    judge = FileJudge(toolchain, at_once=limits.workers, seconds=limits.verify_seconds, memory_mb=limits.memory_mb)
+    return SnippetChecker(toolchain, options, judge, workers=limits.workers, queue=limits.queue)

@@ -12,7 +12,7 @@ import pytest
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.rewards.home import close
+from node.rewards.asking import close
 from node.rewards.lean_reward import LeanReward
 from tests.node.rewards.cheats import CHEATS, HONEST, Cheat
 from tests.node.rewards.checkers import Read, kimina_rl_pays, repl_pays, verifiers_pays

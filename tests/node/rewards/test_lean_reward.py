@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.rewards.home import close
+from node.rewards.asking import close
 from node.rewards.lean_reward import BadRow, LeanReward, RewardValues, Unavailable, Verdict
 from tests.node.serve.conftest import serving
 

@@ -12,8 +12,7 @@ from aiohttp import web
 
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.serve.service import make_application, make_checker
-from node.serve.settings import ServeSettings
+from node.serve.service import ServeSettings, make_application, make_checker
 
 SECONDS = 60
 """Limit of a snippet that is expected to end: far more than it takes on a busy machine."""

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from node.lean.snippets.judging import NoJudgement
-from node.lean.snippets.making import FileJudge
+from node.lean.snippets.judge import FileJudge, NoJudgement
 from node.lean.snippets.snippet import Snippet, Verdict
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.rewards.cheats import CHEATS, FALSE, HONEST, Cheat

@@ -11,7 +11,7 @@ from common.config import ConfigError
 from common.life.process import kill_group, spawn_child
 from node.command.cli import main
 from node.serve import service
-from node.serve.settings import KEY_VARIABLE
+from node.serve.service import KEY_VARIABLE
 
 START_SECONDS = 120.0
 """For a command on a busy machine."""

@@ -9,8 +9,7 @@ from aiohttp import web
 
 from common.bus import Bus
 from node.lean.snippets.asked import AskedSnippets
-from node.serve.service import make_application
-from node.serve.settings import ServeSettings
+from node.serve.service import ServeSettings, make_application
 from tests.node.serve.conftest import ACCEPTED, Wire
 from tests.node.serve.kimina import client
 from tests.waiting import eventually

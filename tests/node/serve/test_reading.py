@@ -1,47 +1,54 @@
 """Answers as their readers take them, and the lines that import: without Lean."""
 
-from node.lean.snippets import reading
-from node.lean.snippets.making import single_proof
-from node.lean.snippets.reading import Fault
+from node.lean.snippets.judge import single_proof
+from node.lean.snippets.snippet import (
+    UNFINISHED,
+    Fault,
+    message,
+    unproved,
+    with_faults,
+    with_old_spelling,
+    with_sorry_shown,
+)
 from node.lean.text.statement import leading_imports
 
 PLACE = {"line": 1, "column": 0}
-NEW_WARNING = reading.message("warning", PLACE, PLACE, "declaration uses `sorry`")
-OLD_WARNING = reading.message("warning", PLACE, PLACE, "declaration uses 'sorry'")
+NEW_WARNING = message("warning", PLACE, PLACE, "declaration uses `sorry`")
+OLD_WARNING = message("warning", PLACE, PLACE, "declaration uses 'sorry'")
 SORRY = {"goal": "⊢ 1 = 2", "proofState": 0, "pos": PLACE, "endPos": PLACE}
 
 
 def test_the_warning_about_sorry_is_spelt_as_every_reader_knows_it():
-    assert reading.with_old_spelling({"env": 0, "messages": [NEW_WARNING]}) == {"env": 0, "messages": [OLD_WARNING]}
-    assert reading.with_old_spelling({"env": 0}) == {"env": 0}
+    assert with_old_spelling({"env": 0, "messages": [NEW_WARNING]}) == {"env": 0, "messages": [OLD_WARNING]}
+    assert with_old_spelling({"env": 0}) == {"env": 0}
 
 
 def test_sorry_shows_in_messages_and_sorries_alike_or_is_an_error():
     both = {"env": 0, "messages": [OLD_WARNING], "sorries": [SORRY]}
-    assert reading.with_sorry_shown(both) == both
-    assert reading.with_sorry_shown({"env": 0, "sorries": [SORRY]})["messages"] == [OLD_WARNING]
-    hidden = reading.with_sorry_shown({"env": 0, "messages": [OLD_WARNING]})["messages"]
+    assert with_sorry_shown(both) == both
+    assert with_sorry_shown({"env": 0, "sorries": [SORRY]})["messages"] == [OLD_WARNING]
+    hidden = with_sorry_shown({"env": 0, "messages": [OLD_WARNING]})["messages"]
     assert [item["severity"] for item in hidden] == ["warning", "error"]
 
 
 def test_an_answer_claims_a_proof_only_without_errors_and_sorry():
-    assert reading.unproved({"env": 0}) is None
-    info = reading.message("info", PLACE, PLACE, "declaration uses 'sorry'")
-    assert reading.unproved({"env": 0, "messages": [info]}) is None
+    assert unproved({"env": 0}) is None
+    info = message("info", PLACE, PLACE, "declaration uses 'sorry'")
+    assert unproved({"env": 0, "messages": [info]}) is None
     for response in ({"messages": [OLD_WARNING]}, {"sorries": [SORRY]}):
-        assert reading.unproved(response).reason == reading.UNFINISHED
-    error = reading.message("error", {"line": 7, "column": 2}, PLACE, "no")
-    assert reading.unproved({"messages": [OLD_WARNING, error]}).reason == "line 7: no"
+        assert unproved(response).reason == UNFINISHED
+    error = message("error", {"line": 7, "column": 2}, PLACE, "no")
+    assert unproved({"messages": [OLD_WARNING, error]}).reason == "line 7: no"
 
 
 def test_each_fault_is_an_error_message_behind_the_others():
-    response = reading.with_faults({"env": 0, "messages": [OLD_WARNING]}, [Fault(3, "an axiom"), Fault(4, "another")])
+    response = with_faults({"env": 0, "messages": [OLD_WARNING]}, [Fault(3, "an axiom"), Fault(4, "another")])
     assert [(item["severity"], item["pos"]["line"]) for item in response["messages"]] == [
         ("warning", 1),
         ("error", 3),
         ("error", 4),
     ]
-    assert reading.with_faults({"env": 0}, []) == {"env": 0}
+    assert with_faults({"env": 0}, []) == {"env": 0}
 
 
 def test_only_the_beginning_of_a_text_imports():

@@ -16,9 +16,8 @@ from common.life.hosts import Hosts
 from common.life.metrics import METRICS
 from common.life.node import Endpoints
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
-from node.serve import protocol
-from node.serve.service import make_application
-from node.serve.settings import ServeSettings
+from node.serve.application import BadBody, CheckBody, VerifyBody, decode
+from node.serve.service import ServeSettings, make_application
 from tests.node.serve.kimina import client as kimina
 from tests.waiting import eventually
 from ui.mesh_state import MeshState
@@ -166,14 +165,14 @@ async def test_a_request_with_too_many_snippets_is_refused_and_fills_no_memory()
             assert "more than 512 snippets: send them in several requests" in await response.text()
         assert not lean.seen
     tracemalloc.start()
-    with pytest.raises(protocol.BadBody):
-        protocol.decode(many, protocol.CheckBody, 512)
+    with pytest.raises(BadBody):
+        decode(many, CheckBody, 512)
     assert tracemalloc.get_traced_memory()[1] < len(many) + 1_000_000  # the text as UTF-8, and 512 snippets
     tracemalloc.stop()
     codes = json.dumps({"codes": [{"custom_id": n, "code": ""} for n in range(3)]}).encode()
-    assert len(protocol.decode(codes, protocol.VerifyBody, 3).codes) == 3
-    with pytest.raises(protocol.BadBody, match="more than 2 snippets"):
-        protocol.decode(codes, protocol.VerifyBody, 2)
+    assert len(decode(codes, VerifyBody, 3).codes) == 3
+    with pytest.raises(BadBody, match="more than 2 snippets"):
+        decode(codes, VerifyBody, 2)
 
 
 async def test_one_client_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:

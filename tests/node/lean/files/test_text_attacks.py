@@ -15,7 +15,7 @@ from node.lean.check.files.commands import Text
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier
-from node.lean.snippets.making import FileJudge
+from node.lean.snippets.judge import FileJudge
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

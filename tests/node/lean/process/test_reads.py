@@ -19,8 +19,7 @@ from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.elaborating import TraceLimits, elaborate
 from node.lean.worker.process import LeanProcess, WorkerOptions
-from node.serve.service import make_checker
-from node.serve.settings import ServeSettings
+from node.serve.service import ServeSettings, make_checker
 
 pytestmark = pytest.mark.lean
 

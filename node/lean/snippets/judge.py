@@ -1,4 +1,10 @@
-"""Creates a checker of snippets from its limits."""
+"""Gives the trusted verdict on a snippet. The answer of a worker alone is not trusted.
+
+Verdicts come from our verifiers: from fresh processes and from what they compiled. Most snippets are one theorem with a
+tactic proof. These are verified like proofs of the mesh, in batches if several wait. Other snippets, and those not
+accepted this way, are verified as files. A file may contain any Lean, and the messages then refer to its own lines and
+names.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -18,44 +24,34 @@ from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
-from node.lean.gaps.finder import ReplOptions
-from node.lean.snippets.checker import SnippetChecker
-from node.lean.snippets.judging import NO_THEOREM, Judgement, NoJudgement
-from node.lean.snippets.reading import Fault
-from node.lean.snippets.snippet import Snippet, Verdict
+from node.lean.snippets.snippet import Fault, Snippet, Verdict
 from node.lean.text.lexing import ambiguity, lex, outside_brackets
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.text.statement import StatementError, imports, parse_statement
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
-HEARTBEATS = 200_000
-"""Lean's own default of `maxHeartbeats`, for which most Lean code was written."""
+NO_THEOREM = "it states no theorem"
 
 
-def make_checker(
-    toolchain: LeanToolchain,
-    *,
-    workers: int,
-    queue: int,
-    heartbeats: int,
-    memory_mb: int,
-    header_seconds: float,
-    verify_seconds: float,
-) -> SnippetChecker:
-    """A checker whose verdicts come from fresh processes. For the parameters see `node.serve.settings`."""
-    # The same limit for workers and verification: a snippet that elaborates in one must elaborate in the other.
-    toolchain = replace(toolchain, command=(*toolchain.command, f"-DmaxHeartbeats={heartbeats}"))
-    options = ReplOptions(heartbeats=heartbeats, memory_mb=memory_mb, start_seconds=header_seconds)
-    judge = FileJudge(toolchain, at_once=workers, seconds=verify_seconds, memory_mb=memory_mb)
-    return SnippetChecker(toolchain, options, judge, workers=workers, queue=queue)
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with the faults that led to it."""
+
+    verdict: Verdict
+    faults: tuple[Fault, ...] = ()
+    """Each becomes an error message. Empty for a snippet that is rejected only because it states no theorem."""
+    seconds: float = 0.0
+    """Time of the verification without waiting."""
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Judges snippets with our verifiers: its verdicts come from fresh processes and from what they compiled.
-#
-# Most snippets are one theorem with a tactic proof. These are verified like proofs of the mesh, in batches if
-# several wait. Other snippets, and those not accepted this way, are verified as files. A file may contain any Lean,
-# and the messages then refer to its own lines and names.
+class NoJudgement(Exception):
+    """There is no verdict: time or memory ran out, or the check itself failed. The text says which."""
+
+    def __init__(self, reason: str, *, timeout: float | None = None) -> None:
+        super().__init__(reason)
+        self.timeout = timeout
+        """The time limit in seconds if it was exceeded."""
+
 
 SNIPPET, REFERENCE = "the snippet", "the reference"
 """Names in reports."""
