@@ -25,9 +25,9 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -105,10 +105,10 @@ class Prepared:
 class _Data:
     """The data while it is collected."""
 
-    statements: list[Statement]
-    proofs: list[Given]
-    conjectures: list[ConjecturerExample]
-    left_out: dict[str, int]
+    statements: list[Statement] = field(default_factory=list)
+    proofs: list[Given] = field(default_factory=list)
+    conjectures: list[ConjecturerExample] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def prepare(
@@ -123,93 +123,108 @@ def prepare(
 ) -> Manifest:
     """Write the data of these sources into a folder. Equal sources give equal bytes.
 
-    `library`: lemmas in addition to those of the sources; `pairs_each` and `empty`: see `node.stp.data.initial`. Raises
-    StpError without statements to prove or without proofs, and OSError.
+    `library`: lemmas in addition to those of the sources; `pairs_each`, `empty`: see `pairs`. Raises StpError without
+    statements to prove or without proofs, and OSError.
     """
+    # 1. Statements and proofs, without those that are measured on.
+    data = _gathered(sources)
+    _hold_out(data)
+    problems = [problem for each in sources for problem in each.problems]
+    data.left_out["rows that could not be read"] = len(problems)
+    where = ", ".join(each.source for each in sources) or "no source"
+    if problems:
+        where += f" ({len(problems)} rows could not be read; the first: {problems[0]})"
+    if not any(each.split == "train" for each in data.statements):
+        raise StpError(f"no statements to prove in {where}; name a source of statements")
+    if not data.proofs:
+        raise StpError(
+            f"no proofs to start from in {where}; name a source of proofs (`bank`, a "
+            "trace of a project, kfdong/STP_Lean_SFT)"
+        )
+    # 2. The lemmas that each proof invokes, where the source does not say it.
     lemmas = [lemma for each in sources for lemma in each.lemmas]
     all_lemmas = Library(lemmas, {name for each in sources for name in each.protected})
     all_lemmas = all_lemmas if library is None else all_lemmas.joined(library)
-    data = _gathered(sources)
-    _hold_out(data)
-    if not any(each.split == "train" for each in data.statements):
-        raise StpError(
-            f"no statements to prove in {_listed(sources)}{_passed_over(sources)}; name a source of statements"
-        )
-    if not data.proofs:
-        raise StpError(
-            f"no proofs to start from in {_listed(sources)}{_passed_over(sources)}; name a source of proofs (`bank`, a "
-            "trace of a project, kfdong/STP_Lean_SFT)"
-        )
-    data.proofs = [_with_lemmas(each, all_lemmas) for each in data.proofs]
-    data.conjectures = _own_pairs(data, all_lemmas, pairs_each, empty, seed)
-    problems = [problem for each in sources for problem in each.problems]
-    data.left_out["rows that could not be read"] = len(problems)
+    for place, given in enumerate(data.proofs):
+        if not given.proof.lemmas:
+            invoked = all_lemmas.invoked_in(given.theorem, given.proof.script)
+            data.proofs[place] = replace(given, proof=msgspec.structs.replace(given.proof, lemmas=invoked))
+
+    # 3. The conjecturer's examples: those of the sources, and pairs of proofs, each once.
+    def lemma_of(name: str) -> Lemma | None:
+        try:
+            return all_lemmas.lemma(name)
+        except LemmaGone:
+            return None  # a lemma of a header is only available to its own theorem
+
+    made = [*data.conjectures, *pairs(data.proofs, lemma_of, most=pairs_each, empty=empty, seed=seed)]
+    data.conjectures = list(
+        {(each.seed.theorem, each.seed.lemma.name, each.conjecture): each for each in made}.values()
+    )
     return _written(data, all_lemmas, folder, tuple(each.source for each in sources), problems, command)
-
-
-def _listed(sources: Sequence[Found]) -> str:
-    return ", ".join(each.source for each in sources) or "no source"
-
-
-def _passed_over(sources: Sequence[Found]) -> str:
-    problems = [problem for each in sources for problem in each.problems]
-    return f" ({len(problems)} rows could not be read; the first: {problems[0]})" if problems else ""
 
 
 def _gathered(sources: Sequence[Found]) -> _Data:
     """Collect the data of all sources without duplicates, with unique names."""
-    data = _Data([], [], [], {})
+    data = _Data(conjectures=[example for each in sources for example in each.conjectures])
     names: dict[str, str] = {}
     """The keys of statements by name."""
+
+    def free(name: str, its_key: str) -> str:
+        """A name that no other statement uses: `NAME`, `NAME_2`, ..."""
+        number, free = 1, name
+        while names.setdefault(free, its_key) != its_key:
+            number += 1
+            free = f"{name}_{number}"
+        return free
+
+    # 1. Test statements come first: of equal statements, the first stays.
     statements = [statement for each in sources for statement in each.statements]
-    seen: dict[str, str] = {}
-    for statement in sorted(statements, key=lambda each: each.split == "train"):  # test statements first
+    splits: dict[str, str] = {}
+    for statement in sorted(statements, key=lambda each: each.split == "train"):
         its_key = key(statement.theorem)
-        if its_key in seen:
-            held_out = statement.split == "train" and seen[its_key] != "train"
-            _count(data, "statements that are measured on" if held_out else "statements that are there already")
+        if its_key in splits:
+            held_out = statement.split == "train" and splits[its_key] != "train"
+            data.left_out["statements that are " + ("measured on" if held_out else "there already")] += 1
             continue
-        seen[its_key] = statement.split
-        name = _free(statement.theorem.name, its_key, names)
+        splits[its_key] = statement.split
+        name = free(statement.theorem.name, its_key)
         data.statements.append(Statement(msgspec.structs.replace(statement.theorem, name=name), statement.split))
+    # 2. Proofs: a statement may have several.
     texts: set[tuple[str, str]] = set()
-    for each in sources:
-        for given in each.proofs:
-            text = (key(given.theorem), given.proof.script)
-            if text in texts:
-                _count(data, "proofs that are there already")
-                continue
-            texts.add(text)
-            name = _free(given.theorem.name, text[0], names)
-            theorem = msgspec.structs.replace(given.theorem, name=name)
-            data.proofs.append(Given(theorem, msgspec.structs.replace(given.proof, name=name), given.kind))
-        data.conjectures += each.conjectures
+    for given in (given for each in sources for given in each.proofs):
+        text = (key(given.theorem), given.proof.script)
+        if text in texts:
+            data.left_out["proofs that are there already"] += 1
+            continue
+        texts.add(text)
+        name = free(given.theorem.name, text[0])
+        theorem = msgspec.structs.replace(given.theorem, name=name)
+        data.proofs.append(Given(theorem, msgspec.structs.replace(given.proof, name=name), given.kind))
     return data
-
-
-def _free(name: str, its_key: str, names: dict[str, str]) -> str:
-    """A name that no other statement uses: `NAME`, `NAME_2`, ... `names`: the keys by name."""
-    number, free = 1, name
-    while names.setdefault(free, its_key) != its_key:
-        number += 1
-        free = f"{name}_{number}"
-    return free
 
 
 def _hold_out(data: _Data) -> None:
     """Remove everything that states the same as a test statement from the training data."""
     held_out = {stated(each.theorem) for each in data.statements if each.split != "train"}
-    statements = [each for each in data.statements if each.split != "train" or stated(each.theorem) not in held_out]
-    proofs = [each for each in data.proofs if stated(each.theorem) not in held_out]
-    examples = [each for each in data.conjectures if not _mentions(each, held_out)]
-    for name, before, after in (
-        ("statements", data.statements, statements),
-        ("proofs", data.proofs, proofs),
-        ("conjectures", data.conjectures, examples),
-    ):
-        if len(after) < len(before):
-            _count(data, f"{name} that are measured on", len(before) - len(after))
-    data.statements, data.proofs, data.conjectures = statements, proofs, examples
+
+    def mentions(example: ConjecturerExample) -> bool:
+        """Whether an example's seed or conjecture is held out, or may be."""
+        try:
+            conjecture = statement_of(example.conjecture, name="t", header="")
+        except NotAStatement:
+            return True  # a text that cannot be parsed cannot be compared with the held-out statements
+        return not held_out.isdisjoint((stated(example.seed.theorem), stated(conjecture)))
+
+    before = len(data.statements), len(data.proofs), len(data.conjectures)
+    data.statements = [
+        each for each in data.statements if each.split != "train" or stated(each.theorem) not in held_out
+    ]
+    data.proofs = [each for each in data.proofs if stated(each.theorem) not in held_out]
+    data.conjectures = [each for each in data.conjectures if not mentions(each)]
+    after = len(data.statements), len(data.proofs), len(data.conjectures)
+    for name, had, has in zip(("statements", "proofs", "conjectures"), before, after, strict=True):
+        data.left_out[f"{name} that are measured on"] += had - has
 
 
 def stated(theorem: Theorem) -> str:
@@ -217,62 +232,37 @@ def stated(theorem: Theorem) -> str:
     return key(Theorem("t", theorem.binders, theorem.conclusion))
 
 
-def _mentions(example: ConjecturerExample, held_out: set[str]) -> bool:
-    """Whether an example's seed or conjecture is held out, or may be."""
-    if stated(example.seed.theorem) in held_out:
-        return True
-    try:
-        return stated(statement_of(example.conjecture, name="t", header="")) in held_out
-    except NotAStatement:
-        return True  # a text that cannot be parsed cannot be compared with the held-out statements
-
-
-def _with_lemmas(given: Given, library: Library) -> Given:
-    if given.proof.lemmas:
-        return given
-    lemmas = library.invoked_in(given.theorem, given.proof.script)
-    return Given(given.theorem, msgspec.structs.replace(given.proof, lemmas=lemmas), given.kind)
-
-
-def _own_pairs(data: _Data, library: Library, most: int, empty: float, seed: int) -> list[ConjecturerExample]:
-    """The examples of the sources, and pairs of proofs, without duplicates."""
-
-    def lemma_of(name: str) -> Lemma | None:
-        try:
-            return library.lemma(name)
-        except LemmaGone:
-            return None  # a lemma of a header is only available to its own theorem
-
-    made = [*data.conjectures, *pairs(data.proofs, lemma_of, most=most, empty=empty, seed=seed)]
-    return list({(each.seed.theorem, each.seed.lemma.name, each.conjecture): each for each in made}.values())
-
-
-def _count(data: _Data, reason: str, number: int = 1) -> None:
-    data.left_out[reason] = data.left_out.get(reason, 0) + number
-
-
 def _written(
     data: _Data, library: Library, folder: Path, sources: tuple[str, ...], problems: Sequence[str], command: str
 ) -> Manifest:
     """Raises OSError."""
+    # 1. The four files. After an interruption, the folder does not count as prepared.
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)  # after an interruption, the folder does not count as prepared
-    files = {
-        STATEMENTS: _lines(data.statements),
-        PROOFS: _lines(
+    (folder / MANIFEST).unlink(missing_ok=True)
+    rows: dict[str, Iterable[object]] = {
+        STATEMENTS: data.statements,
+        PROOFS: (
             _ProofRow(each.theorem.name, each.theorem.signature, each.proof.script, each.proof.lemmas, each.theorem)
             for each in data.proofs
         ),
-        CONJECTURES: _lines(map(_conjecture_row, data.conjectures)),
-        LEMMAS: _lines(_LemmaRow(each.name, each.statement, each.name in library.protected) for each in library.lemmas),
+        CONJECTURES: (
+            _ConjectureRow(
+                *(seed.lemma.statement, seed.theorem.signature, seed.proof, each.conjecture),
+                *(each.weight, seed.theorem, seed.lemma.name),
+            )
+            for each in data.conjectures
+            for seed in [each.seed]
+        ),
+        LEMMAS: (_LemmaRow(each.name, each.statement, each.name in library.protected) for each in library.lemmas),
     }
+    files = {name: b"".join(msgspec.json.encode(row) + b"\n" for row in of) for name, of in rows.items()}
     for name, content in files.items():
         write_whole(folder / name, content)
     write_whole(folder / PASSED_OVER, "".join(f"{problem}\n" for problem in problems).encode())
+    # 2. The manifest, last.
+    splits = Counter(each.split for each in data.statements)
     counts = {
-        "train": sum(each.split == "train" for each in data.statements),
-        "valid": sum(each.split == "valid" for each in data.statements),
-        "test": sum(each.split == "test" for each in data.statements),
+        **{split: splits[split] for split in ("train", "valid", "test")},
         "proofs": len(data.proofs),
         "proofs with a lemma": sum(bool(each.proof.lemmas) for each in data.proofs),
         "conjectures": len(data.conjectures),
@@ -284,87 +274,11 @@ def _written(
     return manifest
 
 
-def _conjecture_row(example: ConjecturerExample) -> _ConjectureRow:
-    seed = example.seed
-    return _ConjectureRow(
-        *(seed.lemma.statement, seed.theorem.signature, seed.proof, example.conjecture),
-        *(example.weight, seed.theorem, seed.lemma.name),
-    )
-
-
-def _lines(rows: Iterable[object]) -> bytes:
-    return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-
-
 def _digest(contents: Iterable[bytes]) -> str:
     state = hashlib.blake2b(digest_size=16)
     for content in contents:
         state.update(hashlib.blake2b(content).digest())
     return state.hexdigest()
-
-
-def load_prepared(folder: Path) -> Prepared:
-    """Read the data of a folder. Raises StpError if it has no prepared data, is damaged, or was changed."""
-    manifest = _manifest(folder)
-    contents = {name: _content(folder / name) for name in (STATEMENTS, PROOFS, CONJECTURES, LEMMAS)}
-    if _digest(contents.values()) != manifest.digest:
-        raise StpError(f"{folder}: the files do not match {MANIFEST}; {_remedy(manifest)}")
-    lemmas = _rows(folder / LEMMAS, contents[LEMMAS], _LemmaRow)
-    return Prepared(
-        tuple(_rows(folder / STATEMENTS, contents[STATEMENTS], Statement)),
-        tuple(
-            (row.theorem, Proof(row.theorem.name, row.proof, lemmas=row.lemmas))
-            for row in _rows(folder / PROOFS, contents[PROOFS], _ProofRow)
-        ),
-        tuple(
-            ConjecturerExample(
-                Seed(row.theorem, row.proof, Lemma(row.lemma_name, row.lemma)), row.conjecture, row.weight
-            )
-            for row in _rows(folder / CONJECTURES, contents[CONJECTURES], _ConjectureRow)
-        ),
-        Library((Lemma(row.name, row.statement) for row in lemmas), (row.name for row in lemmas if row.protected)),
-        manifest,
-    )
-
-
-def _manifest(folder: Path) -> Manifest:
-    """Raises StpError."""
-    path = folder / MANIFEST
-    if not path.exists():
-        raise StpError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError) as error:
-        raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
-    if manifest.version != VERSION:
-        raise StpError(
-            f"{path}: data of version {manifest.version}, but this version reads {VERSION}; {_remedy(manifest)}"
-        )
-    return manifest
-
-
-def _remedy(manifest: Manifest) -> str:
-    return f"prepare it again with `{manifest.command or 'proofmesh stp prepare'}`"
-
-
-def _content(path: Path) -> bytes:
-    """Raises StpError."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
-
-
-def _rows(path: Path, content: bytes, kind: type[T]) -> list[T]:
-    """Raises StpError."""
-    decoder = msgspec.json.Decoder(kind)
-    rows = []
-    for number, line in enumerate(content.splitlines(), start=1):
-        try:
-            rows.append(decoder.decode(line))
-        except msgspec.DecodeError as error:
-            raise StpError(f"{path}, line {number}: {error}; make the data anew") from error
-    return rows
 
 
 # --- the conjecturer's first examples ---------------------------------------------------------------------------------
@@ -409,6 +323,66 @@ def _of_group(
                 yield ConjecturerExample(Seed(easy.theorem, easy.proof.script, lemma), hard.theorem.signature, 1.0)
 
 
+# --- the prepared folder ----------------------------------------------------------------------------------------------
+
+
+def load_prepared(folder: Path) -> Prepared:
+    """Read the data of a folder. Raises StpError if it has no prepared data, is damaged, or was changed."""
+    # 1. The manifest, and what belongs to it.
+    manifest = _manifest(folder)
+    contents: dict[str, bytes] = {}
+    for name in (STATEMENTS, PROOFS, CONJECTURES, LEMMAS):
+        try:
+            contents[name] = (folder / name).read_bytes()
+        except OSError as error:
+            raise StpError(f"{folder / name}: cannot be read ({error}); make the data anew") from error
+    if _digest(contents.values()) != manifest.digest:
+        raise StpError(f"{folder}: the files do not match {MANIFEST}; {_remedy(manifest)}")
+
+    # 2. The rows.
+    def rows(name: str, kind: type[T]) -> Iterator[T]:
+        decoder = msgspec.json.Decoder(kind)
+        for number, line in enumerate(contents[name].splitlines(), start=1):
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise StpError(f"{folder / name}, line {number}: {error}; make the data anew") from error
+
+    lemmas = list(rows(LEMMAS, _LemmaRow))
+    return Prepared(
+        tuple(rows(STATEMENTS, Statement)),
+        tuple((row.theorem, Proof(row.theorem.name, row.proof, lemmas=row.lemmas)) for row in rows(PROOFS, _ProofRow)),
+        tuple(
+            ConjecturerExample(
+                Seed(row.theorem, row.proof, Lemma(row.lemma_name, row.lemma)), row.conjecture, row.weight
+            )
+            for row in rows(CONJECTURES, _ConjectureRow)
+        ),
+        Library((Lemma(row.name, row.statement) for row in lemmas), (row.name for row in lemmas if row.protected)),
+        manifest,
+    )
+
+
+def _manifest(folder: Path) -> Manifest:
+    """Raises StpError."""
+    path = folder / MANIFEST
+    if not path.exists():
+        raise StpError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except (OSError, msgspec.DecodeError) as error:
+        raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
+    if manifest.version != VERSION:
+        raise StpError(
+            f"{path}: data of version {manifest.version}, but this version reads {VERSION}; {_remedy(manifest)}"
+        )
+    return manifest
+
+
+def _remedy(manifest: Manifest) -> str:
+    return f"prepare it again with `{manifest.command or 'proofmesh stp prepare'}`"
+
+
 # --- the data of a run ------------------------------------------------------------------------------------------------
 
 
@@ -439,6 +413,7 @@ class RunData:
 
 def data_of(plan: StpPlan) -> RunData:
     """Load the data that a plan names; for `bank` it is prepared first. Raises StpError."""
+    # 1. The folder.
     settings = plan.settings
     folder = plan.directory / PREPARED if settings.data == BANK else Path(settings.data)
     try:
@@ -449,6 +424,7 @@ def data_of(plan: StpPlan) -> RunData:
         raise StpError(str(error)) from error
     except OSError as error:
         raise StpError(f"{error.filename or folder}: {error.strerror or error}") from error
+    # 2. The proofs that are given, and the statements to prove among the others.
     given = tuple(pair for pair in prepared.proofs if is_given(pair[0].name, settings.given, settings.seed))
     given_names = {theorem.name for theorem, _ in given}
     train = [each for each in prepared.statements if each.split == "train" and each.theorem.name not in given_names]
