@@ -18,8 +18,10 @@ import random
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +42,6 @@ from node.stp.records import (
     FILE,
     Attempted,
     AttemptRow,
-    Conjecture,
     ConjecturerExample,
     Fate,
     Found,
@@ -69,14 +70,45 @@ from node.stp.work import Proving, Task, Watcher, Work
 TRAININGS = "trainings"
 """Folder of the trainings, in the run's folder."""
 
+TRAIN, TEST = "train", "test"
+"""Splits of the data."""
+
+BLOCK = 128
+"""Seeds whose outputs are sampled concurrently and recorded together."""
+
+PATIENCE = 600.0
+"""Seconds to wait for the outputs of a seed, not counting time without a broker."""
+
+NO_OUTPUT = Output("", complete=False, tokens=0)
+
+VERIFIED_AT_ONCE = 64
+"""Verdicts recorded in one transaction."""
+
+
+async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: RunData) -> None:
+    """Begin or resume the run of a plan. `place`: plays its attempts. `data`: its initial data.
+
+    Raises StpError, BusError, ServingError, CheckpointError.
+    """
+    network = await asyncio.to_thread(network_of, plan)
+    store = StpStore(plan.directory / FILE)
+    try:
+        proving = Proving(place, weights=0, sampling=Sampling(temperature=plan.settings.prover.temperature))
+        await play(Work(plan, store, data, network, proving, watcher))
+        await asyncio.to_thread(write_report, plan.directory)
+    finally:
+        store.close()
+
 
 async def play(work: Work) -> None:
-    """Play the whole run. Raises StpError, BusError, StpError."""
-    store = work.store
+    """Play the whole run. Raises StpError, BusError, ServingError, CheckpointError."""
+    # 1. Stage 1: the initial data.
+    store, settings = work.store, work.settings
     store.add_statements(work.data.statements)
     number = 0
     latest = await _training(work, store.begin_round(number, 0, time.time(), RoundKind.INITIAL), None)
-    for cycle in range(1, work.settings.cycles + 1):
+    for cycle in range(1, settings.cycles + 1):
+        # 2. Stage 2: rounds.
         begun = number
         while _another_round(work, number, cycle):
             number += 1
@@ -84,9 +116,10 @@ async def play(work: Work) -> None:
             latest = await _round(work, row, latest)
             if not row.reached(Stage.DONE):
                 await asyncio.to_thread(write_report, work.directory)
-        solved = work.settings.until_solved and not work.store.unproved()
-        if solved or not work.settings.final.train or (number == begun and store.round(number + 1) is None):
-            return  # without a new round there is no new data to train on
+        # 3. Stage 3. Without a new round there is no new data to train on.
+        solved = settings.until_solved and not store.unproved()
+        if solved or not settings.final.train or (number == begun and store.round(number + 1) is None):
+            return
         number += 1
         latest = await _training(work, store.begin_round(number, cycle, time.time(), RoundKind.FINAL), latest)
 
@@ -101,19 +134,21 @@ def _another_round(work: Work, number: int, cycle: int) -> bool:
 
 
 async def _round(work: Work, row: RoundRow, latest: Path) -> Path:
-    """Play one round of stage 2; returns its checkpoint."""
+    """Play one round of stage 2 with the `latest` network; returns its checkpoint."""
     number = row.number
     if row.reached(Stage.DONE):
         return checkpoint_of(row)
-    if not row.reached(Stage.VERIFIED):  # afterwards the mesh may already serve this round's new weights
+    # 1. Serve the network. Once all is verified, the mesh may already serve this round's new weights.
+    if not row.reached(Stage.VERIFIED):
         await _served(work, latest, number)
+    # 2. Conjecture.
     if not row.reached(Stage.SEEDED):
         draw_seeds(work, number)
     if not row.reached(Stage.CONJECTURED):
         await make_conjectures(work, number, weights=number)
     if not row.reached(Stage.ELABORATED):
         await elaborate(work, number)
-        work.watcher.note(f"round {number}: {made_in_words(work, number)}")
+    # 3. Prove statements and conjectures.
     if not row.reached(Stage.ATTEMPTED):
         await attempt(work, number, tasks_of(work, number, first=number == 1), Part.PROVING)
         work.reach(number, Stage.ATTEMPTED)
@@ -121,6 +156,7 @@ async def _round(work: Work, row: RoundRow, latest: Path) -> Path:
         await verify(work, number)
         work.reach(number, Stage.VERIFIED)
         work.watcher.note(f"round {number}: {_proved_in_words(work, number)}")
+    # 4. Select, and train.
     if not row.reached(Stage.SELECTED):
         await asyncio.to_thread(choose, work, number, latest)
     return await _training(work, row, latest)
@@ -128,42 +164,36 @@ async def _round(work: Work, row: RoundRow, latest: Path) -> Path:
 
 async def _training(work: Work, row: RoundRow, latest: Path | None) -> Path:
     """Run the training and the evaluation of a round of any kind. Returns the checkpoint."""
-    number, store = row.number, work.store
+    number = row.number
     if row.reached(Stage.DONE):
         return checkpoint_of(row)
+    # 1. The examples. Those of a round of stage 2 are chosen already.
     if not row.reached(Stage.SELECTED) and row.kind is RoundKind.INITIAL:
-        store.add_examples(number, *initial_examples(work))
+        work.store.add_examples(number, *initial_examples(work))
         work.reach(number, Stage.SELECTED)
     if not row.reached(Stage.SELECTED) and row.kind is RoundKind.FINAL:
         choose_final(work, number)
-    if not row.reached(Stage.TRAINED):
+    # 2. The training.
+    if row.reached(Stage.TRAINED):
+        checkpoint = checkpoint_of(row)
+    else:
         checkpoint = await _trained(work, row, latest)
         work.reach(number, Stage.TRAINED, weights=number + 1, checkpoint=str(checkpoint))
-    checkpoint = checkpoint_of(_row(store, number))
-    if row.kind is not RoundKind.SELF_PLAY or _evaluated_after(work, number):
+    # 3. The evaluation.
+    every = work.settings.evaluation.every
+    if row.kind is not RoundKind.SELF_PLAY or (every and number % every == 0):
         await _served(work, checkpoint, number + 1)
         if numbers := await evaluate(work, number):
-            work.watcher.note(f"round {number} ({row.kind}): {in_words(numbers)}")
+            passes = ", ".join(f"{name} {value:.1%}" for name, value in numbers.items() if name.startswith("pass@"))
+            counts = f"{numbers['solved']:.0f} of {numbers['statements']:.0f} solved"
+            work.watcher.note(f"round {number} ({row.kind}): test: {counts}, {passes}")
     work.reach(number, Stage.DONE)
     return checkpoint
 
 
-def _row(store: StpStore, number: int) -> RoundRow:
-    row = store.round(number)
-    assert row is not None  # callers pass rounds that have begun
-    return row
-
-
-def _evaluated_after(work: Work, number: int) -> bool:
-    every = work.settings.evaluation.every
-    return bool(every) and number % every == 0
-
-
 async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
     """Run a round's training; returns the checkpoint. Raises StpError."""
-    number, store, settings = row.number, work.store, work.settings
-    folder = work.directory / TRAININGS
-    name = f"{row.kind}-{number:03}"
+    number, store = row.number, work.store
     provers, conjectures = store.prover_examples(number), store.conjecturer_examples(number)
     if not provers:
         if latest is not None:
@@ -171,11 +201,10 @@ async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:
             return latest
         raise StpError("there is no proof to start from; prepare data with proofs, or name another [stp] data")
     stage = {RoundKind.INITIAL: "initial", RoundKind.SELF_PLAY: "round", RoundKind.FINAL: "final"}[row.kind]
-    start = latest
-    if row.kind is RoundKind.FINAL:
-        start = checkpoint_of(store.rounds()[0])
+    start = checkpoint_of(store.rounds()[0]) if row.kind is RoundKind.FINAL else latest
     with work.timed(number, Part.TRAINING):
-        seed = derive_seed(settings.seed, "training", number) % 2**31
+        name, seed = f"{row.kind}-{number:03}", derive_seed(work.settings.seed, "training", number) % 2**31
+        folder = work.directory / TRAININGS
         return await work.network.train(name, folder, stage, start, provers, conjectures, seed)
 
 
@@ -190,7 +219,7 @@ def begin_with(store: StpStore, checkpoint: str | Path) -> RoundRow:
     of stage 1."""
     store.begin_round(0, 0, time.time(), RoundKind.INITIAL)
     store.reach(0, Stage.DONE, time.time(), weights=1, checkpoint=str(checkpoint))
-    return _row(store, 0)
+    return store.rounds()[0]
 
 
 def checkpoint_of(row: RoundRow) -> Path:
@@ -199,10 +228,187 @@ def checkpoint_of(row: RoundRow) -> Path:
     return Path(row.checkpoint)
 
 
+# --- conjectures: seeds are drawn, the conjecturer is sampled, new statements are kept and elaborated -----------------
+
+
+def most_conjectures(work: Work) -> int:
+    """Maximum new conjectures of a round: a share of the number of unproved statements (STP, section 3.2)."""
+    settings = work.settings.conjecturer
+    return settings.most or math.ceil(settings.share * len(work.store.unproved()))
+
+
+def draw_seeds(work: Work, round: int) -> None:
+    """Draw and record the seeds of a round from the solved statements. Statements of the initial data count with a
+    success rate of 1."""
+    most = most_conjectures(work)
+    if most:
+        solved = [(each.theorem, proof, each.rate) for each in work.store.solved() for proof in each.proofs]
+        solved += [(theorem, proof, 1.0) for theorem, proof in work.data.given]
+        rng = random.Random(derive_seed(work.settings.seed, "seeds", round))
+        seeds = choose_seeds(solved, work.data.library, work.settings.conjecturer, rng, OUTPUTS * most)
+        work.store.add_seeds(round, seeds)
+    work.reach(round, Stage.SEEDED)
+
+
+async def make_conjectures(work: Work, round: int, weights: int) -> None:
+    """Sample the conjecturer for each seed, and record the conjectures with their fates. Raises BusError, StpError."""
+    # 1. The outputs, block by block.
+    store = work.store
+    seeds = store.seeds_of(round)
+    most = most_conjectures(work)
+    each = outputs_per_seed(len(seeds), most)
+    written: list[tuple[Seed, Output]] = []
+    with work.timed(round, Part.GENERATION, len(seeds)) as meter:
+        for start in range(0, len(seeds), BLOCK):
+            block = seeds[start : start + BLOCK]
+            outputs = await _outputs(work, block, round, start, each, weights)
+            written += [(seed, output) for seed, of_seed in zip(block, outputs, strict=True) for output in of_seed]
+            meter.at(start + len(block))
+    # 2. What is new among them.
+    known_keys = store.known(key, before=round) | work.data.keys
+    store.add_conjectures(sift(written, known_keys, most, round_=round, rng_seed=work.settings.seed))
+    work.reach(round, Stage.CONJECTURED)
+    # 3. Only now the notes go: after a kill before this, they save the requests.
+    for start in range(0, len(seeds), BLOCK):
+        store.note(_block_name(round, start), None)
+
+
+async def _outputs(
+    work: Work, seeds: Sequence[Seed], round: int, start: int, count: int, weights: int
+) -> list[list[Output]]:
+    """`count` outputs for each seed of a block; from the store if the block was sampled before."""
+    name = _block_name(round, start)
+    recorded = work.store.noted(name)
+    if recorded is not None:
+        return [[Output(**output) for output in outputs] for outputs in recorded]
+    temperature = work.settings.conjecturer.temperature
+    questions = []
+    for number, seed in enumerate(seeds, start=start):
+        rng_seed = derive_seed(work.settings.seed, "conjecture", round, number)
+        questions.append(Question(seed, count, rng_seed, weights, temperature, PATIENCE))
+    replies = await asyncio.gather(*(work.network.conjecture(work.proving.place, each) for each in questions))
+    # A seed that is longer than the network's context has no outputs.
+    outputs = [list(each) or [NO_OUTPUT] for each in replies]
+    work.store.note(name, [[asdict(output) for output in each] for each in outputs])
+    return outputs
+
+
+def _block_name(round: int, start: int) -> str:
+    return f"outputs of round {round} from seed {start}"
+
+
+async def elaborate(work: Work, round: int) -> None:
+    """Elaborate each new conjecture with Lean. Raises BusError."""
+    store = work.store
+    theorems = [each.theorem for each in store.conjectures(round, Fate.NEW) if each.theorem is not None]
+    with work.timed(round, Part.ELABORATION, len(theorems)) as meter:
+        finished = 0
+        async for theorem, error in work.proving.elaborate(theorems):
+            fate = Fate.NOT_ELABORATED if error else Fate.ELABORATED
+            store.set_fates([(theorem.name, fate, error)])
+            finished += 1
+            meter.at(finished)
+    work.reach(round, Stage.ELABORATED)
+    fates = Counter(each.fate for each in store.conjectures(round))
+    counts = ", ".join(f"{fates[fate]} {fate}" for fate in Fate if fates[fate])
+    told = f"{fates.total()} outputs of the conjecturer: {counts}" if fates else "no conjectures"
+    work.watcher.note(f"round {round}: {told}")
+
+
+# --- proofs: statements and conjectures are attempted, and every proof is verified ------------------------------------
+
+
+def tasks_of(work: Work, round: int, *, first: bool) -> list[Task]:
+    """All attempts of a round: unproved statements, some of the solved ones again, and conjectures. Repeated calls
+    return the same tasks until the round's first result is verified."""
+    settings, store = work.settings, work.store
+    rng = random.Random(derive_seed(settings.seed, "again", round))
+    unproved = {each.theorem.name for each in store.unproved()}
+    statements = [
+        each.theorem
+        for each in store.statements(TRAIN)
+        if (rng.random() < settings.prover.again) or each.theorem.name in unproved
+    ]
+    conjectures = store.conjectures(round, Fate.ELABORATED, Fate.PROVED)
+    theorems = [*statements, *(each.theorem for each in conjectures if each.theorem is not None)]
+    return tasks(work, theorems, f"{round}", settings.prover.first_samples if first else settings.prover.samples)
+
+
+def tasks(work: Work, theorems: Iterable[Theorem], label: str, samples: int) -> list[Task]:
+    """One attempt at each theorem; ids and seeds depend only on run, label and name."""
+    return [
+        Task(
+            attempt_id=f"{work.plan.name}-{label}-{theorem.name}",
+            theorem=theorem,
+            samples=samples,
+            seed=derive_seed(work.settings.seed, "prove", label, theorem.name),
+        )
+        for theorem in theorems
+    ]
+
+
+async def attempt(work: Work, round: int, tasks: Sequence[Task], part: Part) -> None:
+    """Run the attempts that have no result yet. Raises BusError."""
+    store = work.store
+    recorded = store.attempts_of(round)
+    missing = [task for task in tasks if task.attempt_id not in recorded]
+    samples = {task.attempt_id: task.samples for task in tasks}
+    finished = len(tasks) - len(missing)
+    with work.timed(round, part, len(tasks)) as meter:
+        meter.at(finished)
+        async for result in work.proving.attempts(missing):
+            store.add_attempts([row_of(result, round, samples[result.attempt_id])])
+            finished += 1
+            meter.at(finished)
+
+
+def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
+    """The record of a result. An attempt that ended in an infrastructure error counts no samples."""
+    return AttemptRow(
+        attempt_id=result.attempt_id,
+        round=round,
+        name=result.theorem_id,
+        samples=0 if result.outcome is AttemptOutcome.ERROR else samples,
+        correct=sum(each.count for each in result.proofs),
+        outcome=str(result.outcome),
+        message=result.message,
+        seconds=result.statistics.seconds,
+        found=tuple(Found(each.script, each.count, each.first - 1, each.seconds) for each in result.proofs),
+    )
+
+
+async def verify(work: Work, round: int) -> None:
+    """Verify all unverified proofs of a round. Raises BusError."""
+    # 1. The verdicts, with the lemmas that each proof invokes.
+    store, library = work.store, work.data.library
+    waiting = store.unverified(round)
+    theorems = {name: store.theorem(name) for name in {proof.name for proof in waiting}}
+    pairs = [(theorem, proof.script) for proof in waiting if (theorem := theorems[proof.name]) is not None]
+    assert len(pairs) == len(waiting)  # attempted theorems are always in the store
+    with work.timed(round, Part.VERIFICATION, len(pairs)) as meter:
+        verdicts: list[tuple[Proof, str]] = []
+        finished = 0
+        async for number, reply in work.proving.verify(pairs):
+            proof, theorem = waiting[number], pairs[number][0]
+            lemmas = library.invoked_in(theorem, proof.script)
+            reason = "" if reply.accepted else reply.reason or "refused"
+            verdicts.append((Proof(proof.name, proof.script, reply.elapsed, lemmas), reason))
+            finished += 1
+            if len(verdicts) == VERIFIED_AT_ONCE or finished == len(pairs):
+                store.add_proofs(round, verdicts)
+                verdicts = []
+            meter.at(finished)
+    # 2. Conjectures with a verified proof are proved.
+    proved = {name for name, each in store.attempted(round).items() if each.correct}
+    store.set_fates(
+        (each.name, Fate.PROVED, "") for each in store.conjectures(round, Fate.ELABORATED) if each.name in proved
+    )
+
+
 def _proved_in_words(work: Work, round: int) -> str:
     """The results of a round's attempts in one line."""
     results = work.store.attempted(round)
-    data = {each.theorem.name for each in work.store.statements("train")}
+    data = {each.theorem.name for each in work.store.statements(TRAIN)}
     statements = [each for name, each in results.items() if name in data]
     conjectures = [each for name, each in results.items() if name not in data]
     barely = sum(0 < each.rate < work.settings.conjecturer.barely for each in conjectures)
@@ -213,45 +419,37 @@ def _proved_in_words(work: Work, round: int) -> str:
     )
 
 
-# --- chooses the examples of each training of a run -------------------------------------------------------------------
+# --- examples: what each training of a run is on ----------------------------------------------------------------------
 
 
 def choose(work: Work, round: int, checkpoint: Path) -> None:
-    """Record the examples of a round's training: from its own results, from replayed earlier rounds, and a random part
-    of the initial data. `checkpoint`: the network whose embeddings re-weight the conjectures."""
+    """Record the examples of a round's training. `checkpoint`: the network whose embeddings re-weight conjectures."""
+    store = work.store
     with work.timed(round, Part.SELECTION):
-        provers, conjectures = own_examples(work, round, checkpoint)
-        work.store.add_examples(round, provers, conjectures)
+        # 1. From the round's own results.
+        store.add_examples(round, *own_examples(work, round, checkpoint))
+        # 2. From replayed earlier rounds.
         for earlier in replayed(work, round):
-            work.store.add_examples(
-                round,
-                work.store.prover_examples(earlier, source=earlier),
-                work.store.conjecturer_examples(earlier, source=earlier),
-                source=earlier,
-            )
-        work.store.add_examples(round, *initial_draw(work, round), source=0)
+            proofs, conjectures = store.prover_examples(earlier, earlier), store.conjecturer_examples(earlier, earlier)
+            store.add_examples(round, proofs, conjectures, source=earlier)
+        # 3. A random part of the initial data.
+        store.add_examples(round, *initial_draw(work, round), source=0)
     work.reach(round, Stage.SELECTED)
 
 
 def own_examples(work: Work, round: int, checkpoint: Path) -> tuple[list[ProverExample], list[ConjecturerExample]]:
     """The examples from a round's own results."""
-    attempted = work.store.attempted(round)
-    data = {each.theorem.name: each.theorem for each in work.store.statements("train")}
-    proved: list[tuple[Conjecture, Attempted]] = [
-        (each, attempted[each.name]) for each in work.store.conjectures(round, Fate.PROVED)
-    ]
+    store, settings = work.store, work.settings
+    attempted = store.attempted(round)
+    data = {each.theorem.name: each.theorem for each in store.statements(TRAIN)}
+    proved = [(each, attempted[each.name]) for each in store.conjectures(round, Fate.PROVED)]
     of_statements = [(data[name], each, False) for name, each in attempted.items() if name in data]
     of_conjectures = [(each.theorem, attempt, True) for each, attempt in proved if each.theorem is not None]
-    unproved = [each.theorem for each in work.store.unproved()]
-    embed: Callable[[Sequence[str]], np.ndarray] | None = None
-    if work.settings.conjecturer.reweight and unproved:
-
-        def embed(statements: Sequence[str]) -> np.ndarray:
-            return work.network.embed(checkpoint, statements)
-
+    unproved = [each.theorem for each in store.unproved()]
+    embed = partial(work.network.embed, checkpoint) if settings.conjecturer.reweight and unproved else None
     return (
-        prover_examples([*of_statements, *of_conjectures], work.settings.prover),
-        conjecturer_examples(proved, unproved, embed, work.settings.conjecturer),
+        prover_examples([*of_statements, *of_conjectures], settings.prover),
+        conjecturer_examples(proved, unproved, embed, settings.conjecturer),
     )
 
 
@@ -286,7 +484,7 @@ def choose_final(work: Work, round: int) -> None:
         pairs: list[ConjecturerExample] = []
         total: dict[str, Attempted] = {}
         conjectured = {each.name: each.theorem for each in work.store.conjectures() if each.theorem is not None}
-        data = {each.theorem.name: each.theorem for each in work.store.statements("train")}
+        data = {each.theorem.name: each.theorem for each in work.store.statements(TRAIN)}
         for each in work.store.rounds():
             if each.kind is not RoundKind.SELF_PLAY:
                 continue
@@ -310,9 +508,7 @@ def joined(first: Attempted, second: Attempted) -> Attempted:
     return Attempted(first.name, first.samples + second.samples, first.correct + second.correct, tuple(proofs.values()))
 
 
-# --- evaluates a round's network on test statements, which training never uses ----------------------------------------
-
-TEST = "test"
+# --- evaluation on test statements, which training never uses ---------------------------------------------------------
 
 
 async def evaluate(work: Work, round: int) -> dict[str, float]:
@@ -338,235 +534,6 @@ async def evaluate(work: Work, round: int) -> dict[str, float]:
     numbers |= {"solved": float(sum(each.correct > 0 for each in results)), "statements": float(len(results))}
     store.add_evaluation(round, TEST, numbers)
     return numbers
-
-
-def in_words(numbers: dict[str, float]) -> str:
-    """An evaluation in one line."""
-    passes = [f"{name} {value:.1%}" for name, value in numbers.items() if name.startswith("pass@")]
-    return f"test: {numbers['solved']:.0f} of {numbers['statements']:.0f} solved, {', '.join(passes)}"
-
-
-# --- runs a round's attempts at statements and conjectures, and verifies every proof ----------------------------------
-
-VERIFIED_AT_ONCE = 64
-"""Verdicts recorded in one transaction."""
-
-
-def tasks_of(work: Work, round: int, *, first: bool) -> list[Task]:
-    """All attempts of a round: unproved statements, some of the solved ones again, and conjectures. Repeated calls
-    return the same tasks until the round's first result is verified."""
-    settings, store = work.settings, work.store
-    rng = random.Random(derive_seed(settings.seed, "again", round))
-    unproved = {each.theorem.name for each in store.unproved()}
-    statements = [
-        each.theorem
-        for each in store.statements("train")
-        if (rng.random() < settings.prover.again) or each.theorem.name in unproved
-    ]
-    conjectures = store.conjectures(round, Fate.ELABORATED, Fate.PROVED)
-    theorems = [*statements, *(each.theorem for each in conjectures if each.theorem is not None)]
-    samples = settings.prover.first_samples if first else settings.prover.samples
-    return tasks(work, theorems, f"{round}", samples)
-
-
-def tasks(work: Work, theorems: Iterable[Theorem], label: str, samples: int) -> list[Task]:
-    """One attempt at each theorem; ids and seeds depend only on run, label and name."""
-    return [
-        Task(
-            attempt_id=f"{work.plan.name}-{label}-{theorem.name}",
-            theorem=theorem,
-            samples=samples,
-            seed=derive_seed(work.settings.seed, "prove", label, theorem.name),
-        )
-        for theorem in theorems
-    ]
-
-
-async def attempt(work: Work, round: int, tasks: Sequence[Task], part: Part) -> None:
-    """Run the attempts that have no result yet. Raises BusError."""
-    store = work.store
-    recorded = store.attempts_of(round)
-    missing = [task for task in tasks if task.attempt_id not in recorded]
-    samples = {task.attempt_id: task.samples for task in tasks}
-    finished = len(tasks) - len(missing)
-    with work.timed(round, part, len(tasks)) as meter:
-        meter.at(finished)
-        async for result in work.proving.attempts(missing):
-            store.add_attempts([row_of(result, round, samples[result.attempt_id])])
-            finished += 1
-            meter.at(finished)
-
-
-def row_of(result: AttemptResult, round: int, samples: int) -> AttemptRow:
-    """The record of a result. An attempt that ended in an infrastructure error counts no samples."""
-    failed = result.outcome is AttemptOutcome.ERROR
-    return AttemptRow(
-        attempt_id=result.attempt_id,
-        round=round,
-        name=result.theorem_id,
-        samples=0 if failed else samples,
-        correct=sum(each.count for each in result.proofs),
-        outcome=str(result.outcome),
-        message=result.message,
-        seconds=result.statistics.seconds,
-        found=tuple(Found(each.script, each.count, each.first - 1, each.seconds) for each in result.proofs),
-    )
-
-
-async def verify(work: Work, round: int) -> None:
-    """Verify all unverified proofs of a round. Raises BusError."""
-    store, library = work.store, work.data.library
-    waiting = store.unverified(round)
-    theorems = {name: _theorem(work, name) for name in {proof.name for proof in waiting}}
-    pairs = [(theorems[proof.name], proof.script) for proof in waiting]
-    with work.timed(round, Part.VERIFICATION, len(pairs)) as meter:
-        verdicts: list[tuple[Proof, str]] = []
-        finished = 0
-        async for number, reply in work.proving.verify(pairs):
-            proof, theorem = waiting[number], pairs[number][0]
-            lemmas = library.invoked_in(theorem, proof.script)
-            reason = "" if reply.accepted else reply.reason or "refused"
-            verdicts.append((Proof(proof.name, proof.script, reply.elapsed, lemmas), reason))
-            finished += 1
-            if len(verdicts) == VERIFIED_AT_ONCE or finished == len(pairs):
-                store.add_proofs(round, verdicts)
-                verdicts = []
-            meter.at(finished)
-    proved = {name for name, each in store.attempted(round).items() if each.correct}
-    store.set_fates(
-        (each.name, Fate.PROVED, "") for each in store.conjectures(round, Fate.ELABORATED) if each.name in proved
-    )
-
-
-def _theorem(work: Work, name: str) -> Theorem:
-    theorem = work.store.theorem(name)
-    assert theorem is not None  # attempted theorems are always in the store
-    return theorem
-
-
-# --- conjectures ------------------------------------------------------------------------------------------------------
-
-
-BLOCK = 128
-"""Seeds whose outputs are sampled concurrently and recorded together."""
-
-PATIENCE = 600.0
-"""Seconds to wait for the outputs of a seed, not counting time without a broker."""
-
-NO_OUTPUT = Output("", complete=False, tokens=0)
-
-
-def most_conjectures(work: Work) -> int:
-    """Maximum new conjectures of a round: a share of the number of unproved statements (STP, section 3.2)."""
-    settings = work.settings.conjecturer
-    return settings.most or math.ceil(settings.share * len(work.store.unproved()))
-
-
-def draw_seeds(work: Work, round: int) -> None:
-    """Draw and record the seeds of a round from the solved statements. Statements of the initial data count with a
-    success rate of 1."""
-    most = most_conjectures(work)
-    if most:
-        solved = [(each.theorem, proof, each.rate) for each in work.store.solved() for proof in each.proofs]
-        solved += [(theorem, proof, 1.0) for theorem, proof in work.data.given]
-        rng = random.Random(derive_seed(work.settings.seed, "seeds", round))
-        seeds = choose_seeds(solved, work.data.library, work.settings.conjecturer, rng, OUTPUTS * most)
-        work.store.add_seeds(round, seeds)
-    work.reach(round, Stage.SEEDED)
-
-
-async def make_conjectures(work: Work, round: int, weights: int) -> None:
-    """Sample the conjecturer for each seed, and record the conjectures with their fates. Raises BusError,
-    StpError."""
-    store = work.store
-    seeds = store.seeds_of(round)
-    most = most_conjectures(work)
-    each = outputs_per_seed(len(seeds), most)
-    written: list[tuple[Seed, Output]] = []
-    with work.timed(round, Part.GENERATION, len(seeds)) as meter:
-        for start in range(0, len(seeds), BLOCK):
-            block = seeds[start : start + BLOCK]
-            outputs = await _outputs(work, block, round, start, each, weights)
-            written += [(seed, output) for seed, of_seed in zip(block, outputs, strict=True) for output in of_seed]
-            meter.at(start + len(block))
-    known_keys = store.known(key, before=round) | work.data.keys
-    store.add_conjectures(sift(written, known_keys, most, round_=round, rng_seed=work.settings.seed))
-    work.reach(round, Stage.CONJECTURED)
-    for start in range(0, len(seeds), BLOCK):  # only now: after a kill before this, the notes save the requests
-        store.note(_block_name(round, start), None)
-
-
-async def _outputs(
-    work: Work, seeds: Sequence[Seed], round: int, start: int, count: int, weights: int
-) -> list[list[Output]]:
-    """`count` outputs for each seed of a block; from the store if the block was sampled before."""
-    name = _block_name(round, start)
-    recorded = work.store.noted(name)
-    if recorded is not None:
-        return [[Output(**output) for output in outputs] for outputs in recorded]
-    replies = await asyncio.gather(
-        *(
-            work.network.conjecture(
-                work.proving.place,
-                Question(
-                    seed,
-                    count,
-                    derive_seed(work.settings.seed, "conjecture", round, start + number),
-                    weights,
-                    work.settings.conjecturer.temperature,
-                    PATIENCE,
-                ),
-            )
-            for number, seed in enumerate(seeds)
-        )
-    )
-    # A seed that is longer than the network's context has no outputs.
-    outputs = [list(each) or [NO_OUTPUT] for each in replies]
-    work.store.note(name, [[asdict(output) for output in each] for each in outputs])
-    return outputs
-
-
-def _block_name(round: int, start: int) -> str:
-    return f"outputs of round {round} from seed {start}"
-
-
-async def elaborate(work: Work, round: int) -> None:
-    """Elaborate each new conjecture with Lean. Raises BusError."""
-    store = work.store
-    new = store.conjectures(round, Fate.NEW)
-    theorems = [each.theorem for each in new if each.theorem is not None]
-    with work.timed(round, Part.ELABORATION, len(theorems)) as meter:
-        finished = 0
-        async for theorem, error in work.proving.elaborate(theorems):
-            fate = Fate.NOT_ELABORATED if error else Fate.ELABORATED
-            store.set_fates([(theorem.name, fate, error)])
-            finished += 1
-            meter.at(finished)
-    work.reach(round, Stage.ELABORATED)
-
-
-def made_in_words(work: Work, round: int) -> str:
-    """The fates of a round's outputs in one line."""
-    fates = [each.fate for each in work.store.conjectures(round)]
-    counts = [f"{fates.count(fate)} {fate}" for fate in Fate if fate in fates]
-    return f"{len(fates)} outputs of the conjecturer: {', '.join(counts)}" if fates else "no conjectures"
-
-
-async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: RunData) -> None:
-    """Begin or resume the run. `place`: plays its attempts. `data`: its initial data.
-
-    Raises StpError, BusError, StpError, ServingError, StpError, CheckpointError.
-    """
-    settings = plan.settings
-    network = await asyncio.to_thread(network_of, plan)
-    store = StpStore(plan.directory / FILE)
-    try:
-        sampling = Sampling(temperature=settings.prover.temperature)
-        proving = Proving(place, weights=0, sampling=sampling)
-        await play(Work(plan, store, data, network, proving, watcher))
-        await asyncio.to_thread(write_report, plan.directory)
-    finally:
-        store.close()
 
 
 # --- a run focused on one hard statement ------------------------------------------------------------------------------
