@@ -125,24 +125,22 @@ floors *args: setup
 # Study: an hour of reinforcement learning and its controls, with tables (--seeds 0 1 2; resumes where it stopped)
 [no-exit-message]
 rl-pocket *args: setup
-    @{{ python }} -m scripts.studies.rl_pocket "$@"
-    @{{ python }} -m scripts.studies.rl_pocket_page
+    @{{ python }} -m scripts.studies rl-pocket "$@"
 
 # Study: what the parts of reinforcement learning are worth, in eight runs of 15 minutes on one core (resumes where it stopped)
 [no-exit-message]
 rl-ablations *args: setup
-    @{{ python }} -m scripts.studies.rl_ablations "$@"
+    @{{ python }} -m scripts.studies rl-ablations "$@"
 
 # Study: self-play and expert iteration, with a picture (--seeds 0 1; resumes where it stopped)
 [no-exit-message]
 stp-pocket *args: setup
-    @{{ python }} -m scripts.studies.stp_pocket "$@"
-    @{{ python }} -m scripts.studies.stp_pocket_page self-play=runs/stp-pocket-0 'expert iteration=runs/ei-pocket-0'
+    @{{ python }} -m scripts.studies stp-pocket "$@"
 
 # Study: self-play without one of its parts, four runs of about 15 minutes on one core (resumes where it stopped)
 [no-exit-message]
 stp-ablations *args: setup
-    @{{ python }} -m scripts.studies.stp_ablations "$@"
+    @{{ python }} -m scripts.studies stp-ablations "$@"
 
 # Train a small Llama on the bank's proofs in minutes, in Hugging Face format: just small-llama FOLDER (--lora BASE)
 [no-exit-message]

@@ -46,8 +46,7 @@ from node.mesh.supervisor import ChildFailed
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from scripts.bench.harness import Part, Results, connected, in_process, machine, quantile
-from scripts.studies.kill_records import recorded
-from scripts.studies.mesh_file import RUN, TINY_MODEL, TINY_WARM_START
+from scripts.studies.kills_of_roles import RUN, TINY_MODEL, TINY_WARM_START, recorded
 
 if TYPE_CHECKING:
     from node.learner.choosing.matchmaker import Matchmaker as Chooser

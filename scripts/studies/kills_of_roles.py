@@ -11,28 +11,34 @@ recorded before a kill is there unchanged. Exit code 0: all of this holds; 1: it
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 import tyro
 
 from common.bus import Bus, BusError
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Natural, Positive, Timeout
 from common.records.readers import DATABASE
+from common.records.store import Store
 from node.mesh.mesh import Mesh
-from node.mesh.plan import PortInUse
+from node.mesh.plan import PortInUse, free_port
 from node.mesh.supervisor import Child, ChildFailed
-from scripts.studies.kill_records import Row, Tally, outstanding, recorded, tallied
-from scripts.studies.mesh_file import write_mesh
+
+# --------------------------------------------------------------------------------------------------------------------
+# Kills nodes of every role of a mesh again and again, and checks that no result is lost or counted twice.
+
 
 ROLES = ("broker", "learner", "inference", "prover", "lean-proxy", "ui")
 
@@ -258,6 +264,146 @@ def main() -> int:
 
     report({"asked": vars(settings), **results}, settings.json)
     return 0 if results["sound"] else 1
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Reads the records of a run whose nodes are killed, and checks at the end: recorded = dispatched - outstanding.
+
+
+Row = tuple[str, str, float]
+"""Attempt, outcome, when it was recorded."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The records of a run whose nodes were killed."""
+
+    dispatched: int
+    outstanding: int
+    recorded: int
+    ids_recorded: int
+    """Different attempts among the results."""
+    both: int
+    neither: int
+    strays: int
+    changed: int
+    """Results that existed at a kill, and are missing or different now."""
+    proofs: int
+    proved: int
+    outcomes: dict[str, int]
+
+    @property
+    def sound(self) -> bool:
+        """Whether recorded = dispatched - outstanding, each id once, nothing changed afterwards, a proof for each
+        attempt that proved."""
+        rule = self.recorded == self.dispatched - self.outstanding == self.ids_recorded
+        return rule and self.proofs == self.proved and not (self.both or self.neither or self.strays or self.changed)
+
+    def numbers(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+def recorded(database: Path) -> list[Row]:
+    """Every result in the records; empty while there are none."""
+    return [(row[0], row[1], row[2]) for row in _rows(database, "SELECT attempt_id, outcome, recorded FROM results")]
+
+
+def outstanding(database: Path) -> set[str]:
+    """Attempts without a result."""
+    return {row[0] for row in _rows(database, "SELECT attempt_id FROM outbox")}
+
+
+def tallied(database: Path, before: Collection[Row]) -> Tally:
+    """The records of a run that no learner has open. Raises RunDirectoryError."""
+    rows = recorded(database)
+    store = Store(database)
+    try:
+        audit, counts = store.audit(), store.counts()
+    finally:
+        store.close()
+    outcomes = Counter(outcome for _, outcome, _ in rows)
+    return Tally(
+        dispatched=audit.dispatched,
+        outstanding=audit.outstanding,
+        recorded=audit.recorded,
+        ids_recorded=len({attempt for attempt, _, _ in rows}),
+        both=audit.both,
+        neither=audit.neither,
+        strays=audit.strays,
+        changed=len(set(before) - set(rows)),
+        proofs=counts["proofs"],
+        proved=outcomes["proved"],
+        outcomes=dict(outcomes),
+    )
+
+
+def _rows(database: Path, query: str) -> list[tuple[Any, ...]]:
+    if not database.exists():
+        return []
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
+        try:
+            return list(db.execute(query))
+        except sqlite3.OperationalError:  # the learner is creating the tables
+            return []
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Writes the configuration of a small mesh for studies: all roles on this machine, with endless learning.
+
+
+RUN = "study"
+
+TINY_MODEL = {"vocab_size": 320, "depth": 1, "width": 16, "heads": 2, "kv_heads": 2, "hidden": 32, "context": 64}
+TINY_WARM_START = {"steps": 4, "every": 2, "validation": 16, "decay": 0.0}
+
+
+def write_mesh(settings: RoleKillSettings) -> Path:
+    """The file, in a new folder. Raises OSError."""
+    settings.out.mkdir(parents=True)
+    file = settings.out / "mesh.toml"
+    file.write_text(tomli_w.dumps(mesh_content(settings)), encoding="utf-8")
+    return file
+
+
+def mesh_content(settings: RoleKillSettings) -> dict[str, Any]:
+    """The sections of the file. The broker has a fixed port, so that nodes find it again after a restart."""
+    folder = settings.out.resolve()
+    learner: dict[str, Any] = {
+        "seed": settings.seed,
+        "bank": settings.bank,
+        "keep_checkpoints": 2,
+        "matchmaker": {
+            "budget": 4,
+            "budget_limit": 8,
+            "disprove_chance": 0.1,
+            "explore_chance": 1.0,
+            "explore_candidates": settings.explore,
+        },
+        "schedule": {"fresh": 20, "patience": 20.0, "steps_limit": 2, "checkpoint_every": 1},
+        "trainer": {"batch": 8, "threads": 1},
+    }
+    if settings.checkpoint is not None:
+        learner["warm_start"] = {"checkpoint": str(settings.checkpoint.resolve())}
+    else:
+        learner |= {"model": TINY_MODEL, "warm_start": TINY_WARM_START}
+    return {
+        "run": {"name": RUN, "dir": str(folder / "runs")},
+        "broker": {"port": free_port(), "store": str(folder / "store")},
+        "ui": {"port": 0},
+        # The study kills nodes on purpose: no number of crashes may end the mesh.
+        "up": {"restarts": 100_000, "grace": 20.0},
+        "lean_proxy": {"workers": 2},
+        "inference": {"threads": 1},
+        "prover": {
+            "policy": "inference",
+            "searches": settings.searches,
+            "poll_seconds": 0.05,
+            "policy_timeout": 3.0,
+            "tactic_seconds": 2.0,
+        },
+        "learner": learner,
+    }
 
 
 if __name__ == "__main__":

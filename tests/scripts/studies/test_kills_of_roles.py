@@ -14,8 +14,7 @@ import msgspec
 import pytest
 
 from common.records.store import Store
-from scripts.studies.kill_records import outstanding, recorded, tallied
-from scripts.studies.kills_of_roles import ROLES, RoleKillSettings
+from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, outstanding, recorded, tallied
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank
 from tests.node.mesh.whole import private_cache
 

@@ -12,21 +12,45 @@ from common import config
 from common.recipes import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
-from scripts.studies.rl_ablations import PARTS, difference
-from scripts.studies.runs import changed
+from scripts.studies.__main__ import Study, changed, filled, read
+from scripts.studies.pages import difference
 
 ROOT = Path(__file__).parents[3]
 
 
+def study(tmp_path: Path) -> Study:
+    """The study, in a folder with a finished whole run."""
+    run = tmp_path / "rl-whole-0"
+    for step in ("step-000004", "step-000009"):
+        (run / "checkpoints" / step).mkdir(parents=True)
+    (run / "summary.json").write_text('{"warm_start": {"steps": 4}, "train_steps": 5}')
+    found, _, _ = read(["rl-ablations", "--runs", str(tmp_path)])
+    return found
+
+
 def test_every_part_is_left_out_by_keys_that_the_roles_know(tmp_path: Path) -> None:
     recipe_content = config.read(recipe("demo"))
-    for part, changes in PARTS.items():
+    for name, values, table in study(tmp_path).cells():
+        changes = filled(table["changes"], values)
         content = changed(recipe_content, changes)
-        assert (content != recipe_content) == bool(changes), part
-        file = tmp_path / f"{part}.toml"
+        parts = {
+            path: keys for path, keys in changes.items() if path not in ("learner.evaluation", "learner.warm_start")
+        }
+        assert (changed(recipe_content, parts) != recipe_content) == (name != "whole-0"), name
+        if name != "whole-0":
+            warm = str(tmp_path / "rl-whole-0" / "checkpoints" / "step-000004")
+            assert content["learner"]["warm_start"]["checkpoint"] == warm
+        file = tmp_path / f"{name}.toml"
         file.write_text(_toml(content), encoding="utf-8")
         config.load(LearnerSettings, file, "learner")
         config.load(ProverSettings, file, "prover")
+
+
+def test_the_control_takes_as_many_steps_as_the_whole_run(tmp_path: Path) -> None:
+    found = {name: (values, table) for name, values, table in study(tmp_path).cells()}
+    values, table = found["control-0"]
+    command = filled(table["command"], {**values, "recipe": "r.toml"})
+    assert command[-3:] == ["--control", "--steps", "5"] and "--minutes" not in command
 
 
 def test_the_recipe_itself_stays_as_it_is() -> None:
@@ -45,7 +69,7 @@ def test_undecided_statements_do_not_count_in_a_difference() -> None:
 
 @pytest.mark.process
 def test_an_unknown_part_ends_with_the_names_of_those_that_exist() -> None:
-    command = [sys.executable, "-m", "scripts.studies.rl_ablations", "--only", "no-such-part"]
+    command = [sys.executable, "-m", "scripts.studies", "rl-ablations", "--only", "no-such-part"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 2
     assert "no-such-part" in result.stderr and "no-exploration" in result.stderr

@@ -1,0 +1,96 @@
+"""The files of studies: their cells, and how a study is played and goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.studies import __main__ as studies
+from scripts.studies.__main__ import HERE, StudyError, filled, main, read
+
+STUDIES = sorted(file.stem for file in HERE.glob("*.toml"))
+
+
+def finished_run(folder: Path) -> Path:
+    for step in ("step-000004", "step-000009"):
+        (folder / "checkpoints" / step).mkdir(parents=True)
+    (folder / "summary.json").write_text('{"warm_start": {"steps": 4}, "train_steps": 5}')
+    return folder
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_cell_of_every_study_is_a_command_with_a_name_of_its_own(name: str, tmp_path: Path) -> None:
+    for run in ("whole", "pocket-rl", "pocket-control", "pocket-expert"):
+        finished_run(tmp_path / f"rl-{run}-0")
+    flags = {
+        "methods": ["--runs", str(tmp_path / "rl-whole-0")],
+        "models": ["--entries", "a, b=tactics", "c=whole:hf:m"],
+    }.get(name, ["--runs", str(tmp_path)])
+    study, _, _ = read([name, *flags])
+    cells = list(study.cells())
+    names = [cell for cell, _, _ in cells]
+    assert names and len(names) == len(set(names))
+    for _, values, table in cells:
+        command = filled(table["command"], {**values, "recipe": "r.toml"})
+        assert command[0] in ("eval", "demo", "stp")
+        assert not any("{" in str(part) or part == "" for part in command)
+
+
+def test_the_study_of_reinforcement_learning_has_the_cells_that_it_always_had(tmp_path: Path) -> None:
+    for kind in ("rl", "control", "expert"):
+        finished_run(tmp_path / f"rl-pocket-{kind}-0")
+    study, _, _ = read(["rl-pocket", "--runs", str(tmp_path)])
+    policies = ["list-mcts", "warm-mcts", "warm-and-list-mcts", "learned-mcts", "learned-and-list-mcts", "control-mcts"]
+    both = {f"{bench}-{policy}-0" for bench in ("test", "textbook") for policy in [*policies, "expert-best-first"]}
+    more = {"test-warm-best-first-0", "test-list-mcts-x10-0", "test-warm-and-list-mcts-x10-0"}
+    assert {name for name, _, _ in study.cells()} == {"run-rl-0", "run-control-0", "run-expert-0"} | both | more
+    only_rl, _, _ = read(["rl-pocket", "--runs", str(tmp_path), "--kinds", "rl", "--seeds", "0", "1"])
+    names = {name for name, _, _ in only_rl.cells()}
+    assert "test-warm-mcts-1" in names and "test-list-mcts-1" not in names and "test-control-mcts-0" not in names
+
+
+STUDY = """
+[settings]
+out = "OUT"
+tries = [1, 2, 3]
+
+[[cell]]
+name = "try-{each}"
+for = { each = "tries" }
+command = ["eval", "--seed", "{each}"]
+"""
+
+
+def test_a_study_stops_at_a_failed_cell_and_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, calls, codes = tmp_path / "study.toml", [], {"2": 3}
+    file.write_text(STUDY.replace("OUT", str(tmp_path / "out")) + f'done = "{tmp_path}/done-{{each}}"\n')
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        calls.append(command[-1])
+        code = codes.get(command[-1], 0)
+        if not code:
+            (tmp_path / f"done-{command[-1]}").touch()
+        return subprocess.CompletedProcess(command, code)
+
+    monkeypatch.setattr(studies.subprocess, "run", run)
+    assert main([str(file)]) == 3
+    row = json.loads((tmp_path / "out" / "cells" / "try-2.json").read_text())
+    assert (row["exit"], row["command"]) == (3, ["eval", "--seed", "2"])
+    codes.clear()
+    assert main([str(file)]) == 0
+    assert calls == ["1", "2", "2", "3"], "a finished cell is not played again"
+    assert main([str(file), "--only", "try-1"]) == 0
+
+
+def test_what_a_file_names_and_is_not_there_is_said(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["nothing"]) == 2
+    assert "nothing: no such file; there are methods, models" in capsys.readouterr().err
+    assert main(["rl-ablations", "--runs", str(tmp_path), "--out", str(tmp_path / "out"), "--only", "control"]) == 2
+    assert "rl-whole-0: no finished run" in capsys.readouterr().err
+    with pytest.raises(StudyError, match="there is no word"):
+        filled("a {word}", {})
