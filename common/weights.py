@@ -2,7 +2,7 @@
 
 Inference nodes follow the state, and fetch a version's object by its name. Two programs publish: the learner
 (`node.learner.learning.publisher`), which keeps several versions and pins those of evaluations, and self-play
-(`node.play.publishing`), which keeps one. Both store an object before they announce the state that names it.
+(`node.play.serving`), which keeps one. Both store an object before they announce the state that names it.
 """
 
 from __future__ import annotations

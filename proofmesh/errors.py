@@ -30,7 +30,7 @@ def public_errors() -> Iterator[None]:
     from node.lean.toolchain.pocket.build import PocketBuildError
     from node.lean.trace.worktrees import NoSource
     from node.play.attempts import ProvingFailed
-    from node.play.checkpoints import BadPolicy
+    from node.prover.policies.names import BadPolicy
     from node.proving.many import BadRows
     from node.proving.statements import BadTarget
 

@@ -21,7 +21,7 @@ from node.lean.gaps.gap import Gap
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import policies
 from node.play.attempts import ProvingFailed
-from node.play.checkpoints import BadPolicy
+from node.prover.policies.names import BadPolicy
 from node.proving.fill import FilledFile, GapResult, GapState
 from node.proving.fill_files import read_file
 from node.proving.fill_run import FillRun, FillWork

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _check_models(addresses: Sequence[str]) -> None:
     """Check that all language models can be found, before any node starts. Raises ConfigError."""
-    from node.play.models import check_found
+    from node.play.policies import check_found
     from node.prover.policies.names import BadPolicy, PolicyName
 
     try:

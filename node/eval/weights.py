@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from node.model.checkpoint_folders import DIGITS, short_digest
-from node.play.checkpoints import BadPolicy, weights_at
-from node.play.models import address_of, identity
-from node.play.policies import KIND_WORDS, parse
+from node.play.policies import KIND_WORDS, address_here, identity, parse, weights_at
 from node.prover.policies.fixed import read_tactics
-from node.prover.policies.names import PolicyName, joined
+from node.prover.policies.names import BadPolicy, PolicyName, joined
 from node.prover.policies.proofs import read_proofs
 
 
@@ -48,7 +46,7 @@ def without_servers(policy: str) -> str:
     if not any(part.is_model for part in parts):
         return policy
     return joined(
-        replace(part, where=address_of(part).identity.partition(":")[2]) if part.is_model else part for part in parts
+        replace(part, where=address_here(part).identity.partition(":")[2]) if part.is_model else part for part in parts
     )
 
 

@@ -32,7 +32,7 @@ class ServedPolicy:
 def served_policy(text: str, note: Callable[[str], None] = lambda text: None) -> ServedPolicy:
     """The settings for a `--policy`. Checks that all files that it names exist and are complete. `note` gets messages
     about damaged checkpoints that are skipped. Raises ConfigError."""
-    from node.play.checkpoints import weights_at
+    from node.play.policies import weights_at
 
     try:
         names = parse(text, OWN)
@@ -59,7 +59,7 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
 
 def _check_model(name: PolicyName) -> None:
     """Check a model's name and settings, as far as possible without loading it. Raises BadPolicy."""
-    from node.play.models import check_model
+    from node.play.policies import check_model
 
     check_model(name)
 
@@ -111,11 +111,11 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
     """
     from node.llm.models import has_template_file, mesh_name, template_of_name
     from node.llm.templates import TemplateError
-    from node.play.models import address_of, template_of
+    from node.play.policies import address_here, template_here
 
-    address = address_of(name)
+    address = address_here(name)
     if not address.template:
-        here = template_of(address)
+        here = template_here(address)
         try:
             same_template = template_of_name(address) == here
         except TemplateError:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.bus import Here
+from common.bus import Here, Unanswered
 from common.lean import ProofTree, Theorem
 from common.life.waiting import side_by_side
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult
-from common.protocol.messages import LeanVerifyReply
+from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, Message, TacticRequest
 from node.lean.opened import OpenedLean
 from node.llm.address import BadModel
 from node.llm.models import as_run, open_model
@@ -29,9 +29,9 @@ from node.llm.sampling import OpenedModel, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
 from node.model import weights_path
-from node.play import models as model_names
+from node.model.checkpoint_folders import CheckpointError
 from node.play.attempts import Capacity, ProvingFailed, is_inconclusive
-from node.play.checkpoints import weights_at
+from node.play.policies import address_here, template_here, weights_at
 from node.prover.environment import Verification
 from node.prover.player import Player, Watch
 from node.prover.policies.attempt_policy import AttemptPolicies
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from node.llm.address import HubAddress, ModelAddress
     from node.llm.sampling import Sampler
-    from node.play.networks import Networks
 
 
 class LocalSources:
@@ -84,8 +83,6 @@ class LocalSources:
     async def load_network(self, path: Path, version: int, *, alone: bool = False) -> None:
         """See `Networks.load`."""
         if self._networks is None:
-            from node.play.networks import Networks
-
             self._networks = Networks(self._threads)
             self._stack.push_async_callback(self._networks.stop)
             self._here.serve(subjects.TACTIC_REQUEST, self._networks.answer)
@@ -102,7 +99,7 @@ class LocalSources:
     def template(self, name: PolicyName) -> Template:
         """The prompt template of a model."""
         if name not in self._templates:
-            self._templates[name] = model_names.template_of(model_names.address_of(name))
+            self._templates[name] = template_here(address_here(name))
         return self._templates[name]
 
     def model(self, name: PolicyName) -> SourceModel:
@@ -127,7 +124,7 @@ class LocalSources:
         await self._stack.aclose()
 
     async def _open_model(self, name: PolicyName) -> None:
-        address = model_names.address_of(name)
+        address = address_here(name)
         template = as_run(address, self.template(name), self._settings)
         stack = AsyncExitStack()
         try:
@@ -155,6 +152,77 @@ class _OpenModel:
     sampler: OpenedModel
     stack: AsyncExitStack
     """Closes it."""
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Networks: the inference node's worker thread answers requests for tactics. Only its methods import torch.
+
+
+class Networks:
+    """Networks by version, in one thread. Call `stop` at the end."""
+
+    def __init__(self, threads: int) -> None:
+        """`threads`: number of threads for forward passes."""
+        from node.inference.worker import Jobs
+
+        self._jobs = Jobs(threads, self._failed)
+        self._worker = self._jobs.worker
+        self._cells: dict[int, int] = {}
+        """Most samples for one state, by version."""
+        self._problem = ""
+        self._worker.start()
+
+    async def load(self, path: Path, version: int, *, alone: bool = False) -> None:
+        """Load a weights file or checkpoint as this version, which becomes the latest. `alone`: put earlier versions
+        away once their open requests are answered. Raises BadPolicy."""
+        from node.inference.engine.engine import Engine
+        from node.inference.weights.shelf import WeightsId
+        from node.model.loading import read_weights
+        from node.model.weights import WeightsError
+
+        try:
+            engine = Engine(await asyncio.to_thread(read_weights, path))
+        except (WeightsError, CheckpointError, OSError) as error:
+            raise BadPolicy(f"cannot use the network {path}: {error}") from error
+        self._cells = ({} if alone else self._cells) | {version: engine.settings.cells}
+        weights = WeightsId(version, "")
+        self._worker.install(weights, engine, lambda: None)
+        self._worker.promote(weights)
+        if alone:
+            self._worker.keep({weights})
+
+    async def answer(self, request: TacticRequest) -> Message:
+        """Returns TacticReply, or Failure if no network of that version is loaded, or if it does not support these
+        sampling settings or this many samples. Raises Unanswered if the forward passes failed."""
+        from node.inference.weights.shelf import WeightsId
+        from node.inference.worker import reply_of
+
+        version = max(self._cells, default=0) if request.weights is None else request.weights
+        if version not in self._cells:
+            return Failure(reason=f"no network of version {version} is loaded", kind=FailureKind.UNKNOWN_WEIGHTS)
+        if self._problem:
+            raise Unanswered(self._problem)
+        job = self._jobs.job(request)
+        if problem := job.problem(self._cells[version]):
+            return Failure(reason=problem, kind=FailureKind.MALFORMED)
+        answer = await self._jobs.done(job, WeightsId(version, ""))
+        if answer.finished is None:
+            return Failure(reason=f"version {version} was put away", kind=FailureKind.UNKNOWN_WEIGHTS)
+        return reply_of(answer.finished, answer.version)
+
+    async def stop(self) -> None:
+        """End the thread."""
+        self._worker.stop()
+        await asyncio.to_thread(self._worker.join)
+
+    def _failed(self, error: BaseException) -> None:
+        """The thread has ended."""
+        self._problem = f"forward passes failed: {error}"
+        self._jobs.fail(Unanswered(self._problem))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Attempts.
 
 
 class LocalAttempts:
@@ -256,7 +324,7 @@ class LocalAttempts:
 
     async def serve_model(self, address: ModelAddress, checkpoint: HubAddress, version: int) -> str:
         """Close the earlier model; `open` opens the new one."""
-        from node.play.announcing import loaded
+        from node.play.serving import loaded
 
         await self.sources.close_models()
         self._policies.forget_models()

@@ -15,7 +15,7 @@ import contextlib
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,14 +28,20 @@ from common.lean import ProofTree, Theorem
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
-from common.protocol.messages import LeanVerifyReply, MessageError, NodeInfo
+from common.protocol.messages import LeanVerifyReply, MessageError, ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.models import served_name
 from node.play.attempts import Capacity, is_inconclusive
-from node.play.served import check_served, trouble_of
 from node.prover.environment import Verification
 from node.prover.policies.fixed import CLOSING
-from node.prover.policies.names import INFERENCE, parse
-from node.prover.policies.sources import MeshSampler, address_of
+from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
+from node.prover.policies.sources import (
+    ABSENT_SECONDS,
+    MeshSampler,
+    address_of,
+    serve_network,
+    served_in_words,
+    served_models,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,14 +196,14 @@ class MeshAttempts:
         return "; ".join(filter(None, [trouble_of(await self._bus.nodes(), policy), *queues]))
 
     async def serve_network(self, checkpoint: Path, version: int) -> None:
-        """See `node.play.publishing`."""
-        from node.play.publishing import publish
+        """See `node.play.serving`."""
+        from node.play.serving import publish
 
         await publish(self._bus, checkpoint, version)
 
     async def serve_model(self, address: ModelAddress, checkpoint: HubAddress, version: int) -> str:
-        """See `node.play.announcing`."""
-        from node.play.announcing import announce
+        """See `node.play.serving`."""
+        from node.play.serving import announce
 
         return await announce(self._bus, address, checkpoint, version)
 
@@ -402,3 +408,56 @@ def capacity_of(nodes: Sequence[NodeInfo], searches: int = 0) -> Capacity:
         max(1, total("lean-proxy", "workers")),
         max(1, total("lean-proxy", "verifications")),
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Checks whether a running mesh serves the language models and the network of a policy, and reports their problems.
+
+
+LOOK_FOR_MODELS = 0.5
+"""Seconds between queries of the node registry."""
+
+
+async def check_served(bus: Bus, policy: str) -> None:
+    """Check that inference nodes serve the language models of a policy. Waits a few seconds for the nodes of a mesh
+    that is starting. Raises BadPolicy, BusError."""
+    models = _models(parse(policy, INFERENCE) if policy else ())
+    end = time.monotonic() + ABSENT_SECONDS
+    while models:
+        nodes = await bus.nodes()
+        missing = sorted(models - served_models(nodes))
+        if not missing:
+            return
+        if time.monotonic() > end:
+            raise BadPolicy(
+                f"no inference node of run {bus.run!r} serves `{missing[0]}`; {served_in_words(nodes)}. "
+                "[inference] model, or `proofmesh up --policy`, serves one"
+            )
+        await asyncio.sleep(LOOK_FOR_MODELS)
+
+
+def policies_of(nodes: Iterable[NodeInfo]) -> set[str]:
+    """The policies of the provers, which they use for attempts that name none."""
+    return {facts.policy for facts in facts_of(nodes, ProverFacts).values()}
+
+
+def trouble_of(nodes: Sequence[NodeInfo], policy: str) -> str:
+    """Problems with the language models and the network of a policy: not served, or the problem that all their nodes
+    report. Empty if each has a healthy node. Raises BadPolicy."""
+    policies = [policy] if policy else policies_of(nodes)
+    names = [name for each in policies for name in parse(each, INFERENCE)]
+    problems = []
+    if policy and has_network(names) and not serve_network(nodes):
+        problems.append("no inference node serves a network")
+    for model in sorted(_models(names)):
+        troubles = [facts.trouble for facts in facts_of(nodes, ModelFacts).values() if facts.model == model]
+        if not troubles:
+            problems.append(f"no inference node serves `{model}`")
+        elif all(troubles):
+            problems.append(troubles[0])
+    return "; ".join(problems)
+
+
+def _models(names: Iterable[PolicyName]) -> set[str]:
+    """Raises BadPolicy."""
+    return {served_name(address_of(name)) for name in names if name.is_model}

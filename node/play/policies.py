@@ -1,4 +1,5 @@
-"""Checks the policies that a user names, for this process and for a mesh, and describes them in words."""
+"""The policies that a user names, for this process and for a mesh: checks them, describes them in words, and finds
+their checkpoints and language models, without importing torch."""
 
 from __future__ import annotations
 
@@ -6,8 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from common.protocol.attempts import Method
+from node.llm import models, templates
+from node.llm.address import HubAddress, ModelAddress
+from node.llm.hub import library
+from node.llm.models import check_library, parse_model
+from node.llm.models import has_template_file
 from node.llm.templates import Template
-from node.play.checkpoints import BadPolicy, weights_at
+from node.model import weights_path
+from node.model.checkpoint_folders import CheckpointError
 from node.prover.policies import names as policy_names
 from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import (
@@ -17,13 +24,14 @@ from node.prover.policies.names import (
     OWN,
     PROOFS,
     TACTICS,
+    BadPolicy,
     PolicyName,
     check_corrections,
     check_method,
     writers_of,
 )
 from node.prover.policies.proofs import read_proofs
-from node.prover.policies.sources import address_of, template_of, writes_proofs
+from node.prover.policies.sources import address_of, as_bad_policy, template_of, template_wanted, writes_proofs
 
 KIND_WORDS = {
     PROOFS: "list of proofs",
@@ -62,8 +70,6 @@ def check(
         elif name.is_proofs:
             read_proofs(Path(name.where))
         elif name.is_model:
-            from node.play.models import check_found
-
             check_found(name)
         elif name.where:
             read_tactics(Path(name.where))
@@ -85,8 +91,6 @@ def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct
     models = [name for name in names if name.is_model]
     if not models:
         return
-    from node.llm.models import has_template_file
-
     # Template files are on the provers' machines, so the provers check them.
     if not any(has_template_file(address_of(name)) for name in models):
         check_plays(names, method, then, correct, template_of)
@@ -133,9 +137,7 @@ def _check_writing(name: PolicyName) -> None:
 
 def _template(name: PolicyName) -> Template:
     """The template of a language model. Raises BadPolicy."""
-    from node.play.models import address_of, template_of
-
-    return template_of(address_of(name))
+    return template_here(address_here(name))
 
 
 def label_of(names: Iterable[PolicyName]) -> str:
@@ -144,3 +146,80 @@ def label_of(names: Iterable[PolicyName]) -> str:
     if kinds == [KIND_WORDS[TACTICS]]:
         return kinds[0]
     return " and ".join("list" if kind == KIND_WORDS[TACTICS] else kind for kind in sorted(kinds, key=_ORDER.index))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Finds the checkpoint that a policy names, without importing torch. Turns errors into BadPolicy.
+
+
+DEMO_RUN = Path("runs/demo")
+"""The run whose checkpoint is used if no policy is named."""
+
+
+def weights_at(path: Path, note: Callable[[str], None]) -> Path:
+    """The weights file or checkpoint folder for a path. `note` is called for damaged checkpoints, which are skipped.
+
+    Raises BadPolicy.
+    """
+    try:
+        return weights_path.weights_at(path, note)
+    except CheckpointError as error:
+        raise BadPolicy(str(error)) from error
+
+
+def of_the_demo(note: Callable[[str], None]) -> Path | None:
+    """The newest intact checkpoint of the demo's run, or None. `note` is called for damaged ones."""
+    try:
+        return weights_path.newest(DEMO_RUN / "checkpoints", note)
+    except CheckpointError as error:
+        note(f"warning: {error}")
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The language models that a policy of this process names: address, template, identity, and whether they are there.
+
+
+def address_here(name: PolicyName) -> ModelAddress:
+    """The address of the model in a policy's name. Raises BadPolicy."""
+    with as_bad_policy():
+        return parse_model(f"{name.kind}:{name.where}")
+
+
+def template_here(address: ModelAddress) -> Template:
+    """The prompt template of a model. Raises BadPolicy."""
+    with template_wanted(address, address):
+        return models.template_of(address)
+
+
+def identity(name: PolicyName) -> tuple[str, str]:
+    """The identity of a model in results: its name without servers, and its template with a digest. For a model in this
+    process also its weights. Raises BadPolicy."""
+    address = address_here(name)
+    return address.identity, f"{templates.label_of(template_here(address))}{_weights(address)}"
+
+
+def _weights(address: ModelAddress) -> str:
+    """Raises BadPolicy."""
+    if not isinstance(address, HubAddress):
+        return ""
+    with as_bad_policy():
+        check_library(address)
+        return f", weights {library.weights_of(address)}"
+
+
+def check_model(name: PolicyName) -> None:
+    """Check, without opening it, that a model can be used. Raises BadPolicy."""
+    address = address_here(name)
+    template_here(address)
+    with as_bad_policy():
+        check_library(address)
+
+
+def check_found(name: PolicyName) -> None:
+    """`check_model`, and the hub is asked for a model that is not here. Raises BadPolicy."""
+    check_model(name)
+    address = address_here(name)
+    with as_bad_policy():
+        if isinstance(address, HubAddress):
+            library.check_found(address)

@@ -23,8 +23,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, End
 from common.protocol.messages import LeanVerifyReply, MessageError
 from node.lean.text.script import indented
 from node.play.attempts import Attempts, ProvingFailed
-from node.play.checkpoints import of_the_demo
-from node.play.policies import check, check_for_mesh, label_of, parse
+from node.play.policies import check, check_for_mesh, label_of, of_the_demo, parse
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.fixed import CLOSING as LIST_CLOSING
 from node.prover.policies.goal_tactics import read_goal

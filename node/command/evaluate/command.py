@@ -175,7 +175,7 @@ def run(settings: EvalSettings) -> int:
     from node.eval.running import EvaluationFailed
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
-    from node.play.checkpoints import BadPolicy
+    from node.prover.policies.names import BadPolicy
 
     try:
         check(settings)

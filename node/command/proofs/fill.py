@@ -116,7 +116,7 @@ async def _fill(settings: FillSettings) -> int:
     from node.lean.toolchain.find import find
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
-    from node.play.checkpoints import BadPolicy
+    from node.prover.policies.names import BadPolicy
     from node.proving.fill_run import FillRun
 
     try:

@@ -123,7 +123,7 @@ def run(settings: ProveSettings) -> int:
     from node.command.proofs.prove_report import Report
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
-    from node.play.checkpoints import BadPolicy
+    from node.prover.policies.names import BadPolicy
     from node.proving.many import BadRows
     from node.proving.statements import BadTarget, read_file, read_target
 

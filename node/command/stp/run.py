@@ -238,7 +238,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from node.mesh.supervisor import ChildFailed
     from node.model.checkpoint_folders import CheckpointError
     from node.play.attempts import ProvingFailed
-    from node.play.publishing import ServingError
+    from node.play.serving import ServingError
     from node.prover.policies.names import BadPolicy
 
     broken = (StpError, ChildFailed, PortInUse, BusError, ServingError, CheckpointError)

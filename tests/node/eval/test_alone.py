@@ -18,7 +18,7 @@ from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import Runner, due
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.play.checkpoints import BadPolicy
+from node.prover.policies.names import BadPolicy
 from tests.node.eval.building import plan, statement
 
 pytestmark = pytest.mark.lean

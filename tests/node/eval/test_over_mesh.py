@@ -25,8 +25,8 @@ from node.eval.records import AttemptRecord, Standing, StatementRecord
 from node.eval.running import Runner, due
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import mesh as play
-from node.play.checkpoints import BadPolicy
 from node.play.mesh import MeshAttempts
+from node.prover.policies.names import BadPolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.node.eval.building import plan, statement

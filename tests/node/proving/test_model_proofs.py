@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from node.lean.opened import OpenedLean
-from node.play.checkpoints import BadPolicy
 from node.play.policies import check
+from node.prover.policies.names import BadPolicy
 from node.proving.answers import answer
 from node.proving.prover import Budget, local_prover
 from node.proving.settings import ProvingSettings

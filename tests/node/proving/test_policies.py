@@ -8,12 +8,11 @@ import pytest
 
 from common.bus import RemoteFailure
 from common.sampling import Sampling
-from node.play import checkpoints
-from node.play.checkpoints import BadPolicy, of_the_demo, weights_at
-from node.play.policies import check, check_for_mesh, label_of, parse
+from node.play import policies
+from node.play.policies import check, check_for_mesh, label_of, of_the_demo, parse, weights_at
 from node.prover.policies.combined import ByTurns
 from node.prover.policies.fixed import MOST_LINES, read_tactics
-from node.prover.policies.names import PolicyName
+from node.prover.policies.names import BadPolicy, PolicyName
 from tests.node.play.opened import open_policy
 
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
@@ -109,9 +108,9 @@ def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(
 
 
 def test_the_demos_checkpoints_are_used_if_there_are_any(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder / "none")
+    monkeypatch.setattr(policies, "DEMO_RUN", run_folder / "none")
     assert of_the_demo(unheard) is None
-    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
     found = of_the_demo(unheard)
     assert found is not None and found.name == "step-000007"
     for state in run_folder.glob("checkpoints/*/state.json"):

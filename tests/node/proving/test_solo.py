@@ -11,8 +11,8 @@ from common.places import Context, Place
 from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.lean.text.statement import parse_statement
-from node.play import checkpoints
-from node.play.checkpoints import BadPolicy
+from node.play import policies
+from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, InferencePolicy
 from node.proving import finishing
 from node.proving.portfolio import FIRST_PART
@@ -27,7 +27,7 @@ LIST = ProvingSettings(policy="tactics")
 def no_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Whatever has been trained here is not part of a test, and a busy machine has time to write proofs nicely."""
     monkeypatch.setattr(finishing, "SHORTENING_SECONDS", 60.0)
-    monkeypatch.setattr(checkpoints, "DEMO_RUN", tmp_path / "no-demo")
+    monkeypatch.setattr(policies, "DEMO_RUN", tmp_path / "no-demo")
 
 
 async def proved(lean: OpenedLean, statement: str, settings: ProvingSettings | None = None) -> Found:
@@ -132,7 +132,7 @@ async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
 ) -> None:
     for state in run_folder.glob("checkpoints/*/state.json"):
         state.write_text("{}")
-    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
     notes: list[str] = []
     settings = ProvingSettings(closing=["rfl"], searching=[])
     async with local_prover(own_lean, settings, note=notes.append) as prover:
@@ -150,7 +150,7 @@ async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
         return await advise(self, state, samples, seed)
 
     monkeypatch.setattr(InferencePolicy, "advise", counted)
-    monkeypatch.setattr(checkpoints, "DEMO_RUN", run_folder)
+    monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
     async with local_prover(own_lean, ProvingSettings(searching=[], samples=2)) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 20))
     assert found.outcome is AttemptOutcome.FAILED and found.simulations == 20

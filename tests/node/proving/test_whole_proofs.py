@@ -16,9 +16,9 @@ from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.play.checkpoints import BadPolicy
 from node.play.here import LocalAttempts
 from node.play.policies import check
+from node.prover.policies.names import BadPolicy
 from node.prover.policies.proofs import Failed, ListedProofs, ProofRequest, read_proofs
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer

@@ -21,11 +21,10 @@ from node.llm.address import parse_address, parse_hub_address
 from node.llm.models import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
-from node.play import announcing
-from node.play.announcing import announce
+from node.play import serving
 from node.play.attempts import TrainedAttempts
 from node.play.mesh import MeshAttempts
-from node.play.publishing import ServingError
+from node.play.serving import ServingError, announce
 from node.stp.model import Model, conjecturer_prompt
 from node.stp.network import Network, Output, Question, StpError
 from node.stp.records import Seed
@@ -123,7 +122,7 @@ async def test_each_adapter_has_a_name_of_its_own_and_the_old_one_goes(
 async def test_an_inference_node_that_does_not_follow_is_named(
     bus: Bus, broker: BusSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(announcing, "PATIENCE", 0.3)
+    monkeypatch.setattr(serving, "PATIENCE", 0.3)
     folder = parse_hub_address(str(weights(tmp_path, "round-1")))
     with pytest.raises(ServingError, match="no inference node serves a language model"):
         await announce(bus, parse_hub_address("base"), folder, 1)

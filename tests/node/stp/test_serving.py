@@ -15,8 +15,8 @@ from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
 from node.model.tokenizer import Tokenizer
 from node.play import mesh as play
-from node.play.publishing import ServingError
-from node.play.publishing import publish as serve
+from node.play.serving import ServingError
+from node.play.serving import publish as serve
 from tests.node.inference.test_serving import inference
 from tests.node.model.tiny import TEXTS, tiny_model
 from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told

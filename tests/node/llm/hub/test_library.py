@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from node.llm.address import HubAddress
 from node.llm.hub import folders
 from node.llm.hub.folders import digest_of, weights_of
-from node.play.models import identity
+from node.play.policies import identity
 from node.prover.policies.names import PolicyName
 
 
