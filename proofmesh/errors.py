@@ -31,7 +31,7 @@ def public_errors() -> Iterator[None]:
     from node.lean.trace.worktrees import NoSource
     from node.play.attempts import ProvingFailed
     from node.prover.policies.names import BadPolicy
-    from node.proving.many import BadRows
+    from node.proving.answers import BadRows
     from node.proving.statements import BadTarget
 
     try:

@@ -13,8 +13,7 @@ from common.config import load, load_lean
 from node.command.projects import lean_for
 from node.command.proofs.prove import ProveSettings, UsageProblem, budget_of, check, proving_of, with_first
 from node.proving import answers
-from node.proving.answers import Answer
-from node.proving.many import Row, prove_rows, rows_of
+from node.proving.answers import Answer, Row, prove_rows, rows_of
 from node.proving.prover import TheoremProver
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_file, read_target

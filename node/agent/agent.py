@@ -24,7 +24,7 @@ from node.agent.store import AGENT, AgentStore
 from node.agent.summary import best_patches, counted, summary
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.trace.sources import toolchain_of
-from node.proving.fill_files import NotWritten, write_file
+from node.proving.fill_run import NotWritten, write_file
 
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile

@@ -23,9 +23,8 @@ from node.play import policies
 from node.play.attempts import ProvingFailed
 from node.prover.policies.names import BadPolicy
 from node.proving.fill import FilledFile, GapResult, GapState
-from node.proving.fill_files import read_file
-from node.proving.fill_run import FillRun, FillWork
-from node.proving.fill_text import unified_diff
+from node.proving.fill_check import unified_diff
+from node.proving.fill_run import FillRun, FillWork, read_file
 from node.proving.settings import ProvingSettings
 
 SEEN = (GapState.FILLED, GapState.OPEN, GapState.REFUSED, GapState.LEFT)

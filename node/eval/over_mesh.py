@@ -24,9 +24,8 @@ from node.eval.plan import LeanFacts, Plan
 from node.eval.records import StatementRecord
 from node.eval.weights import label_of
 from node.llm.models import has_template_file, mesh_name, served_name
-from node.play.mesh import MeshAttempts
+from node.play.mesh import MeshAttempts, check_served, policies_of
 from node.play.policies import check_for_mesh
-from node.play.mesh import check_served, policies_of
 from node.prover.policies.names import INFERENCE, BadPolicy, PolicyName, has_network, parse
 from node.prover.policies.sources import address_of, labels
 

@@ -10,8 +10,7 @@ from common.protocol.attempts import Method
 from node.llm import models, templates
 from node.llm.address import HubAddress, ModelAddress
 from node.llm.hub import library
-from node.llm.models import check_library, parse_model
-from node.llm.models import has_template_file
+from node.llm.models import check_library, has_template_file, parse_model
 from node.llm.templates import Template
 from node.model import weights_path
 from node.model.checkpoint_folders import CheckpointError

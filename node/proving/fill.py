@@ -1,4 +1,5 @@
 """Fills the gaps (`sorry`) of a file: searches for proofs concurrently, and keeps those that pass verification.
+What was found is remembered on disk, so that a second run continues after the first one.
 
 Each search uses the file as it was read, with `sorry` in the gaps above. So searches are independent of each other,
 Lean elaborates a context once, and a proof is valid whether or not the other gaps are filled.
@@ -7,19 +8,27 @@ Lean elaborates a context once, and a proof is valid whether or not the other ga
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
-from collections.abc import Callable
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
+from common.cache import cache_directory
+from common.files import write_whole
 from common.life.waiting import unless_stopped
+from common.places import Place
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
 from node.lean.gaps.gap import FileGaps, Gap
 from node.play.attempts import ProvingFailed
-from node.proving.fill_check import Checked, FillVerifier
-from node.proving.fill_memory import FillMemory, Remembered
-from node.proving.fill_text import Edit, Fill, edits_of
+from node.proving.fill_check import Checked, Edit, Fill, FillVerifier, edits_of
 from node.proving.prover import Budget, Found, TheoremProver
 
 
@@ -200,3 +209,79 @@ def _from_search(gap: Gap, found: Found) -> GapResult:
     if found.outcome is AttemptOutcome.BAD_STATEMENT:
         reason = f"Lean cannot elaborate the gap in its place: {reason}"
     return GapResult(gap, GapState.OPEN, reason, (), found.by, found.seconds, found.simulations)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# A cache on disk of the search results for gaps, so that a second run of `fill` continues after the first one.
+
+
+FORMAT = "1"
+
+KEPT_SECONDS = 60 * 24 * 3600.0
+"""Entries that were not used for this long are removed."""
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """The result of a search."""
+
+    script: tuple[str, ...] = ()
+    """The proof; empty if none was found."""
+    by: str = ""
+    simulations: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+    """Why there is no proof."""
+    budget_seconds: float = 0.0
+    budget_simulations: int = 0
+    way: str = ""
+    """The settings of the search. A failed search only counts for the same settings."""
+
+    def spares(self, budget: Budget, way: str) -> bool:
+        """Whether a search with this budget is unnecessary."""
+        if self.script:
+            return True
+        enough = self.budget_seconds >= budget.seconds and self.budget_simulations >= budget.simulations
+        return enough and self.way == way
+
+
+@dataclass(frozen=True)
+class FillMemory:
+    """A cache folder with one small file for each gap."""
+
+    folder: Path
+    lean: tuple[str, ...]
+    """The parts of the key besides the text of a place: Lean's version, its project, its header."""
+
+    @classmethod
+    def standard(cls, lean: Sequence[str]) -> FillMemory:
+        """The memory in proofmesh's cache folder."""
+        return cls(cache_directory() / "fill", tuple(lean))
+
+    def recall(self, place: Place) -> Remembered | None:
+        """The result for a place; None if there is none or it cannot be read."""
+        file = self._file(place)
+        try:
+            result = msgspec.json.decode(file.read_bytes(), type=Remembered)
+            os.utime(file)
+        except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+            return None
+        return result
+
+    def keep(self, place: Place, result: Remembered) -> None:
+        """Write a result to disk. If that fails, the next run searches again."""
+        file = self._file(place)
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(file, msgspec.json.encode(result))
+
+    def sweep(self) -> None:
+        """Remove old entries."""
+        with contextlib.suppress(OSError):
+            for file in self.folder.iterdir():
+                if time.time() - file.stat().st_mtime > KEPT_SECONDS:
+                    file.unlink(missing_ok=True)
+
+    def _file(self, place: Place) -> Path:
+        digest = hashlib.blake2b(digest_size=20)
+        digest.update(msgspec.json.encode([FORMAT, self.lean, place.key]))
+        return self.folder / f"{digest.hexdigest()}.json"

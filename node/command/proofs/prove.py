@@ -33,8 +33,8 @@ from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
     from node.command.proofs.prove_report import Report
+    from node.proving.answers import Row
     from node.proving.explain import SearchRecorder
-    from node.proving.many import Row
     from node.proving.prover import Budget, TheoremProver
     from node.proving.statements import Target
 
@@ -124,7 +124,7 @@ def run(settings: ProveSettings) -> int:
     from node.lean.toolchain.lean_toolchain import LeanProblem
     from node.play.attempts import ProvingFailed
     from node.prover.policies.names import BadPolicy
-    from node.proving.many import BadRows
+    from node.proving.answers import BadRows
     from node.proving.statements import BadTarget, read_file, read_target
 
     report = Report(json=settings.json, many=bool(settings.from_))
@@ -223,7 +223,7 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
 async def _many(settings: ProveSettings, above: str | None, report: Report) -> int:
     """Prove many statements. Raises ProvingFailed, BusError, LeanProblem, BadRows."""
     from node.proving import answers
-    from node.proving.many import prove_rows, rows_of
+    from node.proving.answers import prove_rows, rows_of
 
     budget = budget_of(settings)
     rows = rows_of(settings.from_)

@@ -26,8 +26,7 @@ from node.eval.report_page import text as in_report
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.trace.records import TracedFile, TracedTheorem
 from node.proving.answers import FAILED, PROVED, Answer
-from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic
-from node.proving.explain_page import page
+from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic, page
 from node.proving.fill import FilledFile, GapResult, GapState
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 

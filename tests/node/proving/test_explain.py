@@ -21,9 +21,9 @@ from node.proving.explain import (
     SearchRecorder,
     TakenTactic,
     best_line,
+    page,
     read,
 )
-from node.proving.explain_page import page
 from node.proving.prover import Budget
 from node.proving.statements import statement_target
 from tests.node.proving.local import pocket_prover

@@ -11,9 +11,8 @@ from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import ProvingFailed
-from node.proving.fill import Filler, FillOptions, GapState
+from node.proving.fill import Filler, FillMemory, FillOptions, GapState
 from node.proving.fill_check import FillVerifier
-from node.proving.fill_memory import FillMemory
 from node.proving.prover import Budget, Found
 
 pytestmark = pytest.mark.lean

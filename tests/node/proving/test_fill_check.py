@@ -5,8 +5,7 @@ import pytest
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.gaps.finder import GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.proving.fill_check import Checked, FillVerifier
-from node.proving.fill_text import Fill, applied, edits_of
+from node.proving.fill_check import Checked, Fill, FillVerifier, applied, edits_of
 
 pytestmark = pytest.mark.lean
 

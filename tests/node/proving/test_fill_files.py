@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from node.proving.fill_files import NotWritten, write_file
+from node.proving.fill_run import NotWritten, write_file
 
 
 def test_a_file_is_replaced_with_its_mode_and_through_links(tmp_path):

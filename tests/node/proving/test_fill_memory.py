@@ -4,7 +4,7 @@ import os
 import time
 
 from common.places import Context, Place
-from node.proving.fill_memory import KEPT_SECONDS, FillMemory, Remembered
+from node.proving.fill import KEPT_SECONDS, FillMemory, Remembered
 from node.proving.prover import Budget
 
 PLACE = Place(Context.of("def a := 1\n"), "theorem t : a = 1 := ", "\n", False)

@@ -8,7 +8,7 @@ import pytest
 
 from node.lean.gaps.gap import CommandSpan, FileGaps, Gap
 from node.lean.text.lexing import mentions
-from node.proving.fill_text import FORMS, Edit, FileText, Fill, applied, edits_of, unified_diff
+from node.proving.fill_check import FORMS, Edit, FileText, Fill, applied, edits_of, unified_diff
 
 SCRIPTS = (("simp",), ("intro x", "simp [x]"), ("cases h", "· rfl", "· omega"))
 

@@ -12,7 +12,7 @@ from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
 from node.play.attempts import ProvingFailed
-from node.proving.many import BadRows, Row, answer_row, prove_rows, read_row, rows_of
+from node.proving.answers import BadRows, Row, answer_row, prove_rows, read_row, rows_of
 from node.proving.prover import Budget, Found
 from tests.node.proving.local import pocket_prover
 

@@ -12,7 +12,7 @@ from node.lean.opened import OpenedLean
 from node.lean.text.script import indented, proof_lines
 from node.lean.text.statement import parse_statement
 from node.prover.policies.goal_tactics import read_goal
-from node.proving.naming import choose, named, proof_name, split
+from node.proving.finishing import choose, named, proof_name, split
 from tests.node.play.opened import environment_of, verified
 
 ONE = ((0,),)

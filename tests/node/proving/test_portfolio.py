@@ -7,7 +7,7 @@ import pytest
 from common.lean import Outcome, OutcomeKind, Theorem
 from common.places import Context, Place
 from node.lean.opened import suggested
-from node.proving.portfolio import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
+from node.proving.prover import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
 
 PROVED = Outcome(OutcomeKind.PROVED)
 UNKNOWN = Outcome(OutcomeKind.ERROR, message="unknown tactic")

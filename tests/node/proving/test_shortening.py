@@ -11,8 +11,7 @@ from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.lean.text.statement import parse_statement
-from node.proving.finishing import folded
-from node.proving.shortening import BRITTLE, cost, places, replaced, shortened, size, variants_of
+from node.proving.finishing import BRITTLE, cost, folded, places, replaced, shortened, size, variants_of
 from tests.node.play.opened import environment_of, verified
 
 CLOSING = ("rfl", "assumption", "simp", "omega", "simp_all")

@@ -15,8 +15,7 @@ from node.play import policies
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, InferencePolicy
 from node.proving import finishing
-from node.proving.portfolio import FIRST_PART
-from node.proving.prover import Budget, Found, local_prover
+from node.proving.prover import FIRST_PART, Budget, Found, local_prover
 from node.proving.settings import ProvingSettings
 
 BUDGET = Budget(seconds=60.0, simulations=60)
