@@ -9,7 +9,7 @@ from pathlib import Path
 from common.protocol.attempts import Method
 from node.llm import models, templates
 from node.llm.address import HubAddress, ModelAddress
-from node.llm.hub import library
+from node.llm.hub import folders
 from node.llm.models import check_library, has_template_file, parse_model
 from node.llm.templates import Template
 from node.model import weights_path
@@ -204,7 +204,7 @@ def _weights(address: ModelAddress) -> str:
         return ""
     with as_bad_policy():
         check_library(address)
-        return f", weights {library.weights_of(address)}"
+        return f", weights {folders.weights_of(address)}"
 
 
 def check_model(name: PolicyName) -> None:
@@ -221,4 +221,4 @@ def check_found(name: PolicyName) -> None:
     address = address_here(name)
     with as_bad_policy():
         if isinstance(address, HubAddress):
-            library.check_found(address)
+            folders.check_found(address)
