@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.run_folder import changes, explained, owned
-from node.agent import curriculum
 from node.agent.data import DataFiles, held_out, write_repository, write_start
-from node.agent.errors import AgentError
-from node.agent.records import Evaluation, Patch, Phase, Repository
-from node.agent.settings import AgentSettings
-from node.agent.sources import Source, digest_of, open_source
-from node.agent.store import AGENT, AgentStore
-from node.agent.summary import best_patches, counted, summary
+from node.agent.report import best_patches, counted, summary
+from node.agent.repositories import Source, digest_of, open_source, ordered, thresholds
+from node.agent.settings import AgentError, AgentSettings
+from node.agent.store import AGENT, AgentStore, Evaluation, Patch, Phase, Repository
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from node.lean.trace.sources import toolchain_of
 from node.proving.fill_run import NotWritten, write_file
@@ -151,7 +148,7 @@ class Agent:
         return not learned and any(each.error for each in self.store.files(repository.number))
 
     def _trace(self, opened: Opened) -> None:
-        from node.agent.tracing import trace
+        from node.agent.repositories import trace
 
         repository = opened.repository
         if self._is_traced(repository) and not self._is_worth_tracing_again(repository):
@@ -192,13 +189,13 @@ class Agent:
         learned = [each.number for each in traced if self.store.stage(each.number, "train") is not None]
         theorems = {each.number: self.store.theorems(each.number) for each in traced}
         proved = [each.difficulty for found in theorems.values() for each in found if each.difficulty is not None]
-        parts = curriculum.thresholds(proved)
+        parts = thresholds(proved)
         waiting = {
             number: [each.difficulty for each in found]
             for number, found in sorted(theorems.items())
             if number not in learned
         }
-        order = [*learned, *curriculum.ordered(waiting, parts, self.settings.order)]
+        order = [*learned, *ordered(waiting, parts, self.settings.order)]
         classes = [
             (parts.category(each.difficulty), each.number)
             for found in theorems.values()

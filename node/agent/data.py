@@ -12,9 +12,9 @@ import msgspec
 
 from common.files import write_whole
 from common.seeds import derive_seed, is_held_out
-from node.agent.errors import AgentError
-from node.agent.records import TheoremRow
-from node.agent.tracing import STEPS
+from node.agent.repositories import STEPS
+from node.agent.settings import AgentError
+from node.agent.store import TheoremRow
 from node.data.rows import BadRow, Step, steps_of
 from node.data.tables import open_source, parse
 

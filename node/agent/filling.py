@@ -11,12 +11,10 @@ from pathlib import Path
 
 from common.life import faults
 from common.life.waiting import ended_by
-from node.agent.errors import AgentError, Interrupted
-from node.agent.records import Attempt, Patch, Phase, Repository
-from node.agent.settings import NETWORK, AgentSettings
-from node.agent.sources import digest_of
-from node.agent.store import AgentStore
-from node.agent.summary import counted
+from node.agent.report import counted
+from node.agent.repositories import digest_of
+from node.agent.settings import NETWORK, AgentError, AgentSettings, Interrupted
+from node.agent.store import AgentStore, Attempt, Patch, Phase, Repository
 from node.lean.gaps.gap import Gap
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import policies

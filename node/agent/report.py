@@ -10,37 +10,96 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.files import write_whole
-from common.output.visible import in_html, visible
-from node.agent.curriculum import CLASSES, Thresholds, difficulty
-from node.agent.records import Attempt, Phase, Repository
-from node.agent.store import AGENT, AgentStore
-from node.agent.summary import best_patches, complete, filled, lifelong
+from common.output.visible import visible
+from common.report.page import page
+from common.report.table import Table, in_markdown
+from node.agent.repositories import CLASSES, Thresholds, difficulty
+from node.agent.store import AGENT, AgentStore, Attempt, Evaluation, Patch, Phase, Repository
 from node.proving.fill import GapState
 
 if TYPE_CHECKING:
     from common.output.terminal import Console
 
-WIDEST = 10_000
-"""More columns of text than any table of a report needs."""
 
-FIRST = "first network"
-"""Name of the network before all repositories."""
+def summary(attempts: Sequence[Attempt]) -> str:
+    """The outcomes of searches, in a line."""
+    counts = Counter(each.state for each in attempts)
+    outcomes = ", ".join(f"{counts[state]} {state}" for state in GapState if counts[state])
+    if resting := sum(bool(each.rests) for each in attempts):
+        outcomes += f" ({resting} of them by what is still open)"
+    seconds = sum(each.seconds for each in attempts)
+    return f"{counted(len(attempts), 'gap')}{': ' if outcomes else ''}{outcomes}; {seconds:.0f} s of search"
 
-_STYLE = """:root { color-scheme: light dark; } body { margin: 0 auto; max-width: 74em; padding: 1.5em 1.2em 4em;
-font: 15px/1.5 system-ui, sans-serif; } table { border-collapse: collapse; font-variant-numeric: tabular-nums;
-margin: .5em 0 1.5em; } th { text-align: left; font-weight: 500; } td, th { padding: .16em .9em .16em 0;
-border-bottom: 1px solid #8884; vertical-align: top; } pre { font: 13px/1.45 ui-monospace, monospace;
-white-space: pre-wrap; border: 1px solid #8884; padding: .6em .8em; border-radius: 6px; }"""
+
+def counted(number: int, thing: str) -> str:
+    """`1 gap`, `2 gaps`."""
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def filled(attempts: Iterable[Attempt]) -> int:
+    """Number of gaps with verified proofs, including proofs that depend on other gaps."""
+    return sum(each.state == GapState.FILLED for each in attempts)
+
+
+def complete(attempts: Iterable[Attempt]) -> int:
+    """Number of gaps with verified proofs that depend on no open gap."""
+    return sum(each.state == GapState.FILLED and not each.rests for each in attempts)
+
+
+def best_patches(store: AgentStore, repository: Repository) -> list[Patch]:
+    """For each file of a repository, the patch that fills the most gaps; of equal ones the newest."""
+    best: dict[str, tuple[int, Patch]] = {}
+    for phase in (Phase.BASELINE, Phase.NETWORK, Phase.LAST):
+        attempts = store.attempts(repository.number, phase)
+        for patch in store.patches(repository.number, phase):
+            count = filled(each for each in attempts if each.path == patch.path)
+            if patch.path not in best or count >= best[patch.path][0]:
+                best[patch.path] = count, patch
+    return [patch for _, patch in best.values()]
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table with a title and notes."""
+class Lifelong:
+    """The effect of later training on earlier data sets, over all data sets except the last.
 
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    notes: tuple[str, ...] = ()
+    a[i, j] is the accuracy on data j after training i, T the last training. (Chaudhry et al., arXiv 1801.10112,
+    section 3: forgetting; Lopez-Paz and Ranzato, arXiv 1706.08840, equation 3: backward transfer.)
+    """
+
+    forgetting: float
+    """Mean over j of max over i from j to T - 1 of a[i, j], minus a[T, j]. Positive means forgetting."""
+    backward_transfer: float
+    """Mean over j of a[T, j] minus a[j, j]. Positive means that later data helped earlier data."""
+    loss_change: float
+    """The same for the loss in nats a token. Negative means that later data helped."""
+
+
+def lifelong(evaluations: Sequence[Evaluation], order: Sequence[int]) -> Lifelong | None:
+    """`order`: trainings in order, AGENT (the first network) first. Returns None if there is nothing to compare."""
+    by_key = {(each.training, each.repository): each for each in evaluations}
+    last = order[-1] if order else AGENT
+    forgotten, accuracy, loss = [], [], []
+    for place, data in enumerate(order[:-1]):
+        end, own = by_key.get((last, data)), by_key.get((data, data))
+        if end is None or own is None:
+            continue
+        before = [by_key[each, data].accuracy for each in order[place:-1] if (each, data) in by_key]
+        forgotten.append(max(before) - end.accuracy)
+        accuracy.append(end.accuracy - own.accuracy)
+        loss.append(end.loss - own.loss)
+    if not accuracy:
+        return None
+    return Lifelong(_mean(forgotten), _mean(accuracy), _mean(loss))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+FIRST = "first network"
+"""Name of the network before all repositories."""
 
 
 @dataclass(frozen=True)
@@ -66,47 +125,39 @@ def report_of(store: AgentStore) -> Report:
 
 def show(report: Report, console: Console) -> None:
     """Prints the tables."""
-    from rich.table import Table as Rich
+    from common.output.terminal import lines
 
-    from common.output.terminal import line, lines
-
-    for each in report.tables:
-        table = Rich(title=each.title, title_justify="left")
-        for column in each.columns:
-            table.add_column(column, overflow="fold")
-        for row in each.rows:
-            table.add_row(*map(line, row))
-        # A table that is wider than the page would fold its words: then each row is a paragraph.
-        if console.measure(table, options=console.options.update(max_width=WIDEST)).maximum <= console.width:
-            console.print(table)
-        else:
-            _paragraphs(each, console)
-        for note in each.notes:
-            console.print(lines(note))
+    for table in report.tables:
+        console.print(table)
     for problem in report.problems:
         console.print(lines(f"skipped: {problem}"))
 
 
-def _paragraphs(table: Table, console: Console) -> None:
-    """Prints a table's rows as `column: value, ...`; values that are empty or `-` are left out."""
-    from common.output.terminal import line
-
-    console.print(line(table.title))
-    for row in table.rows:
-        cells = [
-            f"{column}: {cell}" if column else cell
-            for column, cell in zip(table.columns, row, strict=True)
-            if cell not in ("", "-")
-        ]
-        console.print(line(f"- {', '.join(cells)}"))
-
-
 def write(report: Report, folder: Path) -> list[Path]:
     """Writes report.md and report.html, and returns their paths. Raises OSError."""
-    markdown, page = folder / "report.md", folder / "report.html"
+    markdown, html = folder / "report.md", folder / "report.html"
     write_whole(markdown, _markdown(report).encode())
-    write_whole(page, _page(report).encode())
-    return [markdown, page]
+    content = page(Path(__file__).with_name("report.html"), "Agent", report=report)
+    write_whole(html, content.encode())
+    return [markdown, html]
+
+
+def _markdown(report: Report) -> str:
+    parts = ["# Report of the agent", ""]
+    for table in report.tables:
+        parts += [f"## {table.title}", "", table.markdown(), "", *(f"{in_markdown(note)}.\n" for note in table.notes)]
+    if report.problems:
+        parts += ["## Skipped", "", *(f"- {in_markdown(each)}" for each in report.problems), ""]
+    if report.diffs:
+        parts += ["## Diffs", "", *(f"{in_markdown(name)}:\n\n{_fenced(diff)}\n" for name, diff in report.diffs)]
+    return "\n".join(parts)
+
+
+def _fenced(diff: str) -> str:
+    """A diff as a block of code. The fence is longer than any in the diff."""
+    longest = max((len(run) for run in re.findall("`+", diff)), default=0)
+    fence = "`" * max(4, longest + 1)
+    return f"{fence}diff\n{visible(diff, multiline=True, indent='')}{fence}"
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------
@@ -134,12 +185,13 @@ def _repositories(store: AgentStore, repositories: Iterable[Repository]) -> Tabl
                 f"{stage.seconds:.0f}" if stage else "-",
             )
         )
-    columns = ("", "repository", "commit", "Lean", "theorems", " / ".join(CLASSES), "mean steps", "trained on")
+    columns: tuple[str, ...] = ("", "repository", "commit", "Lean", "theorems", " / ".join(CLASSES), "mean steps")
     named = store.noted("thresholds") or {}
     notes: tuple[str, ...] = ()
     if named.get("easy"):
         notes = (f"easy: difficulty e^steps at most {named['easy']:.1f}; medium: at most {named['medium']:.1f}",)
-    return Table("Repositories, in order", (*columns, "held out", "training steps", "s"), rows, notes)
+    columns += ("trained on", "held out", "training steps", "s")
+    return Table(columns, "Repositories, in order", notes, unfolded=True).fill(rows)
 
 
 def _gaps(store: AgentStore, repositories: Iterable[Repository], parts: Thresholds) -> Table:
@@ -175,7 +227,7 @@ def _gaps(store: AgentStore, repositories: Iterable[Repository], parts: Threshol
         "+N: proofs that rest on other gaps, which are still open; left alone: a value is missing, or Lean cannot say "
         "what is; classes by the lines of the proofs",
     )
-    return Table("Gaps", (*columns, "easy / medium / hard", "s of search"), rows, notes)
+    return Table((*columns, "easy / medium / hard", "s of search"), "Gaps", notes, unfolded=True).fill(rows)
 
 
 def _count(attempts: Sequence[Attempt]) -> str:
@@ -205,7 +257,7 @@ def _losses(store: AgentStore, repositories: Iterable[Repository]) -> Table:
         "after training on",
         *(f"{names[number]}'s data" if number == AGENT else names[number] for number in data),
     )
-    return Table("Held-out loss", columns, rows, notes)
+    return Table(columns, "Held-out loss", notes, unfolded=True).fill(rows)
 
 
 def _proofs(store: AgentStore, repositories: Iterable[Repository]) -> Table:
@@ -223,65 +275,8 @@ def _proofs(store: AgentStore, repositories: Iterable[Repository]) -> Table:
             rows.append(
                 (f"{each.name}/{one.path}:{one.line}", one.name, one.state, outcome, one.by, f"{one.seconds:.1f}")
             )
-    return Table("Every gap", ("where", "declaration", "", "proof or reason", "found by", "s"), rows)
-
-
-# --- forms ----------------------------------------------------------------------------------------------------------
-
-
-def _markdown(report: Report) -> str:
-    parts = ["# Report of the agent", ""]
-    for table in report.tables:
-        parts += [f"## {table.title}", "", _line(table.columns), _line(["---"] * len(table.columns))]
-        parts += [_line(row) for row in table.rows]
-        parts += ["", *(f"{_plain(note)}.\n" for note in table.notes)]
-    if report.problems:
-        parts += ["## Skipped", "", *(f"- {_plain(each)}" for each in report.problems), ""]
-    if report.diffs:
-        parts += ["## Diffs", "", *(f"{_plain(name)}:\n\n{_fenced(diff)}\n" for name, diff in report.diffs)]
-    return "\n".join(parts)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"
-
-
-_MARKS = re.compile(r"([\\`*_\[\]<>&|#~])")
-
-
-def _plain(text: str) -> str:
-    """Text from outside as plain text of Markdown: no links, no HTML, no further lines."""
-    return _MARKS.sub(r"\\\1", visible(text.replace("\n", " ")))
-
-
-def _fenced(diff: str) -> str:
-    """A diff as a block of code. The fence is longer than any in the diff."""
-    longest = max((len(run) for run in re.findall("`+", diff)), default=0)
-    fence = "`" * max(4, longest + 1)
-    return f"{fence}diff\n{visible(diff, multiline=True, indent='')}{fence}"
-
-
-def _page(report: Report) -> str:
-    parts = [
-        f"<!doctype html><meta charset=utf-8><title>Agent</title><style>{_STYLE}</style><h1>Report of the agent</h1>"
-    ]
-    for table in report.tables:
-        parts.append(f"<h2>{in_html(table.title)}</h2><table>{_cells(table.columns, 'th')}")
-        parts += [_cells(row, "td") for row in table.rows]
-        parts.append("</table>")
-        parts += [f"<p>{in_html(note)}.</p>" for note in table.notes]
-    if report.problems:
-        parts += ["<h2>Skipped</h2><ul>", *(f"<li>{in_html(each)}</li>" for each in report.problems), "</ul>"]
-    if report.diffs:
-        parts += [
-            "<h2>Diffs</h2>",
-            *(f"<p>{in_html(name)}</p><pre>{in_html(diff, multiline=True)}</pre>" for name, diff in report.diffs),
-        ]
-    return "\n".join(parts)
-
-
-def _cells(cells: Iterable[str], tag: str) -> str:
-    return f"<tr>{''.join(f'<{tag}>{in_html(cell)}</{tag}>' for cell in cells)}</tr>"
+    columns = ("where", "declaration", "", "proof or reason", "found by", "s")
+    return Table(columns, "Every gap", unfolded=True).fill(rows)
 
 
 def _or_infinite(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Settings of `proofmesh agent`. Does not import torch, so that `--help` is fast."""
+"""Settings and errors of `proofmesh agent`. Does not import torch, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Chance, Duration, Natural, Positive, Ratio, Timeout
+from common.output.command import UserError
+
+
+class AgentError(UserError, RuntimeError):
+    """The agent cannot run with these settings. The text says why and what to do. Exit code 2."""
+
+
+class Interrupted(RuntimeError):
+    """The user pressed Ctrl-C. All finished work is recorded."""
+
 
 NETWORK = "{network}"
 """Placeholder in a policy for the checkpoint of the last training."""

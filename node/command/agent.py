@@ -26,8 +26,7 @@ import tyro
 
 from common.config import ConfigError, check_flags, config_file, load_lean
 from common.output.visible import say
-from node.agent.errors import AgentError, Interrupted
-from node.agent.settings import AgentSettings
+from node.agent.settings import AgentError, AgentSettings, Interrupted
 
 if TYPE_CHECKING:
     from common.output.terminal import Console

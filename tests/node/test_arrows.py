@@ -136,7 +136,6 @@ MOST_FILES = 12
 
 TOO_LARGE = {
     "common": 21,
-    "node/agent": 13,
     "node/eval": 26,
     "node/lean/adapters/repl": 20,
     "node/lean/check/files": 13,

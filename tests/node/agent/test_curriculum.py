@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from node.agent.curriculum import EASY, HARD, MEDIUM, UNPROVED, Thresholds, difficulty, ordered, thresholds
+from node.agent.repositories import EASY, HARD, MEDIUM, UNPROVED, Thresholds, difficulty, ordered, thresholds
 
 
 def test_the_difficulty_of_a_proof_is_e_to_its_steps_and_never_overflows():

@@ -7,7 +7,8 @@ import io
 import pytest
 
 from common.output.terminal import Console
-from node.agent.report import Report, Table, show
+from common.report.table import Table
+from node.agent.report import Report, show
 
 COLUMNS = ("", "repository", "theorems", "proof or reason")
 ROW = ("1", "first-project", "12", "constructor; exact h.2; exact h.1; and so on for many more tactics than fit")
@@ -16,7 +17,8 @@ ROW = ("1", "first-project", "12", "constructor; exact h.2; exact h.1; and so on
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_tables_fit_into_the_page(width: int) -> None:
     out = io.StringIO()
-    report = Report([Table("Repositories, in order", COLUMNS, [ROW, ("2", "other", "-", "")], ("a note",))])
+    table = Table(COLUMNS, "Repositories, in order", ("a note",), unfolded=True).fill([ROW, ("2", "other", "-", "")])
+    report = Report([table])
     show(report, Console(file=out, width=width, highlight=False))
     said = out.getvalue()
     assert max(map(len, said.splitlines())) <= width

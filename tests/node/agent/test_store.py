@@ -7,11 +7,10 @@ import pytest
 
 from node.agent.agent import write_patches
 from node.agent.data import held_out
-from node.agent.errors import AgentError
-from node.agent.records import Attempt, Evaluation, FileRow, Patch, Phase, TheoremRow
-from node.agent.sources import digest_of
-from node.agent.store import AgentStore
-from node.agent.summary import best_patches, lifelong, summary
+from node.agent.report import best_patches, lifelong, summary
+from node.agent.repositories import digest_of
+from node.agent.settings import AgentError
+from node.agent.store import AgentStore, Attempt, Evaluation, FileRow, Patch, Phase, TheoremRow
 
 THEOREM = TheoremRow("A.lean", 3, "t", "theorem", "theorem t : True", "trivial", 1, 2.7, "")
 ATTEMPT = Attempt("A.lean", 3, 2, "t", "⊢ True", "filled", "", "trivial", "", "search", 0.5, 3)

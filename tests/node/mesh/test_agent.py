@@ -14,8 +14,7 @@ import pytest
 from common.cache import cache_directory
 from common.config import ConfigError
 from common.life import faults
-from node.agent.records import Phase
-from node.agent.store import AgentStore
+from node.agent.store import AgentStore, Phase
 from node.command.agent import main
 from tests.node.training.small import small
 from tests.repositories import commit, repository
