@@ -5,15 +5,15 @@ histories of conjectures and statements.
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from common.lean import Theorem
-from node.stp import selection
 from node.stp.records import (
     EMPTY_LEMMA,
     FILE,
@@ -22,63 +22,30 @@ from node.stp.records import (
     Conjecture,
     Fate,
     Part,
-    Progress,
     Proof,
     RoundKind,
     RoundRow,
     Stage,
     StpError,
 )
+from node.stp.selection import elegance, invokes_its_lemma
 from node.stp.settings import StpSettings
 from node.stp.store import BY_ROUND, PROOF, StpStore, proof_of
 
 
 class RunReader(StpStore):
-    """A store with the queries of views. Each count is one query over all rounds."""
+    """A store with the queries of views."""
 
-    def attempts_at(self, name: str) -> list[AttemptRow]:
-        """Attempts at one statement or conjecture, in the order of their results."""
-        return self._attempts("name = ?", name)
+    def by_round(self, query: str, *values: object) -> dict[int, tuple[Any, ...]]:
+        """The rows of a query with one row for each round, whose number comes first."""
+        return {round: tuple(counts) for round, *counts in self._rows(query, *values)}
 
-    def refused(self, name: str = "") -> list[tuple[Proof, str]]:
-        """Proofs that verification refused, and why."""
-        rows = self._rows(
-            f"SELECT reason, {PROOF} FROM proofs WHERE verified = 0 AND ? IN ('', proofs.name) ORDER BY proof_id", name
-        )
-        return [(proof_of(*row), reason) for reason, *row in rows]
-
-    def seeds_with(self, statement: str) -> list[tuple[int, int]]:
-        """Rounds that used this statement in seeds, with the number of seeds."""
-        query = "SELECT round, COUNT(*) FROM round_seeds JOIN seeds USING (seed_id) WHERE statement = ? GROUP BY round"
-        return self._rows(query, statement)
-
-    def conjecture(self, name: str) -> Conjecture | None:
-        """The conjecture with a name, if there is one."""
-        matches = self._conjectures("c.name = ?", name)
-        return matches[0] if matches else None
-
-    def conjecture_trained(self, name: str) -> list[tuple[int, float]]:
-        """The rounds that trained the conjecturer on this conjecture, each with its weight."""
-        return self._rows("SELECT round, weight FROM conjecturer_examples WHERE name = ? ORDER BY round", name)
-
-    def proofs_trained(self, name: str) -> list[tuple[int, str, float]]:
-        """The rounds that trained the prover on proofs of this statement or conjecture: round, script, weight."""
-        query = "SELECT round, proof, weight FROM prover_examples WHERE name = ? ORDER BY round, number"
-        return self._rows(query, name)
-
-    def split_of(self, name: str) -> str | None:
-        """The split of a statement of the data set; None if the data set has no such statement."""
-        rows = self._rows("SELECT split FROM statements WHERE name = ?", name)
-        return str(rows[0][0]) if rows else None
-
-    def names_like(self, part: str, limit: int = 5) -> list[str]:
-        """Names of statements and conjectures that contain this text, ignoring case."""
-        rows = self._rows(
-            "SELECT name FROM (SELECT name FROM statements UNION SELECT name FROM conjectures)"
-            " WHERE INSTR(LOWER(name), LOWER(?)) ORDER BY LENGTH(name), name LIMIT ?",
-            *(part, limit),
-        )
-        return [name for (name,) in rows]
+    def fates(self) -> dict[int, dict[Fate, int]]:
+        """By round: number of conjectures with each fate."""
+        counts: dict[int, dict[Fate, int]] = {}
+        for round, fate, number in self._rows("SELECT round, fate, COUNT(*) FROM conjectures GROUP BY round, fate"):
+            counts.setdefault(round, dict.fromkeys(Fate, 0))[Fate(fate)] = number
+        return counts
 
     def curve(self) -> list[tuple[int, int]]:
         """(proofs sampled, statements of `train` solved): a point for each attempt that solved a statement, in the
@@ -98,85 +65,56 @@ class RunReader(StpStore):
                 points.append((sampled, solved))
         return points if points[-1][0] == sampled else [*points, (sampled, solved)]
 
-    def progress(self) -> list[Progress]:
-        """The progress after each round that has attempts at statements of `train` or at conjectures."""
-        first: dict[int, int] = defaultdict(int)
-        for each in self.solved():
-            first[each.round] += 1
-        statements = self._rows("SELECT COUNT(*) FROM statements WHERE split = 'train'")[0][0]
-        points, samples, solved = [], 0, 0
-        for round, sampled in self._rows(
-            "SELECT round, SUM(samples) FROM attempts LEFT JOIN statements USING (name)"
-            " WHERE COALESCE(split, 'train') = 'train' GROUP BY round ORDER BY round"
-        ):
-            samples, solved = samples + sampled, solved + first[round]
-            points.append(Progress(round, samples, solved, statements))
-        return points
-
-    def count_statements(self) -> tuple[int, int]:
-        """Number of statements of `train`, and of all other splits."""
-        (counts,) = self._rows(
-            "SELECT COALESCE(SUM(split = 'train'), 0), COALESCE(SUM(split <> 'train'), 0) FROM statements"
-        )
-        return counts[0], counts[1]
-
-    def count_seeds(self) -> dict[int, tuple[int, int]]:
-        """By round: seeds, and distinct lemmas among them."""
-        rows = self._rows(
-            "SELECT round, COUNT(*), COUNT(DISTINCT lemma) FROM round_seeds JOIN seeds USING (seed_id) GROUP BY round"
-        )
-        return {round: (seeds, lemmas) for round, seeds, lemmas in rows}
-
-    def count_fates(self) -> defaultdict[int, dict[Fate, int]]:
-        """By round: number of conjectures with each fate."""
-        counts: defaultdict[int, dict[Fate, int]] = defaultdict(lambda: dict.fromkeys(Fate, 0))
-        for round, fate, number in self._rows("SELECT round, fate, COUNT(*) FROM conjectures GROUP BY round, fate"):
-            counts[round][Fate(fate)] = number
-        return counts
-
-    def count_barely(self, below: float) -> dict[int, int]:
-        """By round: proved conjectures with a rate below this."""
-        rows = self._rows(
-            f"{BY_ROUND} SELECT conjectures.round, COUNT(*) FROM conjectures JOIN hits USING (name, round)"
-            " JOIN samples USING (name, round) WHERE fate = ? AND CAST(correct AS REAL) / samples < ?"
-            " GROUP BY conjectures.round",
-            *(Fate.PROVED, below),
-        )
-        return dict(rows)
-
-    def count_attempts(self) -> dict[int, tuple[int, int, int, int]]:
-        """By round: attempted statements of `train`, samples for these and conjectures, samples for conjectures only,
-        and samples that were reported as proofs."""
-        rows = self._rows(
-            "SELECT round, COUNT(DISTINCT CASE WHEN split IS NOT NULL THEN name END), SUM(samples),"
-            " COALESCE(SUM(CASE WHEN split IS NULL THEN samples END), 0), SUM(correct)"
-            " FROM attempts LEFT JOIN statements USING (name) WHERE COALESCE(split, 'train') = 'train' GROUP BY round"
-        )
-        return {round: tuple(counts) for round, *counts in rows}
-
-    def count_proofs(self) -> dict[int, tuple[int, int]]:
-        """By the round that first sampled them: verified and refused proofs of statements of `train` and of
-        conjectures."""
-        rows = self._rows(
-            "SELECT first, SUM(verified = 1), SUM(verified = 0) FROM proofs JOIN ("
-            "  SELECT proof_id, MIN(round) AS first FROM found JOIN attempts ON attempt = number GROUP BY proof_id"
-            " ) USING (proof_id) LEFT JOIN statements USING (name)"
-            " WHERE verified IS NOT NULL AND COALESCE(split, 'train') = 'train' GROUP BY first"
-        )
-        return {round: (verified, refused) for round, verified, refused in rows}
-
-    def count_examples(self) -> dict[int, tuple[int, int]]:
-        """By round: proofs and conjectures in its training data."""
-        rows = self._rows(
-            "SELECT round, SUM(of = 'proof'), SUM(of = 'conjecture') FROM ("
-            " SELECT round, 'proof' AS of FROM prover_examples"
-            " UNION ALL SELECT round, 'conjecture' FROM conjecturer_examples) GROUP BY round"
-        )
-        return {round: (proofs, conjectures) for round, proofs, conjectures in rows}
-
     def changes(self) -> int:
         """A number that changes whenever another process has written."""
         return int(self._rows("PRAGMA data_version")[0][0])
+
+    def conjecture(self, name: str) -> Conjecture | None:
+        """The conjecture with a name, if there is one."""
+        matches = self._conjectures("c.name = ?", name)
+        return matches[0] if matches else None
+
+    def conjecture_trained(self, name: str) -> list[tuple[int, float]]:
+        """The rounds that trained the conjecturer on this conjecture, each with its weight."""
+        return self._rows("SELECT round, weight FROM conjecturer_examples WHERE name = ? ORDER BY round", name)
+
+    def refused(self, name: str = "") -> list[tuple[Proof, str]]:
+        """Proofs that verification refused, and why."""
+        rows = self._rows(
+            f"SELECT reason, {PROOF} FROM proofs WHERE verified = 0 AND ? IN ('', proofs.name) ORDER BY proof_id", name
+        )
+        return [(proof_of(*row), reason) for reason, *row in rows]
+
+    def statement(self, name: str) -> tuple[Theorem, str, list[tuple[int, int]]]:
+        """A statement of the data set, its split, and the rounds that used it in seeds, with the number of seeds.
+        Raises StpError with similar names for an unknown name."""
+        splits = self._rows("SELECT split FROM statements WHERE name = ?", name)
+        theorem = self.theorem(name)
+        if not splits or theorem is None:
+            near = self._rows(
+                "SELECT name FROM (SELECT name FROM statements UNION SELECT name FROM conjectures)"
+                " WHERE INSTR(LOWER(name), LOWER(?)) ORDER BY LENGTH(name), name LIMIT 5",
+                name,
+            )
+            hint = f"; did you mean {' or '.join(similar for (similar,) in near)}?" if near else ""
+            raise StpError(f"{self.path.parent} has no statement or conjecture {name}{hint}")
+        seeds = self._rows(
+            "SELECT round, COUNT(*) FROM round_seeds JOIN seeds USING (seed_id) WHERE statement = ? GROUP BY round",
+            name,
+        )
+        return theorem, splits[0][0], seeds
+
+    def tried(self, name: str) -> Tried:
+        """The attempts at a statement or conjecture, and the trainings on its proofs."""
+        attempts = self._attempts("name = ?", name)
+        return Tried(
+            attempts,
+            [(round, self.attempted(round, name)[name]) for round in sorted({each.round for each in attempts})],
+            self.proofs(name),
+            self.refused(name),
+            self._rows("SELECT round, proof, weight FROM prover_examples WHERE name = ? ORDER BY round, number", name),
+            self.unverified(name=name),
+        )
 
 
 # --- the numbers of each round ----------------------------------------------------------------------------------------
@@ -256,19 +194,21 @@ def summarise(store: RunReader) -> RunSummary:
     """Summarize all rounds of a run from a single state of its file. Raises StpError."""
     settings = recipe_of(store.path.parent)
     with store.snapshot():
-        progress = {each.round: each for each in store.progress()}
-        statements, test = store.count_statements()
+        # 1. All counts, each with one query over all rounds.
+        ((statements, test),) = store.by_round(
+            "SELECT 0, COALESCE(SUM(split = 'train'), 0), COALESCE(SUM(split <> 'train'), 0) FROM statements"
+        ).values()
         counts = _Counts(store, settings.conjecturer.barely)
+        newly = Counter(each.round for each in store.solved())
+        # 2. The rounds, with the statements solved so far.
         rounds: list[RoundSummary] = []
-        solved = samples = 0
+        solved = 0
         for row in store.rounds():
-            here = progress.get(row.number)
-            before, solved = solved, here.solved if here else solved
-            samples = here.samples if here else samples
-            rounds.append(counts.of(row, solved, solved - before, statements))
+            solved += newly[row.number]
+            rounds.append(counts.of(row, solved, newly[row.number], statements))
         return RunSummary(
             str(store.path.parent),
-            *(statements, test, solved, samples, rounds, store.curve()),
+            *(statements, test, solved, sum(each.samples for each in rounds), rounds, store.curve()),
             finished=is_finished(store.rounds(), settings, all_solved=solved >= statements),
         )
 
@@ -287,26 +227,55 @@ def recipe_of(directory: Path) -> StpSettings:
 
 
 class _Counts:
-    """Counts of all rounds, each read with one query."""
+    """Counts of all rounds. Attempts at test statements do not count."""
 
     def __init__(self, store: RunReader, barely: float) -> None:
-        self.seeds = store.count_seeds()
-        self.fates = store.count_fates()
-        self.barely = store.count_barely(barely)
-        self.attempts = store.count_attempts()
-        self.proofs = store.count_proofs()
-        self.examples = store.count_examples()
+        """`barely`: proved conjectures with a lower rate are barely proved."""
+        self.fates = store.fates()
         self.evaluations = store.evaluations()
+        # Seeds, and distinct lemmas among them.
+        self.seeds = store.by_round(
+            "SELECT round, COUNT(*), COUNT(DISTINCT lemma) FROM round_seeds JOIN seeds USING (seed_id) GROUP BY round"
+        )
+        # Barely proved conjectures.
+        self.barely = store.by_round(
+            f"{BY_ROUND} SELECT conjectures.round, COUNT(*) FROM conjectures JOIN hits USING (name, round)"
+            " JOIN samples USING (name, round) WHERE fate = ? AND CAST(correct AS REAL) / samples < ?"
+            " GROUP BY conjectures.round",
+            *(Fate.PROVED, barely),
+        )
+        # Attempted statements, samples, samples for conjectures only, and samples that were reported as proofs.
+        self.attempts = store.by_round(
+            "SELECT round, COUNT(DISTINCT CASE WHEN split IS NOT NULL THEN name END), SUM(samples),"
+            " COALESCE(SUM(CASE WHEN split IS NULL THEN samples END), 0), SUM(correct)"
+            " FROM attempts LEFT JOIN statements USING (name) WHERE COALESCE(split, 'train') = 'train' GROUP BY round"
+        )
+        # Verified and refused proofs, by the round that first sampled them.
+        self.proofs = store.by_round(
+            "SELECT first, SUM(verified = 1), SUM(verified = 0) FROM proofs JOIN ("
+            "  SELECT proof_id, MIN(round) AS first FROM found JOIN attempts ON attempt = number GROUP BY proof_id"
+            " ) USING (proof_id) LEFT JOIN statements USING (name)"
+            " WHERE verified IS NOT NULL AND COALESCE(split, 'train') = 'train' GROUP BY first"
+        )
+        # Proofs and conjectures in the training data.
+        self.examples = store.by_round(
+            "SELECT round, SUM(of = 'proof'), SUM(of = 'conjecture') FROM ("
+            " SELECT round, 'proof' AS of FROM prover_examples"
+            " UNION ALL SELECT round, 'conjecture' FROM conjecturer_examples) GROUP BY round"
+        )
 
     def of(self, row: RoundRow, solved: int, newly: int, statements: int) -> RoundSummary:
+        """The summary of a round. `solved`, `newly`: statements solved so far, and first in this round."""
+        # 1. What was recorded.
         number = row.number
-        fates = {fate.value: self.fates[number][fate] for fate in Fate if self.fates[number][fate]}
+        fates = {fate.value: count for fate, count in self.fates.get(number, {}).items() if count}
         proved = fates.get(Fate.PROVED, 0)
         seeds, lemmas = self.seeds.get(number, (0, 0))
-        attempts = self.attempts.get(number, (0, 0, 0, 0))
-        tried, samples, for_conjectures, correct = attempts
+        (barely,) = self.barely.get(number, (0,))
+        tried, samples, for_conjectures, correct = self.attempts.get(number, (0, 0, 0, 0))
         proofs, refused = self.proofs.get(number, (0, 0))
         trained, conjectured = self.examples.get(number, (0, 0))
+        # 2. How much of it each part did in a second.
         work = {
             Part.GENERATION: sum(fates.values()),
             Part.ELABORATION: sum(fates.get(each, 0) for each in (Fate.NOT_ELABORATED, Fate.ELABORATED, Fate.PROVED)),
@@ -317,7 +286,7 @@ class _Counts:
         seconds = {part: row.seconds[part] for part in Part if part in row.seconds}
         return RoundSummary(
             *(number, row.cycle, row.kind, row.stage, row.weights, row.checkpoint, seeds, lemmas),
-            *(sum(fates.values()), fates, fates.get(Fate.ELABORATED, 0) + proved, proved, self.barely.get(number, 0)),
+            *(sum(fates.values()), fates, fates.get(Fate.ELABORATED, 0) + proved, proved, barely),
             *(tried, newly, solved, solved / statements if statements else 0.0),
             *(samples, for_conjectures, correct, proofs, refused, trained, conjectured),
             {part.value: spent for part, spent in seconds.items()},
@@ -337,17 +306,15 @@ def open_run(run: Path) -> RunReader:
 # --- when rounds and runs are finished --------------------------------------------------------------------------------
 
 
-def time_is_up(rounds: Sequence[RoundRow], settings: StpSettings) -> bool:
-    """Whether the rounds have used up the run's time limit."""
-    seconds = sum(sum(each.seconds.values()) for each in rounds if each.kind is RoundKind.SELF_PLAY)
-    return bool(settings.minutes) and seconds >= settings.minutes * 60
-
-
 def rounds_are_over(rounds: Sequence[RoundRow], cycle: int, settings: StpSettings, *, all_solved: bool) -> bool:
     """Whether a cycle has no further round. `rounds`: the rounds of the whole run."""
-    played = sum(each.kind is RoundKind.SELF_PLAY and each.cycle == cycle for each in rounds)
-    solved = settings.until_solved and all_solved
-    return played >= settings.rounds or time_is_up(rounds, settings) or solved
+    played = [each for each in rounds if each.kind is RoundKind.SELF_PLAY]
+    seconds = sum(sum(each.seconds.values()) for each in played)
+    return (
+        sum(each.cycle == cycle for each in played) >= settings.rounds
+        or (settings.minutes > 0 and seconds >= settings.minutes * 60)
+        or (settings.until_solved and all_solved)
+    )
 
 
 def is_finished(rounds: Sequence[RoundRow], settings: StpSettings, *, all_solved: bool) -> bool:
@@ -411,24 +378,16 @@ class StatementStory:
     """Rounds that used it in seeds of conjectures, with the number of seeds."""
 
 
-def elegance(theorem: Theorem, proofs: Sequence[Proof]) -> float | None:
-    """The elegance that the selection of conjectures uses; None without a proof."""
-    return selection.elegance(theorem, proofs) if proofs else None
-
-
 def story_of(store: RunReader, name: str) -> ConjectureStory | StatementStory:
     """The history of a conjecture or statement by its name. Raises StpError with similar names for an unknown name."""
     with store.snapshot():
         conjecture = store.conjecture(name)
         if conjecture is not None:
             return _of_conjecture(store, conjecture)
-        split = store.split_of(name)
-        theorem = store.theorem(name)
-        if split is None or theorem is None:
-            raise StpError(_unknown(store, name))
-        tried = _tried(store, name)
+        theorem, split, seeds = store.statement(name)
+        tried = store.tried(name)
         first = next((at for at, each in tried.attempted if each.correct), None)
-        return StatementStory(theorem, split, tried, first, store.seeds_with(name))
+        return StatementStory(theorem, split, tried, first, seeds)
 
 
 def examples_of(store: RunReader, round: int, count: int) -> list[ConjectureStory]:
@@ -445,31 +404,12 @@ def examples_of(store: RunReader, round: int, count: int) -> list[ConjectureStor
 
 
 def _of_conjecture(store: RunReader, conjecture: Conjecture) -> ConjectureStory:
-    tried = _tried(store, conjecture.name)
-    lemma = conjecture.seed.lemma.name
+    tried, theorem = store.tried(conjecture.name), conjecture.theorem
+    asked = conjecture.seed.lemma.name != EMPTY_LEMMA.name
     return ConjectureStory(
         conjecture,
         tried,
-        selection.invokes_its_lemma(conjecture, tried.proofs) if tried.proofs and lemma != EMPTY_LEMMA.name else None,
-        elegance(conjecture.theorem, tried.proofs) if conjecture.theorem is not None else None,
+        invokes_its_lemma(conjecture, tried.proofs) if tried.proofs and asked else None,
+        elegance(theorem, tried.proofs) if theorem is not None and tried.proofs else None,
         store.conjecture_trained(conjecture.name),
     )
-
-
-def _tried(store: RunReader, name: str) -> Tried:
-    attempts = store.attempts_at(name)
-    return Tried(
-        attempts,
-        [(round, store.attempted(round, name)[name]) for round in sorted({each.round for each in attempts})],
-        store.proofs(name),
-        store.refused(name),
-        store.proofs_trained(name),
-        store.unverified(name=name),
-    )
-
-
-def _unknown(store: RunReader, name: str) -> str:
-    """The error message for an unknown name, with similar names."""
-    near = store.names_like(name)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"{store.path.parent} has no statement or conjecture {name}{hint}"

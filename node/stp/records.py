@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -266,19 +266,6 @@ class Solved:
     """Verified proofs, including those of the initial data, sorted by round, then by length."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The progress of the run after a round."""
-
-    round: int
-    samples: int
-    """Proofs sampled so far, for statements of `train` and conjectures."""
-    solved: int
-    """Statements of `train` solved so far."""
-    statements: int
-    """All statements of `train`."""
-
-
 # --- the tables of stp.sqlite -----------------------------------------------------------------------------------------
 
 
@@ -296,49 +283,6 @@ ADVICE = database.Advice(
 
 FILE = "stp.sqlite"
 """File name in the run directory."""
-
-BUSY_SECONDS = 30.0
-"""Seconds to wait for another process's transaction, each of which takes some milliseconds."""
-
-
-class Database(database.Database):
-    """An open database.
-
-    read_only: for views, while another process writes; the file must exist. Raises StpError if it cannot be written or
-    read.
-    """
-
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        if read_only and not path.is_file():
-            raise StpError(f"{path.parent} holds no run of self-play ({path.name} does not exist); check the path")
-        super().__init__(path, MIGRATIONS, ADVICE, read_only=read_only, busy_seconds=BUSY_SECONDS)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Read a single state of the file within the block, even if other processes write."""
-        with self._explained():
-            self._db.execute("BEGIN")
-            try:
-                yield
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-
-    def _keep_theorem(self, db: sqlite3.Connection, theorem: Theorem) -> None:
-        """Store a theorem within a transaction. Raises StpError if another theorem has its name."""
-        if theorem.place is not None:
-            raise StpError(f"{theorem.name} is inside a Lean file; self-play needs statements without a file context")
-        statement = (theorem.binders, theorem.conclusion, theorem.header)
-        stored = db.execute(
-            "SELECT binders, conclusion, header FROM theorems WHERE name = ?", (theorem.name,)
-        ).fetchone()
-        if stored is None:
-            db.execute("INSERT INTO theorems VALUES (?, ?, ?, ?)", (theorem.name, *statement))
-        elif tuple(stored) != statement:
-            raise StpError(
-                f"{self.path} has another statement with the name {theorem.name}; give each statement a different "
-                "name, or use another run directory"
-            )
 
 
 def explained(path: Path) -> AbstractContextManager[None]:

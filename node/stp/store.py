@@ -13,16 +13,20 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from common.lean import Theorem
+from common.records.database import Database
 from node.stp.records import (
+    ADVICE,
+    MIGRATIONS,
     STAGES,
     Attempted,
     AttemptRow,
     Conjecture,
     ConjecturerExample,
-    Database,
     Fate,
     Found,
     Lemma,
@@ -37,8 +41,6 @@ from node.stp.records import (
     Statement,
     StpError,
 )
-
-_THEOREM = "name, binders, conclusion, header"
 
 _SEED = "statement, s.binders, s.conclusion, s.header, proof, lemma, lemma_statement"
 
@@ -63,8 +65,45 @@ _ADD_SECONDS = (
 )
 
 
+BUSY_SECONDS = 30.0
+"""Seconds to wait for another process's transaction, each of which takes some milliseconds."""
+
+
 class StpStore(Database):
-    """An open store: `StpStore(directory / FILE)`. Raises StpError if it cannot be written or read."""
+    """An open store: `StpStore(directory / FILE)`. `read_only`: for views, while another process writes; the file must
+    exist. Raises StpError if it cannot be written or read."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        if read_only and not path.is_file():
+            raise StpError(f"{path.parent} holds no run of self-play ({path.name} does not exist); check the path")
+        super().__init__(path, MIGRATIONS, ADVICE, read_only=read_only, busy_seconds=BUSY_SECONDS)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read a single state of the file within the block, even if other processes write."""
+        with self._explained():
+            self._db.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+
+    def _keep_theorem(self, db: sqlite3.Connection, theorem: Theorem) -> None:
+        """Store a theorem within a transaction. Raises StpError if another theorem has its name."""
+        if theorem.place is not None:
+            raise StpError(f"{theorem.name} is inside a Lean file; self-play needs statements without a file context")
+        statement = (theorem.binders, theorem.conclusion, theorem.header)
+        stored = db.execute(
+            "SELECT binders, conclusion, header FROM theorems WHERE name = ?", (theorem.name,)
+        ).fetchone()
+        if stored is None:
+            db.execute("INSERT INTO theorems VALUES (?, ?, ?, ?)", (theorem.name, *statement))
+        elif tuple(stored) != statement:
+            raise StpError(
+                f"{self.path} has another statement with the name {theorem.name}; give each statement a different "
+                "name, or use another run directory"
+            )
 
     # --- statements ---------------------------------------------------------------------------------------------------
 

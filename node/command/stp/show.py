@@ -83,7 +83,7 @@ def _shown(store: RunReader, settings: ShowSettings) -> str:
 def _round(store: RunReader, what: Sequence[str]) -> int | None:
     """The requested round; None if a name is requested. Raises UserError."""
     if not what:
-        made = store.count_fates()
+        made = store.fates()
         if not made:
             raise UserError(f"{store.path.parent} has no conjectures yet; name a statement")
         return max(made)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from node.stp.readers import RunReader
-from node.stp.records import FILE, AttemptRow, Fate, Found, Part, Progress, Proof, Seed, Stage, Statement, StpError
+from node.stp.readers import RunReader, summarise
+from node.stp.records import FILE, AttemptRow, Fate, Found, Part, Proof, Seed, Stage, Statement, StpError
 from node.stp.store import StpStore
 from tests.files import limited_files
 from tests.node.stp.filled import ADD_COMM, SEEDS, TEST, TRAIN, fill, fill_round, filled, verify
@@ -59,7 +59,9 @@ def test_solved_statements_have_their_best_rate_and_first_round(tmp_path: Path) 
     assert [each.script for each in solved["train_0"].proofs] == ["omega", "exact Nat.add_comm a b"]
     assert solved["train_2"].round == 2
     assert {each.theorem.name for each in store.unproved()} == {"train_5", "train_6", "train_7"}
-    assert store.progress() == [Progress(1, 704, 3, 8), Progress(2, 964, 5, 8)]
+    summary = summarise(store)
+    assert [(each.number, each.samples, each.solved) for each in summary.rounds[1:]] == [(1, 704, 3), (2, 260, 5)]
+    assert (summary.samples, summary.statements) == (964, 8)
 
 
 def test_a_proof_of_the_initial_data_solves_nothing_until_it_is_sampled(tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ import sys
 from pathlib import Path
 from node.stp.records import Conjecture, Fate
 from node.stp.records import FILE, AttemptRow, Found
-from node.stp.readers import RunReader
+from node.stp.readers import RunReader, summarise
 from node.stp.store import StpStore
 from tests.node.stp.filled import SEEDS, TRAIN
 
