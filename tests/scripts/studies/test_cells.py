@@ -49,6 +49,8 @@ def test_the_study_of_reinforcement_learning_has_the_cells_that_it_always_had(tm
     assert {name for name, _, _ in study.cells()} == {"run-rl-0", "run-control-0", "run-expert-0"} | both | more
     only_rl, _, _ = read(["rl-pocket", "--runs", str(tmp_path), "--kinds", "rl", "--seeds", "0", "1"])
     names = {name for name, _, _ in only_rl.cells()}
+    witness, _, _ = read(["rl-pocket", "--runs", str(tmp_path), "--bank", "witness"])
+    assert not any("textbook" in name for name, _, _ in witness.cells())
     assert "test-warm-mcts-1" in names and "test-list-mcts-1" not in names and "test-control-mcts-0" not in names
 
 
