@@ -31,9 +31,8 @@ from node.prover.environment import LeanEnvironment
 from node.prover.policies.fixed import FixedPolicy
 from node.prover.settings import ProverSettings
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Runs searches with the fixed list of tactics in one process: a prover's agent and a lean-proxy's pool, no broker.
-
 
 TACTIC_SECONDS = 5.0
 PATIENCE = 600.0
@@ -67,9 +66,8 @@ async def solve_all(theorems: Sequence[Theorem], simulations: int) -> list[bool]
     return solved
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Measures baselines of the bank: how many statements are proved by single tactics and by searches without a model.
-
 
 MOST_BY_ONE = 0.15
 MOST_BY_ANY = 0.30

@@ -23,9 +23,8 @@ from node.lean.requests import Requests
 from node.lean.text.goals import factorise, split_goals
 from node.lean.text.script import proof_lines
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Checks many generated proofs with real Lean at once, and records the state before each tactic.
-
 
 CHUNK = 300
 """Theorems per process: many enough to make its start (50 ms) negligible, few enough to stay under 400 MB."""
@@ -126,7 +125,7 @@ def closed_by(theorems: Sequence[Theorem], tactic: str) -> list[bool]:
     return results
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Reads which statements of the bank are true, with proofs. Only for scoring and checks: no node reads this file.
 
 
@@ -183,9 +182,8 @@ if __name__ == "__main__":
     sys.exit(main())
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Replays recorded transitions with the lean-proxy's code, and checks states, branches and the final proof.
-
 
 SECONDS = 10.0
 """Timeout of each tactic when it runs alone."""

@@ -16,9 +16,8 @@ from data.generators.families.draft import Draft, size
 from node.bank import bank
 from node.bank.bank import WarmStartRule
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The table of families: the generators of their statements, and their shares of the bank.
-
 
 Maker = Callable[[random.Random], Draft | None]
 
@@ -69,7 +68,7 @@ TEST_ONLY: frozenset[str] = frozenset({"existence+recursion"})
 """Combinations of families that appear in the test split only."""
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # The two banks that the generator makes: `pocket`, and `witness`, whose statements ask for witnesses.
 
 

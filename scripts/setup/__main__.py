@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from scripts.setup import machine, pip, steps, tools, torch, venv
+from scripts.setup import pip, steps, tools, torch
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
@@ -37,8 +37,8 @@ def main() -> int:
     started = time.monotonic()
     stamp = steps.Stamp(STAMP)
     kind = options.kind or stamp.read().get("kind", "cpu")
-    facts = machine.read_facts(ROOT)
-    problems = machine.problems(facts, kind, fresh="packages" not in stamp.read())
+    facts = steps.read_facts(ROOT)
+    problems = steps.problems(facts, kind, fresh="packages" not in stamp.read())
     if problems:
         for problem in problems:
             say(f"cannot go on: {problem}")
@@ -54,7 +54,7 @@ def main() -> int:
         say("interrupted; the same command resumes here")
         return 130
     if steps_done and options.only is None:
-        say(f"ready ({kind}) in {time.monotonic() - started:.0f} s on {machine.describe(facts)}")
+        say(f"ready ({kind}) in {time.monotonic() - started:.0f} s on {steps.describe(facts)}")
     return 0
 
 
@@ -90,14 +90,16 @@ def _get_tools() -> int:
 
 def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.SetupStep]:
     python = ".".join(map(str, sys.version_info[:2]))
-    yield steps.SetupStep("environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: venv.works(VENV))
+    yield steps.SetupStep(
+        "environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: pip.venv_works(VENV)
+    )
     yield steps.SetupStep("just", steps.digest([_pin("rust-just")]), _install_just, holds=(VENV / "bin/just").exists)
     if only_just:
         return
     files = [ROOT / "requirements/base.txt", ROOT / f"requirements/{kind}.txt", ROOT / "pyproject.toml"]
     yield steps.SetupStep("packages", steps.digest([kind, python, *files]), lambda: _install_packages(kind, stamp))
-    yield steps.SetupStep("nats-server", None, lambda: _module("scripts.setup.nats_server"))
-    yield steps.SetupStep("pocket Lean", None, lambda: _module("scripts.setup.pocket_lean"))
+    yield steps.SetupStep("nats-server", None, lambda: _tool("nats-server"))
+    yield steps.SetupStep("pocket Lean", None, lambda: _tool("pocket-lean"))
 
 
 def _pin(package: str) -> str:
@@ -107,15 +109,15 @@ def _pin(package: str) -> str:
 
 
 def _make_venv() -> None:
-    venv.make(VENV, say)
+    pip.make_venv(VENV, say)
 
 
 def _install_just() -> None:
-    pip.run(PYTHON, ["install", "--no-compile", "--no-deps", _pin("rust-just")], LOG, say)
+    pip.run_pip(PYTHON, ["install", "--no-compile", "--no-deps", _pin("rust-just")], LOG, say)
 
 
 def _install_packages(kind: str, stamp: steps.Stamp) -> None:
-    for name in venv.remove_torn_packages(VENV):
+    for name in pip.remove_torn_packages(VENV):
         say(f"the installation of {name} was interrupted; installing it again")
     requirements = ROOT / "requirements" / f"{kind}.txt"
     # Byte code is normally compiled on first use, since compiling all of it now doubles the installation time. But if
@@ -123,22 +125,23 @@ def _install_packages(kind: str, stamp: steps.Stamp) -> None:
     if kind == "cpu":
         torch.forget_gpu(VENV)
         torch.install_cpu(PYTHON, requirements, LOG, say)
-        pip.run(PYTHON, ["install", "--no-compile", "--no-deps", "-r", str(requirements)], LOG, say)
+        pip.run_pip(PYTHON, ["install", "--no-compile", "--no-deps", "-r", str(requirements)], LOG, say)
     else:
         torch.prepare_gpu(VENV, PYTHON, requirements, LOG, say)
-        pip.run(PYTHON, ["install", "--no-compile", "-r", str(requirements)], LOG, say)
-    pip.run(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
+        pip.run_pip(PYTHON, ["install", "--no-compile", "-r", str(requirements)], LOG, say)
+    pip.run_pip(PYTHON, ["install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], LOG, say)
     if kind == "cpu":
-        pip.run(PYTHON, ["check"], LOG, say)
+        pip.run_pip(PYTHON, ["check"], LOG, say)
     if sys.dont_write_bytecode:
         say("compiling byte code, because PYTHONDONTWRITEBYTECODE is set and Python would not save it on first use")
-        venv.write_byte_code(VENV, PYTHON)
+        pip.write_byte_code(VENV, PYTHON)
     stamp.write("kind", kind)
 
 
-def _module(name: str) -> str:
-    """Run a module of the project in the new environment; returns its output. Raises RuntimeError if it fails."""
-    completed = subprocess.run([PYTHON, "-m", name], cwd=ROOT, capture_output=True, text=True, check=False)
+def _tool(name: str) -> str:
+    """Get a program in the new environment; returns what is new. Raises RuntimeError if it fails."""
+    command = [str(PYTHON), "-m", "scripts.setup.tools", name]
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if completed.returncode:
         lines = (completed.stderr.strip() or completed.stdout.strip()).splitlines()
         crashed = bool(lines) and lines[0].startswith("Traceback")

@@ -1,12 +1,14 @@
-"""Programs that some tests use, unpacked from Debian's packages into the project's folder: no root, nothing installed.
+"""Programs beside the packages: nats-server and pocket Lean, and what some tests use out of Debian's packages.
 
-./start --setup tools
+./start --setup tools                                          # no root, nothing installed; any bare Python
+python -m scripts.setup.tools nats-server|pocket-lean          # steps of set-up, run in the new environment
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -78,3 +80,40 @@ def _run(program: str, command: list[str], folder: Path) -> None:
             f"{program}: `{command[0]} ... {command[-1]}` failed: {lines[-1] if lines else 'no message'}. Check the "
             f"network, or put {program} on PATH another way; without it only the tests that need it are skipped"
         )
+
+
+def nats_server() -> int:
+    """Find or download nats-server, and print the version if it was downloaded; returns the exit code."""
+    from broker import binary
+    from broker.errors import BrokerError
+    from common.cache import cache_directory
+
+    before = {path.name for path in cache_directory().glob("nats-server-*")}
+    try:
+        server = binary.find()
+        version = ".".join(map(str, binary.version_of(server)))
+    except BrokerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if server.parent.name.startswith("nats-server-") and server.parent.name not in before:
+        print(f"fetched {version}")
+    return 0
+
+
+def pocket_lean() -> int:
+    """Compile pocket Lean's library unless it exists, and print the number of modules; returns the exit code."""
+    from node.lean.toolchain.pocket import build
+
+    lines: list[str] = []
+    try:
+        build.build(report=lines.append)
+    except build.PocketBuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if len(lines) > 1:
+        print(f"compiled {len(lines) - 1} modules")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit({"nats-server": nats_server, "pocket-lean": pocket_lean}[sys.argv[1]]())

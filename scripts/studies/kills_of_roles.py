@@ -36,9 +36,8 @@ from node.mesh.mesh import Mesh
 from node.mesh.plan import PortInUse, free_port
 from node.mesh.supervisor import Child, ChildFailed
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Kills nodes of every role of a mesh again and again, and checks that no result is lost or counted twice.
-
 
 ROLES = ("broker", "learner", "inference", "prover", "lean-proxy", "ui")
 
@@ -266,9 +265,8 @@ def main() -> int:
     return 0 if results["sound"] else 1
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Reads the records of a run whose nodes are killed, and checks at the end: recorded = dispatched - outstanding.
-
 
 Row = tuple[str, str, float]
 """Attempt, outcome, when it was recorded."""
@@ -348,9 +346,8 @@ def _rows(database: Path, query: str) -> list[tuple[Any, ...]]:
             return []
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Writes the configuration of a small mesh for studies: all roles on this machine, with endless learning.
-
 
 RUN = "study"
 

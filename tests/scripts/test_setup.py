@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from scripts.setup import machine, pip, steps, torch, venv
+from scripts.setup import pip, steps, torch
 
 ROOT = Path(__file__).parents[2]
 GPU_REQUIREMENTS = ROOT / "requirements" / "gpu.txt"
-GOOD = machine.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
+GOOD = steps.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------
@@ -87,8 +87,8 @@ def test_a_damaged_stamp_is_as_good_as_none(content: str, tmp_path: Path) -> Non
 
 
 def test_a_good_machine_has_no_problems() -> None:
-    assert machine.problems(GOOD, "cpu", fresh=True) == []
-    assert machine.problems(GOOD, "gpu", fresh=True) == []
+    assert steps.problems(GOOD, "cpu", fresh=True) == []
+    assert steps.problems(GOOD, "gpu", fresh=True) == []
 
 
 @pytest.mark.parametrize(
@@ -104,19 +104,19 @@ def test_a_good_machine_has_no_problems() -> None:
     ],
 )
 def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) -> None:
-    facts = machine.Facts(**{**vars(GOOD), **changed})  # type: ignore[arg-type]
-    found = machine.problems(facts, "cpu", fresh=True)
+    facts = steps.Facts(**{**vars(GOOD), **changed})  # type: ignore[arg-type]
+    found = steps.problems(facts, "cpu", fresh=True)
     assert len(found) == 1
     assert words in found[0]
 
 
 def test_disk_space_does_not_matter_once_packages_are_there() -> None:
-    facts = machine.Facts("Linux", "x86_64", (2, 39), (3, 12), 10)
-    assert machine.problems(facts, "cpu", fresh=False) == []
+    facts = steps.Facts("Linux", "x86_64", (2, 39), (3, 12), 10)
+    assert steps.problems(facts, "cpu", fresh=False) == []
 
 
 def test_this_machine_is_read() -> None:
-    assert machine.problems(machine.read_facts(ROOT), "cpu", fresh=False) == []
+    assert steps.problems(steps.read_facts(ROOT), "cpu", fresh=False) == []
 
 
 # --- pip --------------------------------------------------------------------------------------------------------------
@@ -144,7 +144,9 @@ def test_large_downloads_are_announced() -> None:
 def test_a_failure_shows_the_end_of_the_output_and_names_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with pytest.raises(pip.PipError) as failure:
-        pip.run(Path(sys.executable), ["install", "--no-index", "no-such-package-at-all==1"], log, lambda line: None)
+        pip.run_pip(
+            Path(sys.executable), ["install", "--no-index", "no-such-package-at-all==1"], log, lambda line: None
+        )
     assert "No matching distribution found for no-such-package-at-all" in str(failure.value)
     assert str(log) in str(failure.value)
     assert "no-such-package-at-all" in log.read_text()
@@ -160,7 +162,7 @@ def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
         for file in files:
             (packages / f"{name}.dist-info" / file).touch()
     (packages / "~orch").mkdir()
-    assert venv.remove_torn_packages(tmp_path) == ["torn-2.0"]
+    assert pip.remove_torn_packages(tmp_path) == ["torn-2.0"]
     assert sorted(path.name for path in packages.iterdir()) == ["whole-1.0.dist-info"]
 
 
@@ -170,16 +172,16 @@ def test_byte_code_is_written_for_what_compiles(tmp_path: Path) -> None:
     packages.mkdir(parents=True)
     (packages / "whole.py").write_text("x = 1\n")
     (packages / "template.py").write_text("{{ not python }}: :\n")
-    venv.write_byte_code(tmp_path, Path(sys.executable))
+    pip.write_byte_code(tmp_path, Path(sys.executable))
     assert [file.name.partition(".")[0] for file in packages.rglob("*.pyc")] == ["whole"]
 
 
 @pytest.mark.process
 def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
-    assert not venv.works(tmp_path)
+    assert not pip.venv_works(tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to("/bin/false")
-    assert not venv.works(tmp_path)
+    assert not pip.venv_works(tmp_path)
 
 
 @pytest.mark.process
@@ -189,9 +191,9 @@ def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, mon
     stub.write_text("#!/bin/sh\necho 'No module named ensurepip' >&2\nexit 1\n")
     stub.chmod(0o755)
     monkeypatch.setattr(pip, "base_python", lambda: str(stub))
-    monkeypatch.setattr(venv.shutil, "which", lambda name: None)  # no uv either
-    with pytest.raises(venv.VenvError) as failure:
-        venv.make(tmp_path / "venv", lambda line: None)
+    monkeypatch.setattr(pip.shutil, "which", lambda name: None)  # no uv either
+    with pytest.raises(pip.VenvError) as failure:
+        pip.make_venv(tmp_path / "venv", lambda line: None)
     assert "sudo apt install python3-venv" in str(failure.value)
     assert "ensurepip" in str(failure.value)
     assert not (tmp_path / "venv").exists()
@@ -209,8 +211,8 @@ def test_a_python_without_ensurepip_gets_pip_from_its_own(tmp_path: Path, monkey
     )
     stub.chmod(0o755)
     monkeypatch.setattr(pip, "base_python", lambda: str(stub))
-    venv.make(tmp_path / "venv", lambda line: None)
-    assert venv.works(tmp_path / "venv")
+    pip.make_venv(tmp_path / "venv", lambda line: None)
+    assert pip.venv_works(tmp_path / "venv")
 
 
 def stub_python(folder: Path, version: str, cuda: str) -> Path:

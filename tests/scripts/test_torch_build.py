@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.setup import pip, torch, uv
+from scripts.setup import pip, torch
 
 pytestmark = pytest.mark.process
 
@@ -72,7 +72,7 @@ class World:
     def has_uv(self, dry_run: str) -> None:
         """The environment has a uv that executes this statement in place of a dry run."""
         files = {"uv/__init__.py": "", "uv/__main__.py": UV.replace("DRY_RUN", dry_run)}
-        self._unpack(make_wheel(self.folder, "uv", uv.version(), files))
+        self._unpack(make_wheel(self.folder, "uv", torch.uv_version(), files))
 
     def _unpack(self, wheel: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
@@ -173,7 +173,7 @@ def test_uv_comes_first_where_it_reaches_the_index(world: World) -> None:
 
 
 def test_where_uv_gets_no_answer_pip_is_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uv, "REACH_SECONDS", 0.5)
+    monkeypatch.setattr(torch, "REACH_SECONDS", 0.5)
     world.has_uv("import time; time.sleep(60)")
     world.holds_torch(CPU, DEFAULT)
     assert world.install_cpu() == CPU
@@ -182,7 +182,7 @@ def test_where_uv_gets_no_answer_pip_is_asked(world: World, monkeypatch: pytest.
 def test_a_download_that_breaks_off_does_not_lead_to_the_large_build(world: World) -> None:
     world.has_uv(f"print(' + torch=={CPU}')")
     world.holds_torch(DEFAULT)
-    with pytest.raises(uv.UvError):
+    with pytest.raises(torch.UvError):
         world.install_cpu()
     assert world.installed() == ""
 
@@ -246,10 +246,10 @@ def test_a_silent_network_holds_the_real_uv_up_for_seconds(
     """Needs the package index, for uv."""
     monkeypatch.delenv("PIP_NO_INDEX")
     shutil.rmtree(next(torch.site_packages(world.python.parents[1]).glob("uv-*.dist-info")))
-    uv.make_ready(world.python, tmp_path / "log", lambda line: None)
+    torch.make_ready(world.python, tmp_path / "log", lambda line: None)
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, silence)
     started = time.monotonic()
-    with pytest.raises(uv.OutOfReach):
-        uv.find_torch(world.python, f"torch=={VERSION}", "cpu", tmp_path / "log")
-    assert time.monotonic() - started < uv.REACH_SECONDS + 2
+    with pytest.raises(torch.OutOfReach):
+        torch.find_torch(world.python, f"torch=={VERSION}", "cpu", tmp_path / "log")
+    assert time.monotonic() - started < torch.REACH_SECONDS + 2

@@ -15,9 +15,8 @@ from typing import Any
 from common.lean import ProofTree
 from data.generators.families.draft import step
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Formulas of propositional and first-order logic as immutable tuples, and their text in Lean's notation.
-
 
 Formula = tuple[Any, ...]
 """("atom", name, *terms), ("false",), ("not", A), ("and" | "or" | "imp" | "iff", A, B), ("all" | "ex", variable, A)."""
@@ -123,9 +122,8 @@ def countermodels(hypotheses: list[Formula], goal: Formula) -> Iterator[dict[For
             yield model
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # A small prover for sequents of logic. It finds a shortest proof of one-line tactics by iterative deepening.
-
 
 MAX_NODES = 1200
 """Most sequents of a search, which takes some tens of milliseconds."""

@@ -19,9 +19,8 @@ from data.generators.families.logic import (
     substitute,
 )
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Random sequents that are true by construction: choose a goal, then add hypotheses that imply it, backwards.
-
 
 BOUND_NAMES = ("x", "y", "z", "u", "v", "w")
 
@@ -220,9 +219,8 @@ def _trivial(formula: Formula) -> bool:
     return bool(formula[1] == formula[2])
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Families `propositional`, `classical` and `quantifiers`: random sequents that the bank's small prover can prove.
-
 
 MAX_HYPOTHESES = 7
 MAX_TEXT = 180

@@ -33,7 +33,7 @@ from data.generators.families.terms import (
     var,
 )
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Functions with recursion equations, and proofs by induction about them.
 
 
@@ -155,7 +155,7 @@ def _at(claim: Equation, variable: str, term: Term) -> Equation:
     return substitute(claim[0], {variable: term}), substitute(claim[1], {variable: term})
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Makers of the families `recursion` and `induction`. The module `recursion` finds their proofs.
 
 
@@ -451,7 +451,7 @@ def predicates(rng: random.Random) -> Draft | None:
     )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 # Makes statements of the family `list` about recursive functions. The module `recursion` finds their proofs.
 
 
