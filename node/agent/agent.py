@@ -126,7 +126,7 @@ class Agent:
         """Checks at the start that first network and policy exist. Raises AgentError, InputError."""
         from node.agent.data import check_source
         from node.agent.filling import check_policy
-        from node.training.beginning import resolve
+        from node.training.stage import resolve
 
         if self.settings.fill:
             check_policy(self.settings)
@@ -229,7 +229,7 @@ class Agent:
     def _start(self) -> tuple[DataFiles, Path]:
         """The data and the checkpoint of the first network. Raises TrainingError, AgentError."""
         from node.agent.learning import train_start
-        from node.training.beginning import resolve
+        from node.training.stage import resolve
 
         learning = self.settings.learning
         files = DataFiles.below(self.folder / "start")

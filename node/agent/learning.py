@@ -11,13 +11,10 @@ from pathlib import Path
 from node.agent.data import DataFiles
 from node.agent.settings import AgentSettings
 from node.model.checkpoint import Checkpoint
-from node.training.beginning import load, resolve
-from node.training.device import started
-from node.training.loader import batches, held_out, readers
-from node.training.packing import pack
+from node.training.loader import batches, held_out, pack, readers
 from node.training.settings import STAGES, DataSettings, StageSettings
-from node.training.stage import run_stage, step_settings
-from node.training.trainer import Trainer
+from node.training.stage import load, resolve, run_stage, step_settings
+from node.training.trainer import Trainer, started
 
 WARMUP = 20
 """Steps in which learning rates rise; in a short training a fifth of its steps."""

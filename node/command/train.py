@@ -20,7 +20,7 @@ TRAINERS = {
     "progress": Command("a model that predicts the remaining steps of a proof", "node.progress.command:main"),
 }
 
-OWN = "node.training.cli:main"
+OWN = "node.training.__main__:main"
 
 
 def main(argv: Sequence[str]) -> int:

@@ -52,7 +52,7 @@ class TrainerSettings:
     """Weight of the value loss (AlphaProof's pseudocode)."""
     unlikelihood: Factor = 0.0
     """Weight of the unlikelihood loss on failed tactics in reinforcement learning: it lowers the probability of tactics
-    that the network proposed on the way to a proof and that Lean refused (`node.training.unlikelihood`). 1: a failed
+    that the network proposed on the way to a proof and that Lean refused (`node.training.objective`). 1: a failed
     tactic weighs as much as a tactic of a proof. 0: off; provers then report no failed tactics."""
     rl_factor: Factor = 0.3
     """Learning rates at the start of reinforcement learning, relative to those of the warm start. If the plan has an

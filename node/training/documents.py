@@ -6,6 +6,10 @@ ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted 
 (midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
 Whole proofs are `<bos> <lean> STATEMENT <tactic> PROOF <eos>`: the proof is predicted, and no value.
 Conjectures are `<bos> <text> PROMPT <tactic> CONJECTURE <eos>` in the same way (`node.model.conjectures`).
+
+Augmentation reorders and renames hypotheses without a change of meaning. The network reads canonical names
+(`node.model.names`), so renaming alone changes nothing for it unless that is switched off; another order changes which
+name is which.
 """
 
 from __future__ import annotations
@@ -32,8 +36,8 @@ from node.data.rows import (
     theorem_of,
 )
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
-from node.model.names import Names, StatementNames
-from node.model.prompt import prompt_tokens, proof_prompt_tokens, tactic_tokens
+from node.model.names import IDENTIFIER, Names, StatementNames
+from node.model.prompt import entries, prompt_tokens, proof_prompt_tokens, tactic_tokens
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
 from node.training.settings import DataSettings
 
@@ -203,8 +207,6 @@ class Encoder:
                 continue
             transition = step.transition
             if purpose == "train" and (options.shuffle_hypotheses or options.rename_hypotheses):
-                from node.training.augment import augmented
-
                 rng = random.Random(derive_seed(self._seed, "augment", number, place))
                 transition = augmented(
                     transition, rng, shuffle=options.shuffle_hypotheses, rename=options.rename_hypotheses
@@ -230,3 +232,77 @@ class Encoder:
         marks = (self._tokenizer.value_token(transition.remaining_steps),) if self._tokenizer.value_bins else ()
         tokens = (*supervised.tokens[: self._length - len(marks)], *marks)
         return Document(tokens, 1, None, len(transition.state.encode()) + supervised.characters)
+
+
+# --- augmentation -----------------------------------------------------------------------------------------------------
+
+FRESH = tuple("abcdefgijklmnopqrstuvwxyzαβγδ") + tuple(f"{letter}{digit}" for letter in "hxyz" for digit in "₀₁₂₃₄₅₆₇")
+"""Names to draw from, typical of human-written Lean."""
+
+
+def augmented(transition: Transition, rng: random.Random, *, shuffle: bool, rename: bool) -> Transition:
+    """The augmented transition."""
+    if shuffle:
+        transition = shuffled(transition, rng)
+    return renamed(transition, rng) if rename else transition
+
+
+def shuffled(transition: Transition, rng: random.Random) -> Transition:
+    """The hypotheses of each goal in a random order; none comes before a hypothesis that it mentions.
+
+    The order is drawn hypothesis by hypothesis from those that are ready. A state with inaccessible names (`h✝`) keeps
+    its order: tactics such as `rename_i` go by it.
+    """
+    if "✝" in transition.state:
+        return transition
+    parts: list[str] = []
+    block: list[str] = []
+    lines = entries(transition.state)
+    for place, entry in enumerate(lines):
+        if entry.startswith(("⊢", "case ")) or ":" not in entry:
+            parts += _reordered(block, rng)
+            block = []
+            parts.append(entry)
+        else:
+            block.append(entry if entry.endswith("\n") or place < len(lines) - 1 else entry + "\n")
+    return Transition("".join(parts + block), transition.tactic, transition.remaining_steps)
+
+
+def _reordered(block: list[str], rng: random.Random) -> list[str]:
+    names = [set(entry.split(":", 1)[0].split()) for entry in block]
+    mentioned = [{found.group() for found in IDENTIFIER.finditer(entry.split(":", 1)[1])} for entry in block]
+    left = list(range(len(block)))
+    order: list[int] = []
+    while left:
+        ready = [
+            place for place in left if not any(names[other] & mentioned[place] for other in left if other != place)
+        ]
+        # Two hypotheses of one name (shadowing) can seem to need each other: then the order stays.
+        if not ready:
+            return block
+        chosen = rng.choice(ready)
+        left.remove(chosen)
+        order.append(chosen)
+    return [block[place] for place in order]
+
+
+def renamed(transition: Transition, rng: random.Random) -> Transition:
+    """Local names drawn anew, consistently in state and tactic; new names in the tactic are drawn, too."""
+    names = Names(transition.state)
+    hidden_state, hidden = names.state, names.hide(transition.tactic)
+    taken = {found.group() for found in IDENTIFIER.finditer(f"{transition.state}\n{transition.tactic}")}
+    canonical = sorted({word for word in IDENTIFIER.findall(f"{hidden_state}\n{hidden}") if _is_canonical(word)})
+    free = [name for name in FRESH if name not in taken]
+    rng.shuffle(free)
+    if len(free) < len(canonical):
+        return transition
+    drawn = dict(zip(canonical, free, strict=False))
+
+    def put(text: str) -> str:
+        return IDENTIFIER.sub(lambda match: drawn.get(match.group(), match.group()), text)
+
+    return Transition(put(hidden_state), put(hidden), transition.remaining_steps)
+
+
+def _is_canonical(word: str) -> bool:
+    return word[0] == "v" and word[1:].isdecimal()

@@ -1,4 +1,5 @@
-"""Starts ranks, the processes that train one network together, for the stages and for reinforcement learning.
+"""Starts ranks, the processes that train one network together, for the stages and for reinforcement learning; and the
+monitor's page beside them.
 
 On one machine, the ranks are child processes that find each other through a file. On several machines, torchrun starts
 them, and they find each other through its rendezvous.
@@ -9,14 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from common.life.process import kill_group, spawn_child
+from common.life.process import kept, kill_group, spawn_child
 from common.life.waiting import wait_first
+from common.ports import listenable
 from common.sizing import read_machine, thread_environment
 from node.data.errors import TrainingError
 
@@ -150,3 +154,44 @@ def _pass_on(processes: Sequence[asyncio.subprocess.Process], number: int, too_l
         if process.returncode is None:
             process.send_signal(number)
     asyncio.get_running_loop().call_later(GRACE, too_late.set)
+
+
+# --- the monitor's page -----------------------------------------------------------------------------------------------
+
+PORT = 5050
+"""The monitor's usual one."""
+
+PATIENCE = 5.0
+"""Seconds for the page to close."""
+
+
+@contextmanager
+def monitor(directory: str, *, wanted: bool) -> Iterator[None]:
+    """Serve the curves of the runs in `directory` for as long as the block lasts, if that is wanted.
+
+    Of several ranks the parent serves them, or, under torchrun, the first rank. The monitor prints its address.
+    """
+    ours = os.environ.get("RANK", "0") == "0" and RENDEZVOUS not in os.environ
+    if not (wanted and ours):
+        yield
+        return
+    command = [sys.executable, "-m", "node.command.cli", "ui", "--no-mesh", "--run", "training", "--runs", directory]
+    command += ["--port", str(_port())]
+    process = subprocess.Popen([*kept(), *command], stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _port() -> int:
+    """The usual port, or 0 for a free one when it is in use."""
+    try:
+        return listenable("127.0.0.1", PORT)
+    except OSError:
+        return 0

@@ -1,11 +1,11 @@
-"""The loss of a packed batch, computed at predicted positions only, and the sums that all reported means come from.
+"""The loss of a packed batch, computed at predicted positions only, and the sums that all reported figures come from.
 
-    loss = mean over tokens of -log pi(token)                    the policy, tokens weighted as their documents are
-         + value_weight * mean over states of the value's cross-entropy
-         + after_weight * mean over tokens of the state after the tactic, where the data has it
-         + unlikelihood * sum over failed tactics of -log(1 - p(tactic)) / tokens of the policy
-
-(AlphaProof, Nature 2025, pseudocode of the learner: cross-entropy of the tactic and 0.001 of the value.)
+Failed tactics have an unlikelihood loss, -log(1 - p(tactic | state)). Welleck et al. (arXiv 1908.04319) lower the
+probability of single unwanted tokens. Here the unwanted thing is a whole tactic, so p is the product of its tokens'
+probabilities, its end included. A token of a failed tactic is often the right one, for example the first word of
+`exact h` where `exact g` is the proof. The gradient with respect to log p is p / (1 - p), the same for all tokens of
+the tactic. It is computed first, and then enters `linear_cross_entropy` as the negative weight of these tokens. So the
+logits of all tokens never exist at once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from torch import Tensor, nn
 
 from node.model.cross_entropy import linear_cross_entropy
 from node.model.transformer import Transformer, expected_value
-from node.training.packing import PackedBatch
-from node.training.unlikelihood import unlikelihood, unlikelihood_loss
+from node.training.loader import PackedBatch
 
 VALUE_WEIGHT = 0.001
 """Weight of the value loss (AlphaProof's pseudocode)."""
@@ -249,3 +248,41 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
         result["failed_probability"] = found["failed_probability"] / found["failed"]
         result["loss"] += settings.unlikelihood * found["failed_nats"] / tokens
     return result
+
+
+# --- unlikelihood of failed tactics -----------------------------------------------------------------------------------
+
+MOST_PULL = 10.0
+"""Largest gradient with respect to log p, reached at p = 0.91. Without a limit, one failed tactic that the network is
+sure of would determine the whole step."""
+
+LEAST_NATS = math.log1p(1.0 / MOST_PULL)
+"""-log p at that probability."""
+
+
+def unlikelihood(nats: Tensor) -> Tensor:
+    """-log(1 - p) for -log p = `nats`, of the same shape, limited as in `unlikelihood_loss`. Of the two usual forms,
+    the one that is exact for this p (Mächler, "Accurately computing log(1 - exp(-|a|))", 2012)."""
+    nats = nats.clamp_min(LEAST_NATS)
+    likely = -torch.log(-torch.expm1(-nats))
+    return torch.where(nats < math.log(2), likely, -torch.log1p(-torch.exp(-nats)))
+
+
+def unlikelihood_loss(
+    states: Tensor, matrix: Tensor, targets: Tensor, owner: Tensor, count: int, softcap: float
+) -> tuple[Tensor, Tensor]:
+    """Σ -log(1 - p) over `count` failed tactics, in nats, and their log-probabilities (count,) without gradients.
+
+    `states` (F, width) are the states before the tokens `targets` (F,), and `owner` (F,) is the number of each token's
+    tactic. Above p = 0.91 the value is the one at 0.91, and the gradient is that of this point (`MOST_PULL`).
+    """
+    with torch.no_grad():
+        _, nats, _ = linear_cross_entropy(
+            states, matrix, targets, torch.zeros_like(targets, dtype=torch.float32), softcap
+        )
+        total = torch.zeros(count, device=states.device).index_add_(0, owner, nats.float())
+        limited = total.clamp_min(LEAST_NATS)
+        pull = 1 / torch.expm1(limited)  # p / (1 - p)
+        value = unlikelihood(total).sum()
+    surrogate, _, _ = linear_cross_entropy(states, matrix, targets, -pull[owner], softcap)
+    return surrogate + (value - surrogate.detach()), -total

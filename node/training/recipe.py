@@ -28,7 +28,7 @@ from common.life.process import kept
 from common.output.visible import say
 from common.recipes import recipe
 from node.data.errors import InputError, TrainingError
-from node.training.monitor import monitor
+from node.training.launch import monitor
 from node.training.settings import STAGES, StageSettings
 
 RL = "rl"
@@ -111,7 +111,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _dry(recipe: Recipe) -> int:
-    from node.training.dry_run import dry_run
+    from node.training.stage import dry_run
 
     for stage, settings in recipe.stages.items():
         there = not settings.start or Path(settings.start).exists()
@@ -203,7 +203,7 @@ def mesh(settings: Mapping[str, Any], checkpoint: Path) -> dict[str, Any]:
 
 def reinforce(name: str, result: Path, directory: str, settings: Mapping[str, Any]) -> int:
     """`proofmesh demo` from the newest checkpoint of `result`; its exit code. Raises ConfigError, InputError."""
-    from node.training.beginning import resolve
+    from node.training.stage import resolve
 
     file = result / "rl.toml"
     file.write_text(tomli_w.dumps(mesh(settings, resolve(str(result)).resolve())), encoding="utf-8")

@@ -108,7 +108,7 @@ def train(argv: list[str]) -> int:
     options = tyro.cli(TrainOptions, args=argv, prog="proofmesh tokenizer train")
     config.check_flags(options)
     from node.model.tokenizer import Tokenizer
-    from node.training.beginning import corpus
+    from node.training.stage import corpus
 
     texts = corpus(options.sources, DataSettings())
     tokenizer = Tokenizer.train(texts, options.vocab_size, roles=True, value_bins=options.value_bins)
@@ -131,7 +131,7 @@ def evaluate(argv: list[str]) -> int:
     from rich.table import Table
 
     from common.output.terminal import Console
-    from node.training.beginning import corpus
+    from node.training.stage import corpus
 
     texts = {source: corpus((source,), DataSettings()) for source in options.sources}
     found = [measure(tokenizer, source, each) for source, each in texts.items()]

@@ -12,7 +12,7 @@ from scripts.bench.harness import Pace, Part, Results, machine
 
 if TYPE_CHECKING:
     from node.model.config import ModelConfig
-    from node.training.packing import PackedBatch
+    from node.training.loader import PackedBatch
     from node.training.trainer import Trainer
 
 PREDECESSOR = {"256": 690.0, "768": 604.0, "transitions": 833.0}
@@ -129,7 +129,7 @@ def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     from node.data.tables import open_source, parse
     from node.model.tokenizer import Tokenizer
     from node.training.documents import Document, Encoder
-    from node.training.packing import collate, pack
+    from node.training.loader import collate, pack
     from node.training.settings import DataSettings
 
     source = open_source(parse("transitions:bank"))
@@ -149,7 +149,7 @@ def full(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     import torch
 
     from node.training.documents import Document
-    from node.training.packing import collate
+    from node.training.loader import collate
 
     generator = torch.Generator().manual_seed(0)
     tokens = torch.randint(5, vocab_size, (rows, length), generator=generator).tolist()
@@ -169,10 +169,9 @@ def trainer(settings: Train) -> Trainer:
     import torch
 
     from node.model.transformer import Transformer
-    from node.training.device import RankDevice, choose_device, has_bf16
     from node.training.settings import StageSettings
     from node.training.stage import step_settings
-    from node.training.trainer import Trainer
+    from node.training.trainer import RankDevice, Trainer, choose_device, has_bf16
 
     stage = StageSettings(device=settings.device, compile=settings.compile)
     stage.checkpoint_activations = settings.checkpoint_activations

@@ -15,7 +15,7 @@ Picks = list[tuple[str, list[int]]]
 
 
 class ComputeConfig(msgspec.Struct, frozen=True):
-    """Where and how a rank computes; it needs this before it joins the other ranks (`node.training.device`)."""
+    """Where and how a rank computes; it needs this before it joins the other ranks (`node.training.trainer`)."""
 
     device: str = "auto"
     bf16: str = "auto"

@@ -22,8 +22,8 @@ from node.learner.trainer.messages import ComputeConfig, CreateConfig, RankAnswe
 
 if TYPE_CHECKING:
     from node.learner.trainer.worker import RankWorker
-    from node.training.device import RankDevice
     from node.training.documents import Document
+    from node.training.trainer import RankDevice
 
 IDLE_SHARE = 0.25
 """Share of the ranks' timeout after which the first rank, without a command, broadcasts an empty one, so that the
@@ -68,7 +68,7 @@ def work(compute: ComputeConfig, answers: IO[bytes]) -> int:
     """Join the other ranks, load the network, report that, and carry out commands."""
     from node.data.errors import TrainingError
     from node.model.checkpoint import CheckpointError
-    from node.training.device import started
+    from node.training.trainer import started
 
     try:
         with started(compute) as device:

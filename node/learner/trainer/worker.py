@@ -25,13 +25,10 @@ from node.model.checkpoint import Checkpoint
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.model.trained import proofs_note
-from node.training.average import WeightAverage, put, weights_of
-from node.training.device import RankDevice
 from node.training.documents import Document, failed_documents, transition_document
-from node.training.loader import batches
+from node.training.loader import PackedBatch, batches, first_fit_decreasing
 from node.training.objective import LossSettings
-from node.training.packing import PackedBatch, first_fit_decreasing
-from node.training.trainer import StepSettings, Trainer
+from node.training.trainer import RankDevice, StepSettings, Trainer, WeightAverage, put, weights_of
 
 CACHED_DOCUMENTS = 50_000
 """Size of the cache of encoded transitions: some 100 MB at most. Encoding one takes about 30 µs."""

@@ -18,9 +18,9 @@ from node.model import checkpoint, weights
 from node.model.config import ModelConfig
 from node.model.tokenizer import PAD, Tokenizer
 from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
-from node.training.device import RankDevice, started
 from node.training.documents import Document, transition_document
-from node.training.packing import PackedBatch
+from node.training.loader import PackedBatch
+from node.training.trainer import RankDevice, started
 from tests.node.model.tiny import TEXTS, tiny_model
 
 SHAPE = ModelConfig(vocab_size=400, context=512)

@@ -53,7 +53,7 @@ theorem wrong : 1 = 2 := by
 @pytest.fixture(scope="session")
 def tiny_network(tmp_path_factory) -> Path:
     """A checkpoint of an untrained network."""
-    from node.training.beginning import first_checkpoint
+    from node.training.stage import first_checkpoint
 
     folder = tmp_path_factory.mktemp("network")
     first_checkpoint(small(folder), "sft", folder / "step-0")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from node.training.average import WeightAverage, put, weights_of
+from node.training.trainer import WeightAverage, put, weights_of
 
 
 def moved(model: nn.Module, by: float) -> None:

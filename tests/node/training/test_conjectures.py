@@ -14,11 +14,10 @@ from node.data.errors import InputError
 from node.data.rows import BadRow, conjecture_of, proof_of
 from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
-from node.training.beginning import corpus, run_config
 from node.training.documents import Document, Encoder
 from node.training.loader import readers
 from node.training.settings import DataSettings, StageSettings
-from node.training.stage import run_stage
+from node.training.stage import corpus, run_config, run_stage
 from tests.node.model.tiny import TEXTS, tiny_tokenizer
 from tests.node.training.conjecturer import CONJECTURES, write_rows
 from tests.node.training.small import small, write_jsonl

@@ -20,10 +20,8 @@ from node.data.rows import BadRow, steps_of
 from node.data.tables import open_source, parse
 from node.model.names import Names
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
-from node.training.augment import augmented, renamed, shuffled
-from node.training.documents import Encoder
-from node.training.loader import Loader, Prefetch, held_out, readers
-from node.training.packing import collate, first_fit_decreasing, pack
+from node.training.documents import Encoder, augmented, renamed, shuffled
+from node.training.loader import Loader, Prefetch, collate, first_fit_decreasing, held_out, pack, readers
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import rows, write_jsonl

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from node.model.optimizer import OptimizerSettings
-from node.training.device import RankDevice
 from node.training.documents import Document
+from node.training.loader import PackedBatch, collate
 from node.training.objective import LossSettings, Objective, Totals, log_probabilities, report
-from node.training.packing import PackedBatch, collate
-from node.training.trainer import StepSettings, Trainer
+from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.model.tiny import tiny_model
 
 torch.set_num_threads(1)

@@ -8,7 +8,7 @@ from common.protocol.attempts import Transition
 from node.model.names import canonical
 from node.model.tokenizer import EOS, TACTIC
 from node.training.documents import MOST_TACTIC_TOKENS, Encoder, transition_document
-from node.training.packing import collate, pack
+from node.training.loader import collate, pack
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_tokenizer
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.training.launch import RENDEZVOUS
-from node.training.monitor import monitor
+from node.training.launch import RENDEZVOUS, monitor
 from node.training.stage import run_stage
 from tests.node.training.small import curve, small
 from tests.waiting import eventually

@@ -15,9 +15,9 @@ from node.model.config import PRESETS, ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.model.tokenizer import EOS, STATE
 from node.model.transformer import Transformer, expected_value
-from node.training.device import RankDevice
 from node.training.documents import Document, with_state_after
 from node.training.estimate import estimate, flops_per_token
+from node.training.loader import PackedBatch, collate
 from node.training.objective import (
     CALIBRATION_BINS,
     LossSettings,
@@ -29,9 +29,8 @@ from node.training.objective import (
     value_bins,
     value_loss,
 )
-from node.training.packing import PackedBatch, collate
 from node.training.settings import RateSettings, StageSettings
-from node.training.trainer import StepSettings, Trainer
+from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import SHAPE
 

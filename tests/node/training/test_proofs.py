@@ -21,11 +21,9 @@ from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
 from node.model.trained import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.training.documents import Encoder, proof_document
-from node.training.dry_run import dry_run
-from node.training.loader import held_out, readers
-from node.training.packing import collate, pack
+from node.training.loader import collate, held_out, pack, readers
 from node.training.settings import DataSettings
-from node.training.stage import run_stage
+from node.training.stage import dry_run, run_stage
 from tests.node.learner.builders import FAILED, planned, result, row
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
 from tests.node.training.small import curve, small, write_jsonl

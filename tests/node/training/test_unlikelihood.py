@@ -12,9 +12,17 @@ import torch.nn.functional as F
 from common.protocol.attempts import Transition
 from node.model.transformer import Transformer
 from node.training.documents import Document, failed_documents, transition_document
-from node.training.objective import LossSettings, Objective, Totals, log_probabilities, report
-from node.training.packing import PackedBatch, collate
-from node.training.unlikelihood import LEAST_NATS, MOST_PULL, unlikelihood_loss
+from node.training.loader import PackedBatch, collate
+from node.training.objective import (
+    LEAST_NATS,
+    MOST_PULL,
+    LossSettings,
+    Objective,
+    Totals,
+    log_probabilities,
+    report,
+    unlikelihood_loss,
+)
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
