@@ -145,4 +145,4 @@ stp-ablations *args: setup
 # Train a small Llama on the bank's proofs in minutes, in Hugging Face format: just small-llama FOLDER (--lora BASE)
 [no-exit-message]
 small-llama *args: setup
-    @{{ python }} -m scripts.models.small_llama "$@"
+    @{{ python }} -m scripts.small_llama "$@"

@@ -171,7 +171,10 @@ DEFAULTS: Mapping[str, StageSettings | SftSettings] = {SFT: STAGES["sft"], HF_SF
 
 CHOSEN = {
     SFT: ("data", "run", "directory", "start", "seed"),
-    HF_SFT: ("model", "data", "out", "seed", "kind", "other_template", "keep_out", "held_out", "dry_run", "fresh"),
+    HF_SFT: (
+        *("model", "from_scratch", "shape", "template", "data", "out", "seed", "kind", "other_template", "keep_out"),
+        *("held_out", "dry_run", "fresh"),
+    ),
 }
 """Settings of a training that the run chooses, by trainer."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from node.llm.models import parse_model, template_of
 from node.llm.settings import HubSettings
 from node.llm.templates import Template, TemplateError
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG, written_folder
-from node.tuning.settings import LoraSettings, PlaceSettings
+from node.tuning.settings import LlamaShape, LoraSettings, PlaceSettings
 
 OUTPUT_LAYERS = ("lm_head", "embed_out")
 """Names of output layers. TRL's loss reads the weights of this layer directly, so an adapter on it would be ignored."""
@@ -64,6 +64,45 @@ def base_of(text: str, *, template: str = "") -> Base:
     except (BadModel, TemplateError) as error:
         raise InputError(str(error)) from error
     return Base(address, template_of_model)
+
+
+def write_fresh(out: Path, texts: Iterable[str], shape: LlamaShape, template: Template, seed: int) -> None:
+    """Writes a Llama with fresh weights as a folder, atomically; an earlier one there is replaced.
+
+    `texts`: what its tokenizer is trained on. `template`: that of its prompts, which its config.json names. Equal seeds
+    give equal weights. Raises OSError.
+    """
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM, set_seed
+
+    from node.llm.hub.loading import quiet
+    from node.model.hub.tokenizers import fast_tokenizer, save_tokenizer
+    from node.model.tokenizer import BOS, EOS, PAD, Tokenizer
+
+    ends: dict[str, Any] = {"bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
+    with written_folder(out, force=True) as folder, quiet():
+        # 1. A tokenizer of the texts. Text that spells a special token stays text.
+        own = Tokenizer.train(texts, shape.vocab_size)
+        save_tokenizer(fast_tokenizer(own, shape.context, reads_specials=False), folder)
+        # 2. Weights of this shape, without embeddings for tokens that the texts do not need.
+        config = LlamaConfig(
+            vocab_size=own.vocab_size,
+            hidden_size=shape.width,
+            intermediate_size=shape.hidden,
+            num_hidden_layers=shape.depth,
+            num_attention_heads=shape.heads,
+            num_key_value_heads=shape.kv_heads,
+            max_position_embeddings=shape.context,
+            # transformers' default 0.02 is for wide models. In a narrow model, attention then stays uniform for
+            # hundreds of steps: after 200 steps the loss on held-out theorems was 1.17 with 0.02, and 1.00 with this.
+            initializer_range=shape.width**-0.5,
+            tie_word_embeddings=True,
+            **ends,
+        )
+        setattr(config, TEMPLATE_KEY, template.name)
+        set_seed(seed)
+        model = LlamaForCausalLM(config)
+        model.generation_config = GenerationConfig(do_sample=True, **ends)
+        model.save_pretrained(str(folder))
 
 
 def loaded(base: Base, place: PlaceSettings, lora: LoraSettings) -> Any:

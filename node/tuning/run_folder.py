@@ -1,5 +1,6 @@
 """The folder of a training: its identity, checkpoints, curves and result.
 
+base/           the model with fresh weights that a training from scratch begins with; written first
 run.json        all that determines the result: the same command resumes, another one is refused
 checkpoints/    checkpoint-STEP, each with `complete.json` when it is completely written
 metrics.jsonl   curves
@@ -24,6 +25,7 @@ from common.run_folder import LOCK, changes
 from node.data.errors import InputError
 from node.data.grammar import modern
 
+BASE = "base"
 RUN, SUMMARY, METRICS, COMPLETE = "run.json", "summary.json", "metrics.jsonl", "complete.json"
 
 _STEP = re.compile(r"checkpoint-(\d+)")
@@ -59,7 +61,7 @@ class RunFolder:
         if not self.path.is_dir():
             raise InputError(f"--out {self.path}: is a file; name a folder")
         if not (self.path / RUN).is_file():
-            if any(each.name != LOCK for each in self.path.iterdir()):
+            if any(each.name not in (LOCK, BASE) for each in self.path.iterdir()):
                 raise InputError(f"--out {self.path}: holds something else (no {RUN}): name another folder")
             return
         if fresh:

@@ -135,13 +135,46 @@ def check_flags(settings: Any) -> None:
 # --- hf-sft -----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class LlamaShape:
+    """Shape of a Llama with fresh weights (--from-scratch); the default has a million parameters."""
+
+    vocab_size: Positive = 1024
+    """Largest vocabulary of its tokenizer, which is trained on the data. It is smaller if there are few texts."""
+    depth: Positive = 4
+    """Layers."""
+    width: Positive = 128
+    """Size of the residual stream."""
+    heads: Positive = 4
+    """Query heads."""
+    kv_heads: Positive = 2
+    """Key and value heads."""
+    hidden: Positive = 448
+    """Hidden size of the feed-forward layers."""
+    context: Positive = 512
+    """Longest sequence in tokens."""
+
+    def check(self) -> None:
+        """Checks conditions on several sizes. Raises ValueError."""
+        if self.width % (2 * self.heads) or self.heads % self.kv_heads:
+            raise ValueError("shape: width / heads must be an even number, and heads a multiple of kv-heads")
+
+
 @dataclass(kw_only=True)
 class SftSettings(TuningSettings):
     """Fine-tune a language model on steps or whole proofs, with the same prompts and completions as at inference."""
 
-    model: Annotated[str, tyro.conf.Positional]
+    model: Annotated[str, tyro.conf.Positional] = ""
     """A folder or an id of the hub; MODEL+ADAPTER with a LoRA adapter (with --lora the adapter is trained further,
     otherwise it is merged); MODEL@TEMPLATE if the model's name or folder does not determine the prompt template."""
+
+    from_scratch: bool = False
+    """Start with a small Llama with fresh weights and a tokenizer trained on the data, instead of a model."""
+
+    shape: LlamaShape = field(default_factory=LlamaShape)
+
+    template: str = "bfs-prover-v1"
+    """With --from-scratch: the prompt template of the model."""
 
     out: Path = Path("runs/hf-sft")
     """Folder of the training: checkpoints, curves, and at the end the trained model in OUT/model."""
@@ -184,6 +217,12 @@ class SftSettings(TuningSettings):
 
     def check(self) -> None:
         """Checks conditions on several settings. Raises ValueError."""
+        if bool(self.model) == self.from_scratch:
+            raise ValueError("from-scratch: give either this flag or the name of a model")
+        if self.from_scratch and self.lora.on:
+            raise ValueError("lora needs an existing model: leave out --from-scratch")
+        if self.from_scratch:
+            self.shape.check()
         if self.micro_batch and self.batch % self.micro_batch:
             raise ValueError(f"batch {self.batch}: must be a multiple of --micro-batch {self.micro_batch}")
 

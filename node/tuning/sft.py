@@ -9,9 +9,11 @@ Prompt and completion are tokenized separately, the prompt by the same code as a
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling, SFTTrainer
 from common.seeds import is_held_out
 from node.data.errors import InputError
 from node.data.grammar import PAIRS
-from node.data.reading import read_all
+from node.data.reading import Data, read_all
 from node.data.rows import Pair
 from node.llm import templates
 from node.llm.hub.loading import Loaded
@@ -34,7 +36,17 @@ from node.llm.sampling import ChatMessage, ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template, TemplateError
 from node.training.journal import StageJournal
 from node.tuning import carrying_out
-from node.tuning.base_model import Base, base_of, count_parameters, digest_of, loaded, save, shape_of, usable_address
+from node.tuning.base_model import (
+    Base,
+    base_of,
+    count_parameters,
+    digest_of,
+    loaded,
+    save,
+    shape_of,
+    usable_address,
+    write_fresh,
+)
 from node.tuning.carrying_out import (
     Clock,
     FixedOrder,
@@ -47,9 +59,10 @@ from node.tuning.carrying_out import (
     order,
     part_of,
     steps_of,
+    written,
 )
 from node.tuning.examples import Example, Examples, proof_examples, step_examples
-from node.tuning.run_folder import RunFolder
+from node.tuning.run_folder import BASE, RunFolder
 from node.tuning.settings import SftSettings
 
 HELD_OUT = "held_out_loss"
@@ -62,16 +75,20 @@ def run(settings: SftSettings) -> dict[str, Any]:
 
     Raises InputError, TrainingError (NotFinite, Interrupted).
     """
-    base = base_of(settings.model)
-    chosen_templates(base, settings)
     folder = RunFolder(settings.out)
+    base = base_of(f"{folder.path / BASE}@{settings.template}" if settings.from_scratch else settings.model)
+    by_mode = chosen_templates(base, settings)
     folder.check({}, fresh=True)  # before the slow loading of the model
     if settings.place.device != "cpu" and torch.cuda.device_count() > 1:
         # transformers' Trainer would split the batch over all GPUs, which TRL does not support.
         raise InputError("several GPUs are visible, but training uses one: choose it with CUDA_VISIBLE_DEVICES=0")
+    data = read_all(settings.data, settings.keep_out)
+    if settings.from_scratch and (settings.fresh or not (folder.path / BASE).exists()):
+        with written(folder):
+            _write_base(folder.path / BASE, base, by_mode, data, settings)
     set_seed(settings.seed)
     model = loaded(base, settings.place, settings.lora)
-    prepared = prepare(base, model, settings)
+    prepared = prepare(base, model, settings, data)
     steps = steps_of(settings.length, len(prepared.train.rows), settings.batch)
     identity = identity_of(base, settings, prepared, steps)
     return carried_out(
@@ -86,7 +103,7 @@ def identity_of(base: Base, settings: SftSettings, prepared: Prepared, steps: in
     """All that determines the result: a run is resumed only if all of it is equal. Raises InputError."""
     return {
         "kind": "hf-sft",
-        "model": str(base.address),
+        "model": _named(base, settings),
         "weights": digest_of(base),
         "templates": sorted(each.name for each in chosen_templates(base, settings).values()),
         "data": list(settings.data),
@@ -99,7 +116,25 @@ def identity_of(base: Base, settings: SftSettings, prepared: Prepared, steps: in
         "optimizer": asdict(settings.optimizer),
         "dtype": settings.place.dtype,
         "seed": settings.seed,
-    }
+    } | ({"shape": asdict(settings.shape)} if settings.from_scratch else {})
+
+
+def _named(base: Base, settings: SftSettings) -> str:
+    return "from scratch" if settings.from_scratch else str(base.address)
+
+
+def _write_base(out: Path, base: Base, by_mode: Mapping[str, Template], data: Data, settings: SftSettings) -> None:
+    """Writes the model that a training from scratch begins with; its tokenizer learns the training examples. Raises
+    InputError, OSError."""
+    if chats := [template.name for template in by_mode.values() if template.kind != "raw"]:
+        raise InputError(f"--from-scratch: a fresh model reads no conversation (`{chats[0]}`); name a raw template")
+    texts = [
+        text
+        for template in by_mode.values()
+        for example in examples_of(template, data, settings)[0]
+        for text in (raw_text(template, example.prompt), example.completion)
+    ]
+    write_fresh(out, texts, settings.shape, base.template, settings.seed)
 
 
 def _train(
@@ -132,7 +167,7 @@ def _train(
         seen = int(tokens[:last].sum())
         summary = {
             "use": usable_address(base, folder.model, is_adapter=settings.lora.on),
-            "model": str(base.address),
+            "model": _named(base, settings),
             "parameters_trained": trained,
             "parameters": parameters,
             "examples": len(rows),
@@ -340,26 +375,18 @@ def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
     return {mode: templates_by_mode[mode] for mode in modes}
 
 
-def prepare(base: Base, loaded: Loaded, settings: SftSettings) -> Prepared:
-    """The tokenized examples of all sources. Raises InputError if none remain, or the template does not fit the
+def prepare(base: Base, loaded: Loaded, settings: SftSettings, data: Data) -> Prepared:
+    """The tokenized examples of the data. Raises InputError if none remain, or the template does not fit the
     tokenizer."""
     by_mode = chosen_templates(base, settings)
     if loaded.encodes:
         raise InputError(f"hf:{base.address.model}: is an encoder-decoder model; name a causal language model")
     name = f"hf:{base.address.model}"
     encoders = {mode: Encoder(name, loaded, template, most=settings.max_tokens) for mode, template in by_mode.items()}
-    data = read_all(settings.data, settings.keep_out)
     prepared = Prepared()
     for mode, template in by_mode.items():
-        if template.mode == "tactic":
-            found, more = step_examples(template, data.steps), step_examples(template, data.held_out_steps)
-        else:
-            found, more = proof_examples(template, data.proofs), Examples()
-            found.examples += as_examples(template, data.pairs)
-        train, held_out = split(found.examples, settings.held_out)
-        held_out = [*more.examples, *held_out][:MOST_HELD_OUT]
-        prepared.left_out += found.left_out
-        prepared.left_out += data.steps_left_out if template.mode == "tactic" else data.proofs_left_out
+        train, held_out, left_out = examples_of(template, data, settings)
+        prepared.left_out += left_out
         for part, examples in ((prepared.train, train), (prepared.held_out, held_out)):
             encoded = encoders[mode].encoded(examples)
             part.rows += encoded.rows
@@ -371,6 +398,21 @@ def prepare(base: Base, loaded: Loaded, settings: SftSettings) -> Prepared:
             f"--data {' '.join(settings.data)}: there are no {what} to train on (left out: {reasons or 'none'})"
         )
     return prepared
+
+
+def examples_of(
+    template: Template, data: Data, settings: SftSettings
+) -> tuple[list[Example], list[Example], Counter[str]]:
+    """(training examples, held-out examples, number of left-out examples by reason) of a template. Raises
+    InputError."""
+    if template.mode == "tactic":
+        found, more = step_examples(template, data.steps), step_examples(template, data.held_out_steps)
+    else:
+        found, more = proof_examples(template, data.proofs), Examples()
+        found.examples += as_examples(template, data.pairs)
+    train, held_out = split(found.examples, settings.held_out)
+    before = data.steps_left_out if template.mode == "tactic" else data.proofs_left_out
+    return train, [*more.examples, *held_out][:MOST_HELD_OUT], found.left_out + before
 
 
 def as_examples(template: Template, pairs: Sequence[Pair]) -> list[Example]:
@@ -536,11 +578,15 @@ def held_out_loss(loaded: Loaded, rows: Sequence[Tokens], batch: int) -> float:
 # --- README.md of a fine-tuned model ----------------------------------------------------------------------------------
 
 
+def _origin(base: Base, settings: SftSettings) -> str:
+    return "from scratch" if settings.from_scratch else f"from `{base.address}`"
+
+
 def card(base: Base, settings: SftSettings, summary: Mapping[str, Any]) -> str:
     """The model card: base model, training data, losses, and how to use the model."""
     kind = f"LoRA adapter (rank {settings.lora.rank})" if settings.lora.on else "model"
     lines = [
-        f"A {kind} made from `{base.address}` by supervised fine-tuning (`proofmesh train hf-sft`).",
+        f"A {kind} made {_origin(base, settings)} by supervised fine-tuning (`proofmesh train hf-sft`).",
         "",
         f"- Prompts and answers: the template `{base.template.name}`"
         + (f" and `{settings.other_template}`" if settings.other_template else ""),
@@ -562,10 +608,14 @@ OPTIMIZER_BYTES = 12
 
 def dry_run(settings: SftSettings) -> list[str]:
     """The lines of the report. Raises InputError."""
-    base = base_of(settings.model)
-    templates = chosen_templates(base, settings)
-    shape = shape_of(base, settings.place, settings.lora)
-    prepared = prepare(base, shape, settings)
+    with tempfile.TemporaryDirectory() as scratch:
+        base = base_of(f"{scratch}/{BASE}@{settings.template}" if settings.from_scratch else settings.model)
+        templates = chosen_templates(base, settings)
+        data = read_all(settings.data, settings.keep_out)
+        if settings.from_scratch:
+            _write_base(Path(scratch, BASE), base, templates, data, settings)
+        shape = shape_of(base, settings.place, settings.lora)
+        prepared = prepare(base, shape, settings, data)
     rows = prepared.train.rows
     steps = steps_of(settings.length, len(rows), settings.batch)
     trained, parameters = count_parameters(shape.model)
@@ -576,7 +626,7 @@ def dry_run(settings: SftSettings) -> list[str]:
     lengths = sorted(len(row.ids) for row in rows)
     held_out = f"; {len(prepared.held_out.rows):,} held out" if prepared.held_out.rows else ""
     return [
-        f"model        {base.address}, template {' and '.join(each.name for each in templates.values())}",
+        f"model        {_named(base, settings)}, template {' and '.join(each.name for each in templates.values())}",
         f"parameters   {trained:,} trained of {parameters:,}{' (LoRA)' if settings.lora.on else ''}",
         f"examples     {len(rows):,}{held_out}",
         *(f"left out     {count:,} {reason}" for reason, count in prepared.left_out.items()),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import os
+import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from common.lean import Theorem
+from node.tuning.settings import LlamaShape
+
+if TYPE_CHECKING:
+    from node.tuning.examples import Example
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -19,6 +24,8 @@ STEPS = {
 
 SCRIPT = "intro h\nexact ⟨h.2, h.1⟩"
 """The whole proof."""
+
+SHAPE = LlamaShape(vocab_size=300, depth=2, width=64, heads=4, kv_heads=2, hidden=128, context=512)
 
 
 def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -33,27 +40,42 @@ def trained_adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a LoRA adapter of `trained_folder`, likewise."""
     folder = tmp_path_factory.getbasetemp() / "small-llama-lora"
     if not folder.exists():
-        from scripts.models.llama_training import Training, train_adapter
-
-        train_adapter(examples(), trained_folder(tmp_path_factory), folder, Training(steps=3, batch=3))
+        train_swap(folder, base=trained_folder(tmp_path_factory))
     return folder
 
 
-def train_swap(folder: Path) -> None:
-    """Train until it knows the theorem: about two seconds."""
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    import torch
+def train_swap(folder: Path, base: Path | None = None) -> None:
+    """Train until it knows the theorem, some seconds; or an adapter of `base` for three steps."""
+    from scripts.small_llama import SmallLlamaSettings, train
 
-    from scripts.models.llama_training import Training, train
-    from scripts.models.shape import LlamaShape
+    data = written_data(folder.parent)
+    steps, rate = (3, 3e-3) if base else (60, 1e-2)
+    train(
+        SmallLlamaSettings(
+            folder, str(base or ""), data, held_out=0, steps=steps, minutes=10, batch=3, rate=rate, shape=SHAPE
+        )
+    )
 
-    torch.set_num_threads(1)
-    shape = LlamaShape(vocab_size=300, depth=2, width=64, heads=4, kv_heads=2, hidden=128, context=512)
-    train(examples(), folder, Training(steps=60, batch=3, rate=1e-2), shape)
+
+def written_data(folder: Path) -> tuple[str, str]:
+    """The theorem as sources of training data."""
+    steps, proofs = folder / "swap-steps.jsonl", folder / "swap-proofs.jsonl"
+    rows = [
+        {"theorem": SWAP.name, "state": state, "tactic": tactic, "remaining_steps": 2 - number}
+        for number, (state, tactic) in enumerate(STEPS.items())
+    ]
+    steps.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    proofs.write_text(json.dumps({"statement": SWAP.signature, "proof": SCRIPT}), encoding="utf-8")
+    return str(steps), str(proofs)
 
 
-def examples() -> list:
+def examples() -> list[Example]:
     """Its three examples."""
-    from scripts.models.examples import proof_example, step_example
+    from node.data.rows import Proof, Step
+    from node.llm.templates import load
+    from node.tuning.examples import Example, proof_example, step_example
+    from scripts.small_llama import PROOFS_FAMILY, STEPS_FAMILY
 
-    return [*(step_example(state, tactic) for state, tactic in STEPS.items()), proof_example(SWAP, SCRIPT)]
+    found = [step_example(load(STEPS_FAMILY), Step(SWAP.name, state, tactic)) for state, tactic in STEPS.items()]
+    found.append(proof_example(load(PROOFS_FAMILY), Proof(SWAP, SCRIPT)))
+    return [each for each in found if isinstance(each, Example)]

@@ -60,15 +60,14 @@ MORE = (
 
 def base_model(folder: Path) -> Path:
     """A model with a tokenizer for our texts that has learned nothing."""
-    from scripts.models.examples import Example
-    from scripts.models.llama_training import Training, train
-    from scripts.models.shape import LlamaShape
+    from node.llm.templates import load
+    from node.tuning.base_model import write_fresh
+    from node.tuning.settings import LlamaShape
 
     texts = [each.signature for each in (*GIVEN, *TRAIN, *CONJECTURES, *MORE)]
     words = f"<lemma>\n<easy theorem>\n<hard theorem>\n</hard theorem> := by\n  {SCRIPT}\n```"
-    examples = [Example(text, words) for text in texts]
     shape = LlamaShape(vocab_size=400, depth=2, width=64, heads=2, kv_heads=2, hidden=128, context=384)
-    train(examples, folder, Training(steps=1, batch=2, rate=1e-5), shape)
+    write_fresh(folder, [each for text in texts for each in (text, words)], shape, load("bfs-prover-v1"), seed=0)
     return folder
 
 

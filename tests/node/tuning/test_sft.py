@@ -29,6 +29,7 @@ from node.tuning.run_folder import RunFolder
 from node.tuning.settings import (
     KeepingSettings,
     LengthSettings,
+    LlamaShape,
     LoraSettings,
     OptimizerSettings,
     PlaceSettings,
@@ -287,3 +288,34 @@ async def test_a_chat_model_is_asked_as_it_was_trained(chat: Path, tmp_path: Pat
         (sample,) = await sampler.sample(proof_prompt(template, THEOREM), 1, 0, decoding)
     assert not sample.cut, "the model does not end its answer"
     assert parse_proof(template, sample, THEOREM).text == SCRIPT
+
+
+def test_a_model_from_scratch_is_made_of_its_seed_and_resumed_like_any_other(steps: Path, tmp_path: Path) -> None:
+    shape = LlamaShape(vocab_size=300, depth=1, width=32, heads=2, kv_heads=1, hidden=64, context=128)
+    fresh = replace(settings("", steps, tmp_path / "one"), from_scratch=True, shape=shape)
+    found = run(fresh)
+    assert found["model"] == "from scratch" and found["use"] == f"hf:{tmp_path / 'one' / 'model'}"
+    assert found["parameters_trained"] == found["parameters"]
+    run(replace(fresh, out=tmp_path / "two"))
+    assert same(tmp_path / "one", tmp_path / "two")
+    shutil.rmtree(tmp_path / "one" / "base")
+    assert run(fresh) == found, "the base is made again, and the run is not repeated"
+    with pytest.raises(InputError, match=r"holds a run with other settings .*shape"):
+        run(replace(fresh, shape=replace(shape, depth=2)))
+    with pytest.raises(InputError, match="a fresh model reads no conversation"):
+        run(replace(fresh, out=tmp_path / "chat", template="kimina-prover"))
+    assert any("from scratch, template bfs-prover-v1" in line for line in dry_run(fresh))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"model": ""}, "give either this flag or the name of a model"),
+        ({"from_scratch": True}, "give either this flag or the name of a model"),
+        ({"model": "", "from_scratch": True, "lora": LoraSettings(on=True)}, "lora needs an existing model"),
+        ({"model": "", "from_scratch": True, "shape": LlamaShape(heads=3)}, "must be an even number"),
+    ],
+)
+def test_a_training_has_one_beginning(tmp_path: Path, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        replace(settings("model", tmp_path, tmp_path / "out"), **wrong).check()

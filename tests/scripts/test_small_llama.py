@@ -7,13 +7,18 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from node.data.reading import read_all
+from node.llm.address import HubAddress
+from node.llm.hub.loading import load as load_model
 from node.llm.outputs import parse_proof
 from node.llm.sampling import Sample
+from node.llm.settings import HubSettings
 from node.llm.templates import load
 from node.model.hub.folders import FolderExists
-from scripts.models import small_llama
-from scripts.models.examples import PROOFS_FAMILY, from_bank
-from scripts.models.llama_training import IGNORED, Training, tokens_of, train
+from node.tuning.settings import SftSettings
+from node.tuning.sft import IGNORED, Encoder, examples_of
+from scripts import small_llama
+from scripts.small_llama import PROOFS_FAMILY, STEPS_FAMILY, SmallLlamaSettings, train
 from tests.node.llm.small_llama import SCRIPT, SWAP, examples, trained_adapter, trained_folder
 
 pytestmark = pytest.mark.compute
@@ -32,7 +37,7 @@ def adapter(tmp_path_factory) -> Path:
 def answers(model, tokenizer) -> list[str]:
     found = []
     for example in examples():
-        prompt = tokenizer(example.prompt, return_tensors="pt")
+        prompt = tokenizer(example.prompt.text, return_tensors="pt")
         ids = model.generate(**prompt, max_new_tokens=40, do_sample=False)[0, prompt["input_ids"].shape[1] :]
         assert ids[-1] == tokenizer.eos_token_id
         found.append(tokenizer.decode(ids, skip_special_tokens=True))
@@ -56,7 +61,7 @@ def test_the_folder_says_how_it_is_asked_and_that_it_is_sampled(folder):
     assert tokenizer.chat_template is None
     assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (1, 4, 0)
     assert tokenizer("p")["input_ids"][0] == tokenizer.bos_token_id
-    assert "MIT" in (folder / "README.md").read_text() or (folder / "README.md").read_text() == ""
+    assert "made from scratch by supervised fine-tuning" in (folder / "README.md").read_text()
 
 
 def test_a_text_that_spells_a_special_token_is_text(folder):
@@ -67,11 +72,11 @@ def test_a_text_that_spells_a_special_token_is_text(folder):
 
 
 def test_only_the_answer_counts_in_the_loss(folder):
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    row = tokens_of(tokenizer, examples()[0])
-    counted = [label for label in row["labels"] if label != IGNORED]
-    assert tokenizer.decode(counted) == "intro h<|eos|>"
-    assert row["input_ids"][-len(counted) :] == counted
+    loaded = load_model(HubAddress(str(folder)), HubSettings(device="cpu"))
+    row = Encoder("model", loaded, load(STEPS_FAMILY)).one(examples()[0])
+    counted = [label for label in row.labels if label != IGNORED]
+    assert loaded.tokenizer.decode(counted) == "intro h<|eos|>"
+    assert list(row.ids[-len(counted) :]) == counted
 
 
 def test_an_adapter_is_saved_without_its_base(folder, adapter):
@@ -87,7 +92,7 @@ def test_an_adapter_is_saved_without_its_base(folder, adapter):
 
 def test_a_folder_is_not_written_over(folder, tmp_path, capsys):
     with pytest.raises(FolderExists, match="exists already; name another folder, or replace it with --force"):
-        train(examples(), folder, Training(steps=1))
+        train(SmallLlamaSettings(folder, steps=1))
     assert small_llama.main([str(folder)]) == small_llama.UNUSABLE
     assert capsys.readouterr().err.startswith(f"small-llama: {folder} exists already")
     (tmp_path / "file").touch()
@@ -101,12 +106,11 @@ def test_a_base_that_is_none_is_one_line(tmp_path, capsys):
 
 
 def test_the_bank_gives_steps_and_proofs_and_holds_theorems_out():
-    found = from_bank()
-    prompts = {example.prompt for example in found.trained}
-    steps = [example for example in found.trained if example.prompt.endswith(":::")]
-    proofs = [example for example in found.trained if example.prompt.endswith(":= by")]
-    assert len(steps) > 10_000
-    assert len(proofs) > 3_000
-    assert len(steps) + len(proofs) == len(found.trained)
-    assert len(found.held_out) > 1_000
-    assert not any(example.prompt in prompts for example in found.held_out if example.prompt.endswith(":= by"))
+    data, settings = read_all(SmallLlamaSettings().data, ()), SftSettings(from_scratch=True)
+    steps, held_out_steps, _ = examples_of(load(STEPS_FAMILY), data, settings)
+    proofs, held_out_proofs, _ = examples_of(load(PROOFS_FAMILY), data, settings)
+    assert len(steps) > 10_000 and all(each.prompt.text.endswith(":::") for each in steps)
+    assert len(proofs) > 3_000 and all(each.prompt.text.endswith(":= by") for each in proofs)
+    assert len(held_out_steps) + len(held_out_proofs) > 1_000
+    prompts = {each.prompt.text for each in proofs}
+    assert not any(each.prompt.text in prompts for each in held_out_proofs)

@@ -1,1 +1,0 @@
-"""Trains small models in Hugging Face format."""
