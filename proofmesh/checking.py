@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from common.config import ConfigError, load_lean
+from node.command.proofs.verdicts import Verdicts, reference_of, toolchain_of, verify_all
 from node.command.proofs.verify import VerifySettings
-from node.command.proofs.verify_rows import Verdicts
-from node.command.proofs.verify_run import reference_of, toolchain_of, verify_all
 from node.lean.check.files.sources import collect, from_text
 from proofmesh.engine import Engine
 from proofmesh.results import Verification

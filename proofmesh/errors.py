@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from common.output.command import Exit, UserError
+
 
 class ProofmeshError(Exception):
     """A call failed. The text says what is wrong, where, and what to do."""
@@ -22,24 +24,12 @@ class MachineryFailed(ProofmeshError, RuntimeError):
 @contextmanager
 def public_errors() -> Iterator[None]:
     """Converts internal errors to `BadInput` and `MachineryFailed`."""
-    from common.bus import BusError
     from common.config import ConfigError
-    from node.command.proofs.prove import UsageProblem
-    from node.command.proofs.verify_run import BadReference
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.trace.worktrees import NoSource
-    from node.play.attempts import ProvingFailed
-    from node.prover.policies.names import BadPolicy
-    from node.proving.answers import BadRows
-    from node.proving.statements import BadTarget
 
     try:
         yield
-    except (
-        *(BadPolicy, BadReference, BadRows, BadTarget, ConfigError, LeanProblem, NoSource, PocketBuildError),
-        UsageProblem,
-    ) as error:
+    except ConfigError as error:
         raise BadInput(str(error)) from error
-    except (BusError, ProvingFailed) as error:
-        raise MachineryFailed(str(error)) from error
+    except UserError as error:
+        kind = BadInput if error.exit_code == Exit.UNUSABLE else MachineryFailed
+        raise kind(str(error)) from error

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from common.config import load, load_lean
+from common.output.command import UserError
 from node.command.projects import lean_for
-from node.command.proofs.prove import ProveSettings, UsageProblem, budget_of, check, proving_of, with_first
+from node.command.proofs.prove import ProveSettings, budget_of, check, proving_of, with_first
 from node.proving import answers
 from node.proving.answers import Answer, Row, prove_rows, rows_of
 from node.proving.prover import TheoremProver
@@ -28,7 +29,7 @@ async def prove(
     settings = _settings({**given, "target": target}, "prove")
     parsed = await asyncio.to_thread(read_target, settings.target, settings.context)
     if settings.disprove and not parsed.negations:
-        raise UsageProblem(f"{parsed.where}: the goal of a `sorry` within a proof has no negation; leave out disprove")
+        raise UserError(f"{parsed.where}: the goal of a `sorry` within a proof has no negation; leave out disprove")
     if settings.explain is not None:
         return await _explained(settings, parsed, note)
     prover, _ = await _prover(engine, settings, parsed.file)
@@ -61,7 +62,7 @@ async def prove_many(
 
 
 def _settings(given: Mapping[str, Any], where: str) -> ProveSettings:
-    """The settings of the command `prove`. Raises ConfigError, UsageProblem, BadPolicy."""
+    """The settings of the command `prove`. Raises ConfigError, UserError, BadPolicy."""
     file = Path(given["config"]) if given.get("config") else None
     default = ProveSettings(target=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
     settings = settings_of(default, given, where)
@@ -87,7 +88,7 @@ async def _explained(settings: ProveSettings, target: Any, note: Callable[[str],
     try:
         recorder.write(settings.explain, answer)
     except OSError as error:
-        raise UsageProblem(f"explain: {settings.explain}: cannot be written: {error.strerror}") from error
+        raise UserError(f"explain: {settings.explain}: cannot be written: {error.strerror}") from error
     return answer
 
 

@@ -23,3 +23,13 @@ def interval(low: float, high: float) -> str:
 def amount(number: float) -> str:
     """A number of statements, such as `1,204`; with several passes it may be a fraction, such as `80.25`."""
     return f"{number:,.0f}" if abs(number - round(number)) < 1e-9 else f"{number:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """`59s`, `3m05s`, `2h07m`."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02}m"

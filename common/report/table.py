@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from common.output.visible import escaped_json, in_html, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich import console as rich
     from rich.text import Text
 
 Tone = Literal["", "good", "bad", "warn", "quiet", "strong"]
@@ -108,7 +108,7 @@ class Table:
 
     # --- terminal -----------------------------------------------------------------------------------------------------
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, console: rich.Console, options: rich.ConsoleOptions) -> rich.RenderResult:
         """The table, or its rows as paragraphs, and its notes."""
         from rich.measure import Measurement
         from rich.text import Text
@@ -122,7 +122,7 @@ class Table:
         for note in self.notes:
             yield Text(visible(note, multiline=True), style="dim")
 
-    def _drawn(self) -> RenderableType:
+    def _drawn(self) -> rich.RenderableType:
         from rich import table as rich_table
 
         columns = self._columns

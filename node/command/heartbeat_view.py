@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from common.output.visible import say, visible
+from common.output.words import duration
 from node.mesh.supervisor import Child, ChildState
 
 if TYPE_CHECKING:
@@ -95,16 +96,6 @@ def row(child: Child, heartbeat: Heartbeat | None) -> tuple[str, ...]:
         values = {key: heartbeat.values[key] for key in SHOWN.get(heartbeat.role, ()) if key in heartbeat.values}
         doing = ", ".join(f"{value:g} {key.replace('_', ' ')}" for key, value in values.items())
     return child.spec.name, state, str(child.pid or "-"), duration(child.uptime()), restarts, doing
-
-
-def duration(seconds: float) -> str:
-    """`59s`, `3m05s`, `2h07m`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole}s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02}m"
 
 
 def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartbeat], events: Sequence[str]) -> Table:

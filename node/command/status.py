@@ -19,7 +19,7 @@ import tyro
 from common.config import check_flags, load_node
 from common.limits import Timeout
 from common.output.visible import as_json, say
-from node.command.heartbeat_view import duration
+from common.output.words import duration
 
 if TYPE_CHECKING:
     from common.protocol.messages import NodeFacts, NodeInfo

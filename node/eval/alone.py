@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import psutil
+
 from common.sizing import read_machine, sizes
 from node.bank.elaboration import elaboration_errors
-from node.eval import cost
-from node.eval.plan import LeanFacts, Plan
-from node.eval.records import StatementRecord
-from node.eval.weights import digests, label_of, without_servers
+from node.eval.folder import LeanFacts, Plan, StatementRecord
+from node.eval.venue import digests, label_of, without_servers
 from node.lean.opened import open_lean
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain, library
@@ -99,4 +101,29 @@ class LoneVenue:
 
     def lean_cpu(self) -> float | None:
         """CPU seconds of all child processes: these are the Lean processes."""
-        return cost.children_cpu()
+        return children_cpu()
+
+
+# --- CPU seconds of this process and of the Lean processes that it started --------------------------------------------
+
+
+def own_cpu() -> float:
+    """CPU seconds of this process since its start."""
+    return sum(os.times()[:2])
+
+
+def children_cpu() -> float:
+    """CPU seconds of all descendants of this process since its start, ended ones included.
+
+    When a process has ended and its parent has waited for it, the kernel adds its time to the parent's. The times of
+    the running descendants, and of the children that they have waited for, are added here.
+    """
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    total = used.ru_utime + used.ru_stime
+    for child in psutil.Process().children(recursive=True):
+        try:
+            times = child.cpu_times()
+        except psutil.Error:  # it has just ended: its parent has its time
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total

@@ -1,17 +1,21 @@
-"""Solve-rate curves: the share of statements solved within each budget, computed from when each proof was found.
-
-Pure.
+"""Solve-rate curves: the share of statements solved within each budget, computed from when each proof was found, and
+their pictures. matplotlib is imported with the first picture.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from node.eval.known import exact_until, spent_of
-from node.eval.results import Results, StatementResult, solved_at
+from common.report.chart import COLOURS, Chart, short
+from node.eval.results import Results, StatementResult, exact_until, solved_at, spent_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 KINDS = {"simulations": "simulations", "lean_attempts": "Lean attempts", "seconds": "seconds"}
 """The kinds of budget, each with the label of its axis."""
@@ -101,3 +105,71 @@ def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     if len(points) <= MOST_POINTS:
         return points
     return [points[round(index * (len(points) - 1) / (MOST_POINTS - 1))] for index in range(MOST_POINTS)]
+
+
+# --- their pictures ---------------------------------------------------------------------------------------------------
+
+_DECADE = 10.0
+
+
+def chart(panels: Sequence[tuple[str, Sequence[Curve]]]) -> Chart:
+    """Panels side by side, one for each kind of budget (KINDS). A curve is dashed where it is a lower bound."""
+    curves = [curve for _, shown in panels for curve in shown]
+    top = max((share for curve in curves for share in curve.high), default=1.0)
+    bound = any(budget > curve.complete_until for curve in curves for budget, _ in curve.points)
+
+    def panel(place: int) -> Callable[[Axes], None]:
+        kind, shown = panels[place]
+
+        def draw(axes: Axes) -> None:
+            # 1. The curves: a second round of colours has another line.
+            for number, curve in enumerate(shown):
+                style = "dashdot" if number >= len(COLOURS) else "solid"
+                _draw(axes, curve, COLOURS[number % len(COLOURS)], style)
+            # 2. The axes. All panels share the scale of shares, which the first one names.
+            _scale(axes, shown, kind)
+            axes.set_ylim(0, min(1.02, top * 1.08) if top > 0 else 1.0)
+            if place == 0:
+                axes.set_ylabel("statements solved")
+            if place == len(panels) - 1 and len(panels[0][1]) > 1:
+                axes.legend(loc="best", frameon=False, fontsize=10)
+
+        return draw
+
+    note = "Shaded: 95% interval (Wilson, over statements)." + (" Dashed: at least this many." if bound else "")
+    return Chart("".join(kind for kind, _ in panels), [panel(place) for place in range(len(panels))], note)
+
+
+def _draw(axes: Axes, curve: Curve, colour: str, style: str) -> None:
+    if not curve.points:
+        axes.plot([], [], color=colour, label=curve.label)
+        return
+    x = [budget for budget, _ in curve.points]
+    exact = [(budget, share) for budget, share in curve.points if budget <= curve.complete_until]
+    bound = [(budget, share) for budget, share in curve.points if budget > curve.complete_until]
+    if bound and exact:  # the solid line reaches to the budget where the bound begins
+        exact.append((curve.complete_until, exact[-1][1]))
+    if bound:
+        bound = [exact[-1] if exact else curve.points[0], *bound]
+    axes.step(*_columns(exact), where="post", color=colour, linewidth=2, linestyle=style, label=curve.label)
+    axes.step(*_columns(bound), where="post", color=colour, linewidth=2, linestyle=(0, (3, 2)))
+    axes.fill_between(x, curve.low, curve.high, step="post", color=colour, alpha=0.13, linewidth=0)
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _scale(axes: Axes, curves: Sequence[Curve], kind: str) -> None:
+    """Sets scale, ticks and label of the budgets: logarithmic where they differ by more than a decade."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+    budgets = [budget for curve in curves for budget, _ in curve.points if budget > 0]
+    if budgets and max(budgets) > _DECADE * min(budgets):
+        axes.set_xscale("log")
+        decades = math.log10(max(budgets) / min(budgets))
+        axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 3 else (1.0,)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_xlabel(f"budget: {KINDS[kind]}")

@@ -1,28 +1,245 @@
-"""The folder of an evaluation: its plan, its statements, and its attempts. Each attempt is appended when it ends.
+"""The folder of an evaluation: its plan, its statements, and its attempts.
 
-evaluation.json     what is evaluated, with what (`node.eval.plan`)
-statements.jsonl    a line for each statement
-attempts.jsonl      a line for each attempt that has ended; a line that a killed process left incomplete is cut off
-sessions.jsonl      what each process has spent so far: the last line of each process counts
-results.json, report.html, solved.png, proofs.lean    made from the files above, whenever the command ends
+`evaluation.json` has the plan, `statements.jsonl` and `attempts.jsonl` have a record a line. Each attempt is appended
+when it ends, so a killed evaluation loses only what was being played.
 """
 
 from __future__ import annotations
 
+import enum
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from common.files import write_whole
+from common.lean import Theorem
 from common.output.command import UserError
-from common.run_folder import append_line, cut_torn_line, owned
-from node.eval.plan import Plan, differences
-from node.eval.records import AttemptRecord, StatementRecord
+from common.output.words import number_of
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
+from common.run_folder import append_line, changes, cut_torn_line, owned
+from common.sampling import Sampling
+
+# --- records of statements and attempts -------------------------------------------------------------------------------
+
+
+class Standing(enum.StrEnum):
+    """The outcome of an attempt, or of all attempts at a statement."""
+
+    SOLVED = "solved"
+    """A proof was found, and Lean's kernel has accepted it."""
+    UNSOLVED = "unsolved"
+    """The budget was used up, or no tactic was left to try."""
+    NOT_ELABORATED = "not-elaborated"
+    """The statement does not elaborate in this Lean: neither solved nor unsolved."""
+    UNDECIDED = "undecided"
+    """Infrastructure failed: neither solved nor unsolved. The attempt is repeated."""
+    NOT_PLAYED = "not-played"
+    """No attempt at the statement has ended yet."""
+
+
+class StatementRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A statement that is evaluated."""
+
+    name: str
+    """Unique within the evaluation."""
+    theorem: Theorem
+    family: str
+    level: int
+    flaw: str = ""
+    """A known flaw of the statement."""
+    refused: str = ""
+    """Lean's error, if the statement does not elaborate."""
+    extra: dict[str, Any] = {}
+    """Other fields of its row."""
+
+
+class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one attempt."""
+
+    name: str
+    """Name of the statement."""
+    number: int
+    """Number of its pass, from 0."""
+    standing: Standing
+    ended: str = ""
+    """What ended the search: a budget or `exhausted`; for undecided attempts the outcome."""
+    reason: str = ""
+    script: str = ""
+    """The proof: a block of tactics, indented."""
+    axioms: tuple[str, ...] = ()
+    sources: dict[str, int] = {}
+    """For a mixture of policies: how many of the proof's tactics each part proposed."""
+    tries: int = 1
+    """How often it was played: after infrastructure failures it is repeated."""
+    time: float = 0.0
+    """Unix time of the end."""
+    statistics: AttemptStatistics = AttemptStatistics()
+
+    @property
+    def decided(self) -> bool:
+        return self.standing in (Standing.SOLVED, Standing.UNSOLVED)
+
+
+def standing(outcome: AttemptOutcome, statistics: AttemptStatistics) -> Standing:
+    """The standing that follows from an outcome. A proof counts only if it is verified; then `outcome` is `proved`.
+
+    An attempt that used up its seconds without losing an expansion had its full budget, so it is unsolved.
+    """
+    match outcome:
+        case AttemptOutcome.PROVED:
+            return Standing.SOLVED
+        case AttemptOutcome.FAILED:
+            return Standing.UNSOLVED
+        case AttemptOutcome.BAD_STATEMENT:
+            return Standing.NOT_ELABORATED
+        case AttemptOutcome.UNDECIDED if statistics.ended is Ended.SECONDS and not statistics.expansions_lost:
+            return Standing.UNSOLVED
+    return Standing.UNDECIDED
+
+
+# --- the plan: benchmark, policy, method, budgets, Lean ---------------------------------------------------------------
+
+
+class BenchmarkFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Which statements are evaluated, and where they come from."""
+
+    spec: str
+    """The benchmark as the command line names it."""
+    name: str
+    split: str = ""
+    digest: str
+    """Digest of the whole benchmark (`Benchmark.digest`), even if only a part of it is evaluated."""
+    rows: int
+    """Rows of the benchmark, including those that could not be read as statements."""
+    statements: int
+    """Statements that are evaluated."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """(name, reason) of each row that could not be read as a statement."""
+    source: str = ""
+    revision: str = ""
+    licence: str = ""
+    homepage: str = ""
+    paper: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class LeanFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The Lean that elaborates, searches and verifies."""
+
+    version: str
+    name: str = ""
+    library: dict[str, str] = {}
+    """Commits of the project and its packages."""
+    header: str = ""
+    """The header of statements that import nothing."""
+
+
+class Budgets(msgspec.Struct, frozen=True, kw_only=True):
+    """Budgets of one attempt, which ends when the first one is used up. 0: no limit."""
+
+    simulations: int = 0
+    lean_attempts: int = 0
+    seconds: float = 0.0
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The plan of an evaluation: all that its results depend on."""
+
+    benchmark: BenchmarkFacts
+    lean: LeanFacts
+    policy: str
+    """The policy as the command line names it, such as `own:runs/demo+tactics`."""
+    label: str
+    """The policy in words."""
+    weights: dict[str, str] = {}
+    """Digests of networks and tactic lists, by part of the policy."""
+    method: str = Method.MCTS
+    budgets: Budgets
+    samples: int
+    correct: int = 0
+    """With whole proofs: how often a proof that Lean rejects goes back to the language model for a correction."""
+    then: str = ""
+    """With whole proofs: the search that follows them."""
+    sampling: Sampling
+    leaves: int
+    """Expansions in flight within one search."""
+    seed: int = 0
+    passes: int = 1
+    """Requested attempts at each statement. A later run of the command may request more."""
+    mesh: str = ""
+    """The run whose mesh plays the attempts; empty: this machine plays them alone."""
+    proofmesh: str = ""
+    """Version of this program."""
+
+    @property
+    def way(self) -> str:
+        """The method in words, with the corrections of whole proofs and the search that follows them."""
+        times = "once" if self.correct == 1 else f"{self.correct} times"
+        corrected = f", each corrected up to {times}" if self.correct else ""
+        return f"{self.method}{corrected}" + (f", then {self.then}" if self.then else "")
+
+
+_TOLERATED = frozenset({"proofmesh", "passes"})
+"""Fields that may change when an evaluation is resumed."""
+
+_TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})
+"""Fields of the benchmark that may change: the digest already says whether the statements are the same."""
+
+
+def differences(one: Plan, other: Plan) -> list[str]:
+    """Fields in which two plans differ, with both values. Attempts of plans that differ must not be mixed."""
+    return [f"{each.name} was {each.before!r} and is {each.now!r}" for each in changes(_flat(one), _flat(other))]
+
+
+def identity(plan: Plan) -> bytes:
+    """A key that is equal for two plans exactly if `differences` is empty."""
+    return msgspec.json.encode(sorted(_flat(plan).items()))
+
+
+def _flat(plan: Plan) -> dict[str, object]:
+    """The compared fields, by their dotted names."""
+    fields: dict[str, object] = {}
+    for name, value in msgspec.to_builtins(plan).items():
+        if name in _TOLERATED:
+            continue
+        if not isinstance(value, dict):
+            fields[name] = value
+            continue
+        for inner, part in value.items():
+            if not (name == "benchmark" and inner in _TOLERATED_OF_BENCHMARK):
+                fields[f"{name}.{inner}"] = part
+    return fields
+
+
+def budgets_in_words(budgets: Budgets) -> str:
+    """The budgets in words, such as `512 simulations, 100 s`."""
+    parts = [
+        (budgets.simulations, number_of(budgets.simulations, "simulation")),
+        (budgets.lean_attempts, number_of(budgets.lean_attempts, "Lean attempt")),
+        (budgets.seconds, f"{budgets.seconds:g} s"),
+    ]
+    return ", ".join(text for limit, text in parts if limit) or "no limit"
+
+
+def library_in_words(plan: Plan) -> str:
+    """The short commits of the project and its packages; without commits the project's name."""
+    packages = ", ".join(f"{name} {commit[:12]}" for name, commit in sorted(plan.lean.library.items()))
+    return packages or plan.lean.name or "none"
+
+
+# --- the folder -------------------------------------------------------------------------------------------------------
+#
+# evaluation.json     what is evaluated, with what (`node.eval.folder`)
+# statements.jsonl    a line for each statement
+# attempts.jsonl      a line for each attempt that has ended; a line that a killed process left incomplete is cut off
+# sessions.jsonl      what each process has spent so far: the last line of each process counts
+# results.json, report.html, solved.png, proofs.lean    made from the files above, whenever the command ends
+
 
 PLAN, STATEMENTS, ATTEMPTS, SESSIONS = "evaluation.json", "statements.jsonl", "attempts.jsonl", "sessions.jsonl"
 LOCK = "lock"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from common.output.visible import visible
 from node.eval.curves import wilson
-from node.eval.plan import Plan
-from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.folder import AttemptRecord, Plan, Standing, StatementRecord
 from node.eval.results import FIRST_BUDGET
 
 if TYPE_CHECKING:

@@ -3,25 +3,216 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from common.files import write_whole
 from common.output.visible import visible
-from common.output.words import number_of
-from node.eval.curves import KINDS, curves_of, wilson
-from node.eval.folder import Evaluation, explained
-from node.eval.known import exact_until
-from node.eval.records import Standing
-from node.eval.report_page import amount, interval, percent
-from node.eval.results import Results, StatementResult, Tally, results_of
-from node.eval.results_file import results_file
+from common.output.words import amount, interval, number_of, percent
+from common.report.table import Column, Table, right
+from node.eval.curves import KINDS, Curve, chart, curves_of, wilson
+from node.eval.folder import Evaluation, Plan, Standing, explained
+from node.eval.results import Costs, Results, StatementResult, Tally, exact_until, results_of
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
+
+
+# --- `results.json`: every number of the report, in a stable layout ---------------------------------------------------
+#
+# Shares lie between 0 and 1. An unknown number is `null`: a share of no statements, the deviation of a single block,
+# Lean's CPU seconds in a mesh. Later versions may add fields. If the meaning of a field changes, so does `layout`.
+
+
+LAYOUT = 1
+"""Version of the layout."""
+
+
+class TallyNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """How many statements of a group are solved."""
+
+    statements: int
+    """Statements that count: solved or unsolved."""
+    solved: float
+    """Sum of the scores; the score of a statement is the share of its decided attempts that solved it."""
+    any: int
+    """Statements that at least one pass solved."""
+    rate: float | None
+    """`solved` / `statements`: the share that one pass solves."""
+    low: float | None
+    """Ends of the rate's 95% interval (Wilson, over statements)."""
+    high: float | None
+
+
+class BudgetNumbers(TallyNumbers, frozen=True, kw_only=True):
+    """How many statements are solved with a smaller budget."""
+
+    budget: float
+    lower_bound: bool
+    """True if some attempts ended earlier, by another budget: then `solved` is a lower bound."""
+
+
+class PassNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """pass@k."""
+
+    k: int
+    statements: int
+    """Statements with at least k decided attempts."""
+    unbiased: float
+    """The estimate of Chen et al., arXiv 2107.03374, equation 1."""
+    blocks: int
+    mean: float | None
+    """Mean over disjoint blocks of k passes; `deviation` is their standard deviation."""
+    deviation: float | None
+
+
+class CurveNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """Share solved against budget."""
+
+    points: list[tuple[float, float, float, float]]
+    """(budget, share, low, high): the share is valid from this budget to the next one."""
+    complete_until: float | None
+    """Beyond this budget the curve is a lower bound; null: it is exact everywhere."""
+
+
+class StatementNumbers(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one statement."""
+
+    name: str
+    standing: Standing
+    family: str
+    level: int
+    flaw: str
+    solved: int
+    """Attempts that solved it."""
+    decided: int
+    solved_at_simulations: int | None
+    """The smallest number among the solved attempts; the next two fields are the same for Lean attempts and seconds."""
+    solved_at_lean_attempts: int | None
+    solved_at_seconds: float | None
+    reason: str
+    """Why it is neither solved nor unsolved."""
+
+
+class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    layout: int = LAYOUT
+    plan: Plan
+    passes: int
+    missing: int
+    """Attempts that are still to be played; 0: the evaluation is complete."""
+    total: TallyNumbers
+    without_flawed: TallyNumbers | None
+    """null if no statement has a known flaw."""
+    standings: dict[str, int]
+    """Number of statements by standing: solved (by any pass), unsolved, not-elaborated, undecided, not-played."""
+    unread: int
+    """Rows that could not be read as statements; `plan.benchmark.unread` names them."""
+    budgets: dict[str, list[BudgetNumbers]]
+    families: dict[str, TallyNumbers]
+    levels: dict[int, TallyNumbers]
+    pass_at: list[PassNumbers]
+    endings: dict[str, int]
+    """Number of attempts without a proof by the reason of their end."""
+    costs: Costs
+    axioms: dict[str, int]
+    """Axioms of the proofs, with the number of proofs that depend on each."""
+    sources: dict[str, int]
+    """For a mixture of policies: how many tactics of the proofs each part proposed."""
+    curves: dict[str, CurveNumbers]
+    statements: list[StatementNumbers]
+
+
+def results_file(results: Results, curves: Mapping[str, Curve] | None = None) -> ResultsFile:
+    """The numbers of an evaluation. `curves`: its curves, if they are computed already."""
+    curves = curves or curves_of(results)
+    return ResultsFile(
+        plan=results.plan,
+        passes=results.passes,
+        missing=results.missing,
+        total=_tally(results.total),
+        without_flawed=None if results.without_flawed is None else _tally(results.without_flawed),
+        standings={str(standing): results.standings[standing] for standing in Standing},
+        unread=results.unread,
+        budgets={kind: [_budget(*each, curves[kind]) for each in rows] for kind, rows in results.budgets.items()},
+        families={name: _tally(tally) for name, tally in results.families.items()},
+        levels={level: _tally(tally) for level, tally in results.levels.items()},
+        pass_at=[
+            PassNumbers(
+                k=each.k,
+                statements=each.statements,
+                unbiased=each.unbiased,
+                blocks=each.blocks,
+                mean=known(each.mean),
+                deviation=known(each.deviation),
+            )
+            for each in results.pass_at
+        ],
+        endings=dict(results.endings.most_common()),
+        costs=results.costs,
+        axioms=dict(results.axioms.most_common()),
+        sources=dict(results.sources.most_common()),
+        curves={kind: _curve(curve) for kind, curve in curves.items()},
+        statements=[_statement(row) for row in results.statements],
+    )
+
+
+def known(number: float) -> float | None:
+    """The number, or None if it is nan or infinite."""
+    return number if math.isfinite(number) else None
+
+
+def _tally(tally: Tally) -> TallyNumbers:
+    low, high = wilson(tally.solved, tally.statements)
+    return TallyNumbers(
+        statements=tally.statements,
+        solved=tally.solved,
+        any=tally.any,
+        rate=known(tally.rate),
+        low=known(low),
+        high=known(high),
+    )
+
+
+def _budget(budget: float, tally: Tally, curve: Curve) -> BudgetNumbers:
+    return BudgetNumbers(
+        budget=budget,
+        lower_bound=budget > curve.complete_until,
+        **msgspec.structs.asdict(_tally(tally)),
+    )
+
+
+def _curve(curve: Curve) -> CurveNumbers:
+    intervals = zip(curve.points, curve.low, curve.high, strict=True)
+    return CurveNumbers(
+        points=[(budget, share, low, high) for (budget, share), low, high in intervals],
+        complete_until=known(curve.complete_until),
+    )
+
+
+def _statement(row: StatementResult) -> StatementNumbers:
+    statistics = [each.statistics for each in row.solved]
+    return StatementNumbers(
+        name=row.statement.name,
+        standing=row.standing,
+        family=row.statement.family,
+        level=row.statement.level,
+        flaw=row.statement.flaw,
+        solved=len(row.solved),
+        decided=len(row.decided),
+        solved_at_simulations=min((each.solved_at_simulations for each in statistics), default=None),
+        solved_at_lean_attempts=min((each.solved_at_lean_attempts for each in statistics), default=None),
+        solved_at_seconds=min((each.solved_at_seconds for each in statistics), default=None),
+        reason=row.reason,
+    )
+
+
+# --- all files, and the summary for a terminal ------------------------------------------------------------------------
+
 
 RESULTS, REPORT, PICTURE, PROOFS = "results.json", "report.html", "solved.png", "proofs.lean"
 MOST_GROUPS = 12
@@ -31,7 +222,6 @@ MOST_GROUPS = 12
 def write_outputs(evaluation: Evaluation, passes: int) -> Results:
     """Writes the output files into the evaluation's folder, each atomically. `passes`: the requested number of passes.
     Raises FolderError."""
-    from node.eval.pictures import draw_panels
     from node.eval.report import report
 
     results = results_of(evaluation, passes)
@@ -40,7 +230,7 @@ def write_outputs(evaluation: Evaluation, passes: int) -> Results:
         encoded = msgspec.json.encode(results_file(results, curves))
         write_whole(path / RESULTS, msgspec.json.format(encoded, indent=2) + b"\n")
         write_whole(path / REPORT, report(results, curves).encode(errors="replace"))
-        draw_panels([(kind, [curve]) for kind, curve in curves.items()], path / PICTURE)
+        chart([(kind, [curve]) for kind, curve in curves.items()]).save(path / PICTURE)
         write_files(path / PROOFS, proofs_of(results).texts)
     return results
 
@@ -73,8 +263,8 @@ def summary_lines(results: Results) -> RenderableType:
         Text(visible(f"{results.plan.label} on {results.plan.benchmark.spec}"), style="bold")
     ]
     parts += [Text(visible(line)) for line in _sentences(results)]
-    tables = [_budget_table(results), _group_table("family", _largest(results), results), _pass_table(results)]
-    parts += [part for table in tables if table.row_count for part in ("", table)]
+    tables = [_budget_table(results), _family_table(results), _pass_table(results)]
+    parts += [part for table in tables if table.rows for part in ("", table)]
     return Group(*parts)
 
 
@@ -116,11 +306,6 @@ def _share(tally: Tally) -> str:
     return f"{amount(tally.solved)} of {number_of(tally.statements, 'statement')}, {percent(tally.rate)}{within}"
 
 
-def _largest(results: Results) -> list[tuple[str, Tally]]:
-    families = sorted(results.families.items(), key=lambda item: -item[1].statements)
-    return families[:MOST_GROUPS] if len(families) > 1 else []
-
-
 def _budget_table(results: Results) -> Table:
     """A row for each smaller budget, of the kinds that the plan limits; of simulations if it limits none."""
     budgets = results.plan.budgets
@@ -130,21 +315,21 @@ def _budget_table(results: Results) -> Table:
     for kind in given if counted else ():
         complete_until = exact_until(counted, results.plan, kind)
         for limit, tally in results.budgets[kind]:
-            low, high = wilson(tally.solved, tally.statements)
-            least = "≥ " if limit > complete_until else ""
-            share = least + percent(tally.rate)
-            table.add_row(amount(limit), KINDS[kind], amount(tally.solved), share, interval(low, high))
+            share = ("≥ " if limit > complete_until else "") + percent(tally.rate)
+            within = interval(*wilson(tally.solved, tally.statements))
+            table.add(amount(limit), KINDS[kind], amount(tally.solved), share, within)
     return table
 
 
-def _group_table(name: str, groups: list[tuple[str, Tally]], results: Results) -> Table:
-    from rich.text import Text
-
-    table = _table(name, "solved", "of", "share")
-    for group, tally in groups:
-        table.add_row(Text(visible(group) or "-"), amount(tally.solved), f"{tally.statements:,}", percent(tally.rate))
-    if groups and (remaining := len(results.families) - len(groups)) > 0:
-        table.add_row(f"and {remaining} smaller ones", "", "", "")
+def _family_table(results: Results) -> Table:
+    """The largest families; empty if there is only one."""
+    table = _table("family", "solved", "of", "share")
+    families = sorted(results.families.items(), key=lambda item: -item[1].statements)
+    if len(families) > 1:
+        for family, tally in families[:MOST_GROUPS]:
+            table.add(family or "-", amount(tally.solved), tally.statements, percent(tally.rate))
+    if (remaining := len(families) - MOST_GROUPS) > 0:
+        table.add(f"and {remaining} smaller ones")
     return table
 
 
@@ -152,15 +337,9 @@ def _pass_table(results: Results) -> Table:
     table = _table("pass@k", "unbiased", "blocks", "± std")
     for each in results.pass_at if results.passes > 1 else []:
         deviation = "" if math.isnan(each.deviation) else f"{100 * each.deviation:.1f}%"
-        table.add_row(str(each.k), percent(each.unbiased), f"{percent(each.mean)} of {each.blocks}", deviation)
+        table.add(str(each.k), percent(each.unbiased), f"{percent(each.mean)} of {each.blocks}", deviation)
     return table
 
 
 def _table(first: str, *others: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(first, no_wrap=True, max_width=40)
-    for name in others:
-        table.add_column(name, justify="right" if name else "left")
-    return table
+    return Table((Column(first, widest=40), *(right(name) if name else "" for name in others)), framed=False)

@@ -20,9 +20,8 @@ from common.protocol.messages import (
     facts_of,
 )
 from common.sampling import Sampling
-from node.eval.plan import LeanFacts, Plan
-from node.eval.records import StatementRecord
-from node.eval.weights import label_of
+from node.eval.folder import LeanFacts, Plan, StatementRecord
+from node.eval.venue import label_of
 from node.llm.models import has_template_file, mesh_name, served_name
 from node.play.mesh import MeshAttempts, check_served, policies_of
 from node.play.policies import check_for_mesh

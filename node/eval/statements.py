@@ -8,8 +8,7 @@ import msgspec
 
 from node.bank.bank import stratified
 from node.bank.benchmarks import Benchmark
-from node.eval.plan import BenchmarkFacts
-from node.eval.records import StatementRecord
+from node.eval.folder import BenchmarkFacts, StatementRecord
 
 
 def chosen(benchmark: Benchmark, limit: int) -> list[StatementRecord]:

@@ -30,15 +30,12 @@ from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.bank.bank import BankError
 from node.bank.benchmarks import check_lean, load_benchmark
 from node.command.evaluate.command import EvalSettings
-from node.command.evaluate.run import plan_of
+from node.command.evaluate.command import plan_of
 from node.eval.alone import LoneVenue
-from node.eval.folder import EvaluationFolder, read
+from node.eval.folder import EvaluationFolder, Plan, Standing, StatementRecord, read
 from node.eval.live import LiveView
 from node.eval.outputs import write_outputs
-from node.eval.plan import Plan
-from node.eval.player import Slots, attempt_of, open_player
-from node.eval.records import Standing, StatementRecord
-from node.eval.running import Runner, due
+from node.eval.player import Runner, Slots, attempt_of, due, open_player
 from node.eval.statements import chosen
 from node.lean.check.files.commands import PROOFS
 from node.lean.check.files.compiling import Compiler

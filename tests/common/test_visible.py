@@ -162,7 +162,7 @@ def test_the_page_of_the_monitor_shows_text_like_this(tmp_path: Path) -> None:
     assert shown["lean"] == "a\n\tb"
 
 
-OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_json\(|view\.\w+_as_json\()")
+OWN = re.compile(r"print\((USAGE|__doc__|overview\(|version\(|as_json\(|escaped_json\(|as_document\()")
 """What commands print with `print`: their own texts, and JSON from the functions above."""
 
 

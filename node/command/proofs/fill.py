@@ -23,18 +23,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import check_flags, config_file, load, load_lean
+from common.config import config_file, load, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
-from common.output.visible import say
+from common.output.command import Exit, UserError, command
 from node.command.projects import lean_for
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
     from node.proving.fill_run import FillWork
-
-NO_SEARCH = 3
-"""Exit code if infrastructure failed."""
 
 
 @dataclass
@@ -98,68 +95,54 @@ def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
     file = config_file(argv)
     default = FillSettings(paths=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
-    settings = tyro.cli(FillSettings, args=list(argv), default=default, prog="proofmesh fill", description=__doc__)
-    check_flags(settings)
-    from common.life import logging
-    from node.command.proofs.fill_report import UNREADABLE
-
-    logging.configure("error")  # the report shows failures
-    if not settings.paths:
-        print("proofmesh fill: no path given: name files or folders", file=sys.stderr)
-        return UNREADABLE
-    return asyncio.run(_fill(settings))
+    return command(
+        FillSettings, list(argv), _fill, prog="proofmesh fill", description=__doc__, default=default, log="error"
+    )
 
 
 async def _fill(settings: FillSettings) -> int:
     from common.life.waiting import ended_by
-    from node.command.proofs.fill_report import INTERRUPTED, UNREADABLE, FillReport
+    from node.command.proofs.fill_report import FillReport
     from node.lean.toolchain.find import find
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.play.attempts import ProvingFailed
-    from node.prover.policies.names import BadPolicy
+    from node.play.policies import BadPolicy
     from node.proving.fill_run import FillRun
 
+    if not settings.paths:
+        raise UserError("no path given: name files or folders")
     try:
+        # 1. What can be wrong before anything is searched. The folder of a model is often mistyped: before Lean starts.
         if "hf:" in settings.proving.policy and not settings.url:
             from node.play import policies
 
-            proving = settings.proving  # before Lean starts: the folder of a model is often mistyped
+            proving = settings.proving
             policies.check(proving.policy, proving.method, proving.then, proving.correct)
         toolchain = await asyncio.to_thread(find, lean_for(settings.lean, settings.paths))
-    except LeanProblem as error:
-        say(f"proofmesh fill: {error}", file=sys.stderr)
-        return UNREADABLE
-    except BadPolicy as error:
-        say(f"proofmesh fill: --policy: {error}", file=sys.stderr)
-        return UNREADABLE
-    report = FillReport("json" if settings.json else "table" if settings.table else "lines")
-    for note in toolchain.notes:
-        report.note(note)
-    if settings.sandbox:
-        toolchain = await toolchain.confined()
-        if gaps := toolchain.protections.gaps():
-            report.note(f"Lean processes are not confined in: {', '.join(gaps)}")
-    stopping = asyncio.Event()
+        # 2. The searches, until all gaps are tried or Ctrl-C.
+        report = FillReport("json" if settings.json else "table" if settings.table else "lines")
+        for note in toolchain.notes:
+            report.note(note)
+        if settings.sandbox:
+            toolchain = await toolchain.confined()
+            if gaps := toolchain.protections.gaps():
+                report.note(f"Lean processes are not confined in: {', '.join(gaps)}")
+        stopping = asyncio.Event()
 
-    def interrupted() -> None:
-        report.interrupted = True
-        report.note("interrupted: what is proved is verified now; Ctrl-C again ends at once")
+        def interrupted() -> None:
+            report.interrupted = True
+            report.note("interrupted: what is proved is verified now; Ctrl-C again ends at once")
 
-    try:
         async with AsyncExitStack() as stack:
             stack.enter_context(ended_by(signal.SIGINT, stopping=stopping, heard=interrupted))
             stack.enter_context(report)
-            await FillRun(work_of(settings), toolchain, report, stopping, stack).all()
+            try:
+                await FillRun(work_of(settings), toolchain, report, stopping, stack).all()
+            except asyncio.CancelledError:
+                if not stopping.is_set():  # cancelled by something other than a second Ctrl-C
+                    raise
+                return Exit.INTERRUPTED
     except BadPolicy as error:
-        say(f"proofmesh fill: --policy: {error}", file=sys.stderr)
-        return UNREADABLE
-    except ProvingFailed as error:
-        say(f"proofmesh fill: {error}", file=sys.stderr)
-        return NO_SEARCH
-    except asyncio.CancelledError:
-        if not stopping.is_set():  # cancelled by something other than a second Ctrl-C
-            raise
-        return INTERRUPTED
+        raise UserError(f"--policy: {error}") from error
+    # 3. The results.
     if settings.only and not report.interrupted and not any(row.done for row in report.files):
         report.unreadable(", ".join(map(str, settings.paths)), f"no `sorry` in it matches --only {settings.only}")
     return report.finish()

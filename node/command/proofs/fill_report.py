@@ -8,19 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
-from common.output.terminal import Console, line, lines
+from common.output.command import Exit
+from common.output.terminal import Console, lines
 from common.output.visible import as_json, visible
+from common.report.table import Cell, Column, Table, Tone
 from node.command.hints import with_hint
 from node.lean.gaps.gap import first_line_of
 from node.proving.fill import FilledFile, GapResult, GapState
 
 if TYPE_CHECKING:
     from node.lean.gaps.gap import Gap
-
-FILLED, SOME_LEFT, UNREADABLE, INTERRUPTED = 0, 1, 2, 130
 
 Form = Literal["lines", "table", "json"]
 
@@ -32,6 +31,7 @@ _WORDS = {
     GapState.WAITING: "waiting",
 }
 _COLOURS = {GapState.FILLED: "green", GapState.LEFT: "yellow", GapState.WAITING: "yellow"}
+_TONES: dict[GapState, Tone] = {GapState.FILLED: "good", GapState.LEFT: "warn", GapState.WAITING: "warn"}
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 LONGEST = 60
@@ -186,11 +186,11 @@ class FillReport:
         elif self.form == "table":
             self._table()
         if any(row.problem for row in self.files):
-            return UNREADABLE
+            return Exit.UNUSABLE
         if self.interrupted:
-            return SOME_LEFT if self.filled else INTERRUPTED
+            return Exit.FAILED if self.filled else Exit.INTERRUPTED
         left = any(row.done and (row.done.count(*_LEFT) or row.done.errors) for row in self.files)
-        return SOME_LEFT if left else FILLED
+        return Exit.FAILED if left else Exit.DONE
 
     def document(self) -> dict[str, Any]:
         """All results, for JSON."""
@@ -203,22 +203,16 @@ class FillReport:
         }
 
     def _table(self) -> None:
-        table = Table(title="gaps", title_justify="left")
-        for heading in ("", "where", "declaration", "goal", "proof or reason", "s"):
-            table.add_column(heading, overflow="fold")
+        long = (Column(name, lines=True) for name in ("declaration", "goal", "proof or reason"))
+        table = Table(("", "where", *long, "s"), title="gaps")
         for row in self.files:
             for result in row.done.results if row.done else ():
-                state = Text(result.state, style=_COLOURS.get(result.state, "red"))
-                where, proof = f"{row.file}:{result.gap.line}", "\n".join(result.script)
-                cells = (where, result.gap.name, result.gap.conclusion, result.reason or proof, f"{result.seconds:.2f}")
-                table.add_row(state, *map(_cell, cells))
+                gap, said = result.gap, result.reason or "\n".join(result.script)
+                state = Cell(result.state, _TONES.get(result.state, "bad"))
+                table.add(state, f"{row.file}:{gap.line}", gap.name, gap.conclusion, said, f"{result.seconds:.2f}")
             if row.problem:
-                table.add_row(Text("unreadable", style="red"), line(row.file), "", "", _cell(row.problem), "")
+                table.add(Cell("unreadable", "bad"), row.file, "", "", row.problem)
         self._errors.print(table)
-
-
-def _cell(text: str) -> Text:
-    return lines(text, indent="")
 
 
 _LEFT = (GapState.OPEN, GapState.REFUSED, GapState.LEFT, GapState.WAITING)

@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Natural, Positive
-from common.output.visible import say, visible
-from common.records.readers import Order, UnreadableRecords
+from common.output.command import Exit, UserError, command
+from common.output.visible import visible
+from common.output.words import number_of
+from common.records.readers import DATABASE, Order, TheoremRecord, UnreadableRecords, read_theorems, shortest
+from common.report.table import Column, Table, Tone
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -29,7 +32,17 @@ if TYPE_CHECKING:
     from common.output.terminal import Console
     from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
 
-SHOWN, USAGE_ERROR = 0, 2
+STATEMENT = 60
+"""Most characters of a statement to show."""
+
+WIDE = 130
+"""Columns of a terminal that shows the costs of theorems."""
+
+TITLES = {
+    Order.HARDEST: "hardest: undecided first, then those with most failures",
+    Order.TRIED: "most tried first",
+    Order.COST: "most expansions first",
+}
 
 
 @dataclass
@@ -62,37 +75,26 @@ class InspectSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
-    settings = tyro.cli(InspectSettings, args=list(argv), prog="proofmesh inspect", description=__doc__)
+    return command(InspectSettings, list(argv), _inspect, prog="proofmesh inspect", description=__doc__)
+
+
+def _inspect(settings: InspectSettings) -> int:
     from common.output.terminal import Console
-    from node.proving.explain import BadExplanation, read
+    from node.proving.explain import read
 
     console = Console(highlight=False)
-    try:
-        if settings.file.is_dir():
-            from node.command.proofs.inspect_run import show_run, write_proofs
-
-            if settings.proofs is not None:
-                write_proofs(settings.file, settings.proofs, console)
-            else:
-                show_run(settings.file, settings.theorems, settings.by, console)
-        elif settings.proofs is not None:
-            raise UnreadableRecords(f"--proofs: {settings.file} is not a run directory")
-        else:
-            show(read(settings.file), settings, console)
-    except (BadExplanation, UnreadableRecords) as error:
-        say(f"proofmesh inspect: {error}", file=sys.stderr)
-        return USAGE_ERROR
-    except OSError as error:
-        say(f"proofmesh inspect: {settings.proofs}: cannot be written ({_reason(error)})", file=sys.stderr)
-        return USAGE_ERROR
-    return SHOWN
+    if settings.file.is_dir() and settings.proofs is not None:
+        write_proofs(settings.file, settings.proofs, console)
+    elif settings.file.is_dir():
+        show_run(settings.file, settings.theorems, settings.by, console)
+    elif settings.proofs is not None:
+        raise UserError(f"--proofs: {settings.file} is not a run directory")
+    else:
+        show(read(settings.file), settings, console)
+    return Exit.DONE
 
 
-def _reason(error: OSError) -> str:
-    """Why a file cannot be written; names the file if it is another one than the user gave."""
-    if isinstance(error, FileExistsError):
-        return f"{error.filename} {error.strerror}; give --proofs another name"
-    return error.strerror or str(error)
+# --- a search ---------------------------------------------------------------------------------------------------------
 
 
 def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
@@ -129,8 +131,6 @@ def _text(text: str, style: str = "", end: str = "\n") -> Text:
 
 
 def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
-    from rich.table import Table
-
     from node.proving.explain import best_line
 
     which = f"search {settings.search} of {searches} (--search N)" if searches > 1 else "the search"
@@ -138,11 +138,12 @@ def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettin
     console.print(_text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
     console.print(_text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
     console.print(_text(search.theorem, style="cyan"))
-    table = Table("state", "tactic", "prior", "visits", "value", "leaves", title="best line", title_justify="left")
+    tactics = Column("tactic", lines=True)
+    table = Table(("state", tactics, "prior", "visits", "value", "leaves"), title="best line")
     for state, taken in best_line(search):
         value = "" if taken.value is None else f"{taken.value:.2f}"
         leaves = ", ".join(map(str, taken.children)) or "nothing"
-        table.add_row(str(state.id), _text(taken.tactic), f"{taken.prior:.3f}", str(taken.visits), value, leaves)
+        table.add(str(state.id), taken.tactic, f"{taken.prior:.3f}", str(taken.visits), value, leaves)
     console.print(table)
     console.print(_tree(search, settings.states))
 
@@ -177,25 +178,95 @@ def _line(state: ExplainedState) -> Text:
 
 
 def _show_state(state: ExplainedState, console: Console) -> None:
-    from rich.table import Table
-
     console.print(_line(state))
     if state.parent is not None:
         console.print(_text(f"from state {state.parent} by {visible(state.tactic)}"))
     console.print(_text(state.state, style="cyan"))
-    taken = Table("tactic", "prior", "visits", "value", "leaves", title="tactics", title_justify="left")
+    tactics = Column("tactic", lines=True)
+    taken = Table((tactics, "prior", "visits", "value", "leaves"), title="tactics")
     for index, each in enumerate(state.tactics):
         value = "" if each.value is None else f"{each.value:.2f}"
         leaves = ", ".join(map(str, each.children)) or "nothing: it closes the goal"
-        style = "green" if index == state.best else "dim" if each.dead else ""
-        row = (_text(each.tactic), f"{each.prior:.3f}", str(each.visits), value, leaves)
-        taken.add_row(*row, style=style)
+        tone: Tone = "good" if index == state.best else "quiet" if each.dead else ""
+        taken.add(each.tactic, f"{each.prior:.3f}", str(each.visits), value, leaves, tone=tone)
     console.print(taken)
     if state.failed:
-        failed = Table("tactic", "kind", "message", title="tactics that led nowhere", title_justify="left")
-        for lost in state.failed:
-            failed.add_row(_text(lost.tactic), _text(lost.kind), _text(lost.message))
-        console.print(failed)
+        failed = Table((tactics, "kind", Column("message", lines=True)), title="tactics that led nowhere")
+        console.print(failed.fill((lost.tactic, lost.kind, lost.message) for lost in state.failed))
+
+
+# --- the theorems of a run --------------------------------------------------------------------------------------------
+
+
+def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
+    """Print a run's levels and its first theorems by `order`. Reads only. Raises UnreadableRecords."""
+    levels, theorems = read_theorems(_records(folder), limit, order)
+    columns = ("level", "theorems", "tried", "proved", "disproved", "refused", "attempts", "failed", "expansions")
+    table = Table(columns, title="train theorems", framed=False)
+    for each in levels:
+        counts = (each.theorems, each.tried, each.proved, each.disproved, each.refused)
+        table.add(*map(str, (each.level, *counts, each.attempts, each.failures, each.expansions)))
+    console.print(table)
+    console.print(_theorems(theorems, order, wide=console.width >= WIDE))
+
+
+def _theorems(theorems: Sequence[TheoremRecord], order: Order, *, wide: bool) -> Table:
+    """The theorems, with their costs if the terminal is wide enough."""
+    costs = ("level", "steps", "budget", "expansions", "Lean", "weights") if wide else ()
+    table = Table(("theorem", "result", "attempts", "failed", *costs, "statement"), title=TITLES[order])
+    for each in theorems:
+        tone: Tone = "good" if each.proofs else "quiet" if each.disproved or each.refused else ""
+        steps = "" if each.shortest is None else each.shortest
+        spent = (each.level, steps, each.last_budget, each.expansions, each.lean_attempts, each.last_weights)
+        found = (each.result, each.attempts, each.failures, *(spent if wide else ()))
+        table.add(_cut(each.theorem_id), *map(str, found), _cut(each.conclusion), tone=tone)
+    return table
+
+
+def _cut(text: str) -> str:
+    """The text on one line, shortened."""
+    line = " ".join(text.split())
+    return line if len(line) <= STATEMENT else f"{line[: STATEMENT - 1]}…"
+
+
+def _records(folder: Path) -> Path:
+    """The records of a run directory. Raises UnreadableRecords."""
+    path = folder / DATABASE
+    if not path.is_file():
+        raise UnreadableRecords(f"{folder} is not a run directory (it has no {DATABASE}); name one, such as runs/demo")
+    return path
+
+
+def write_proofs(folder: Path, file: Path, console: Console) -> None:
+    """Write the shortest proof of every theorem that the run has proved or disproved as Lean files, and say where.
+
+    Reads the run only. Raises UserError.
+    """
+    from common.output.terminal import line
+    from node.lean.check.files.proofs_text import ProvedStatement, proofs_files, write_files
+
+    found = shortest(_records(folder))
+    proved = [
+        ProvedStatement(
+            each.theorem.name,
+            each.theorem,
+            each.script,
+            f"{'disproved' if each.disproof else 'proved'} {number_of(each.proofs, 'time')}",
+        )
+        for each in found
+    ]
+    versions = dict.fromkeys(each.lean_version for each in found)
+    files = proofs_files(proved, f"the run {folder.resolve().name}", ", ".join(versions) or "not known")
+    try:
+        paths = ", ".join(map(str, write_files(file, files.texts)))
+    except OSError as error:
+        why = error.strerror or str(error)
+        if isinstance(error, FileExistsError):  # it may be another file than the user gave
+            why = f"{error.filename} {error.strerror}; give --proofs another name"
+        raise UserError(f"{file}: cannot be written ({why})") from error
+    console.print(line(f"{number_of(files.proofs, 'proof')} in {paths}; check with `proofmesh verify`"))
+    if files.left_out:
+        console.print(line(f"{len(files.left_out)} are proofs for gaps in Lean files, and not in it"))
 
 
 if __name__ == "__main__":

@@ -17,28 +17,28 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from common.config import check_flags, config_file, load, load_lean
+from common.config import config_file, load, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
-from common.output.visible import say
+from common.output.command import Exit, UserError, command
+from common.output.visible import as_json, say, say_data, visible
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
-    from node.command.proofs.prove_report import Report
-    from node.proving.answers import Row
+    from node.proving.answers import Answer
     from node.proving.explain import SearchRecorder
+    from node.proving.answers import Row
     from node.proving.prover import Budget, TheoremProver
     from node.proving.statements import Target
-
-PROVED, NOT_PROVED, BAD_STATEMENT, MESH_FAILED = 0, 1, 2, 3
 
 FIXED = "tactics"
 """Name of the policy that is a fixed list of tactics."""
@@ -103,29 +103,16 @@ class ProveSettings:
     """A TOML file with sections [lean] and [prove]; flags win over it."""
 
 
-class UsageProblem(ValueError):
-    """Flags that cannot be combined. The message names them."""
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code. Raises ConfigError."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     file = config_file(arguments)
     default = ProveSettings(target=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
-    settings = tyro.cli(ProveSettings, args=arguments, default=default, prog="proofmesh prove", description=__doc__)
-    check_flags(settings)
-    return run(settings)
+    return command(ProveSettings, arguments, _prove, prog="proofmesh prove", description=__doc__, default=default)
 
 
-def run(settings: ProveSettings) -> int:
-    """Prove, print, return the exit code."""
-    from common.bus import BusError
-    from node.command.proofs.prove_report import Report
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.play.attempts import ProvingFailed
-    from node.prover.policies.names import BadPolicy
-    from node.proving.answers import BadRows
-    from node.proving.statements import BadTarget, read_file, read_target
+def _prove(settings: ProveSettings) -> int:
+    from node.proving.statements import read_file, read_target
 
     report = Report(json=settings.json, many=bool(settings.from_))
     try:
@@ -134,45 +121,30 @@ def run(settings: ProveSettings) -> int:
             above = read_file(settings.context) if settings.context else None
             return asyncio.run(_many(settings, above, report))
         return asyncio.run(_one(settings, read_target(settings.target, settings.context), report))
-    except (UsageProblem, BadTarget, BadRows, BadPolicy, LeanProblem) as error:
-        say(f"proofmesh prove: {error}", file=sys.stderr)
-        return BAD_STATEMENT
-    except (ProvingFailed, BusError) as error:
-        say(f"proofmesh prove: {error}", file=sys.stderr)
-        return MESH_FAILED
     finally:
         report.close()
 
 
-def _recorder(settings: ProveSettings) -> SearchRecorder | None:
-    """The recorder of the search for `--explain`; None without this flag."""
-    if settings.explain is None:
-        return None
-    from node.proving.explain import SearchRecorder
-
-    return SearchRecorder()
-
-
 def check(settings: ProveSettings) -> None:
-    """Check that the flags can be combined. Raises UsageProblem, BadPolicy."""
+    """Check that the flags can be combined. Raises UserError, BadPolicy."""
     if settings.from_ and settings.target:
-        raise UsageProblem("--from FILE gives the statements; leave the other statement out")
+        raise UserError("--from FILE gives the statements; leave the other statement out")
     if not settings.from_ and not settings.target:
-        raise UsageProblem("nothing to prove: give a statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
+        raise UserError("nothing to prove: give a statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
     if settings.explain and (settings.url or settings.from_):
-        raise UsageProblem("--explain shows one search of this process: use it without --url and --from")
+        raise UserError("--explain shows one search of this process: use it without --url and --from")
     if settings.explain and settings.proving.whole_proofs:
-        raise UsageProblem("--explain shows a search, and the method whole-proof does not search: use another --method")
+        raise UserError("--explain shows a search, and the method whole-proof does not search: use another --method")
     if (settings.proving.correct or settings.proving.then) and not settings.proving.whole_proofs:
         flag = "--correct" if settings.proving.correct else "--then"
-        raise UsageProblem(f"{flag} is for whole proofs only: use it with --method whole-proof")
+        raise UserError(f"{flag} is for whole proofs only: use it with --method whole-proof")
     named = [flag for flag, value in (("--checkpoint", settings.checkpoint), ("--fixed", settings.fixed)) if value]
     if len(named) > 1 or (named and settings.proving.policy not in ("", FIXED if settings.fixed else "")):
-        raise UsageProblem(f"{' and '.join(named)} and --policy name policies: use one of them")
+        raise UserError(f"{' and '.join(named)} and --policy name policies: use one of them")
     if settings.url and settings.proving.premises:
-        raise UsageProblem("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
+        raise UserError("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
     if settings.url and settings.proving.progress:
-        raise UsageProblem("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
+        raise UserError("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
     if settings.url:
         from node.play.policies import check_for_mesh
 
@@ -199,14 +171,17 @@ def proving_of(settings: ProveSettings) -> ProvingSettings:
 
 
 async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
-    """Prove one statement. Raises ProvingFailed, BusError, LeanProblem, UsageProblem."""
     from node.proving import answers
 
     if settings.disprove and not target.negations:
-        raise UsageProblem(
+        raise UserError(
             f"{target.where}: --disprove cannot negate the goal of a `sorry` within a proof: leave --disprove out"
         )
-    recorder = _recorder(settings)
+    recorder = None
+    if settings.explain is not None:
+        from node.proving.explain import SearchRecorder
+
+        recorder = SearchRecorder()
     report.note(f"searching for a proof of {target.readings[0].signature}")
     async with opened_prover(settings, target.file, report.note, recorder) as (prover, _):
         answer = await answers.answer(prover, target, budget_of(settings), disprove=settings.disprove)
@@ -215,13 +190,16 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
         try:
             report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, answer)))}")
         except OSError as error:
-            raise UsageProblem(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
-    codes = {answers.PROVED: PROVED, answers.BAD_STATEMENT: BAD_STATEMENT, answers.ERROR: MESH_FAILED}
-    return codes.get(answer.outcome, NOT_PROVED)
+            raise UserError(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
+    codes = {
+        answers.PROVED: Exit.DONE,
+        answers.BAD_STATEMENT: Exit.UNUSABLE,
+        answers.ERROR: Exit.UNAVAILABLE,
+    }
+    return codes.get(answer.outcome, Exit.FAILED)
 
 
 async def _many(settings: ProveSettings, above: str | None, report: Report) -> int:
-    """Prove many statements. Raises ProvingFailed, BusError, LeanProblem, BadRows."""
     from node.proving import answers
     from node.proving.answers import prove_rows, rows_of
 
@@ -242,7 +220,7 @@ async def _many(settings: ProveSettings, above: str | None, report: Report) -> i
             async for answer in results:
                 report.add(answer)
                 proved &= answer.outcome == answers.PROVED
-    return PROVED if proved else NOT_PROVED
+    return Exit.DONE if proved else Exit.FAILED
 
 
 @asynccontextmanager
@@ -296,3 +274,70 @@ async def with_first(first: Row, rows: AsyncGenerator[Row]) -> AsyncGenerator[Ro
         yield first
         async for row in rows:
             yield row
+
+
+# --- what is printed: proofs and rows on standard output, all else on standard error ----------------------------------
+
+
+def row(answer: Answer) -> dict[str, Any]:
+    """An answer as one JSON object."""
+    fields = {
+        "name": answer.name,
+        "outcome": answer.outcome,
+        "proof": answer.proof,
+        "seconds": answer.seconds,
+        "reason": answer.reason,
+        "lean": answer.lean,
+        "by": answer.by,
+        "axioms": list(answer.axioms),
+        "simulations": answer.simulations,
+    }
+    return fields | ({"replacement": answer.replacement} if answer.replacement else {})
+
+
+class Report:
+    """Prints answers as they arrive. Call `close` at the end."""
+
+    def __init__(self, *, json: bool, many: bool) -> None:
+        self._json = json
+        self._many = many
+        self._counts: Counter[str] = Counter()
+        self._live = many and sys.stderr.isatty() and not sys.stdout.isatty()
+
+    def note(self, text: str) -> None:
+        """Print progress for the user."""
+        say(text, file=sys.stderr, flush=True)
+
+    def add(self, answer: Answer) -> None:
+        """Print an answer."""
+        from node.proving.answers import DISPROVED, PROVED
+
+        self._counts[answer.outcome] += 1
+        if self._json:
+            print(as_json(row(answer)), flush=True)
+        elif answer.outcome in (PROVED, DISPROVED):
+            say_data(answer.replacement.strip("\n") or answer.lean, end="\n\n" if self._many else "\n", flush=True)
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr)
+            say(self._summary(), end="", file=sys.stderr, flush=True)
+        elif not (self._many and self._json):
+            self.note(f"{f'{visible(answer.name)}: ' if self._many else ''}{_in_words(answer)}")
+
+    def close(self) -> None:
+        """Print the summary of many statements."""
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr)
+        if self._many and self._counts:
+            self.note(self._summary())
+
+    def _summary(self) -> str:
+        return f"{self._counts.total()} statements: " + ", ".join(f"{n} {each}" for each, n in self._counts.items())
+
+
+def _in_words(answer: Answer) -> str:
+    from node.command.hints import with_hint
+    from node.proving.answers import BAD_STATEMENT
+
+    by = f", by {answer.by}" if answer.by else ""
+    reason = with_hint(answer.reason, answer.name) if answer.outcome == BAD_STATEMENT else answer.reason
+    return f"{answer.outcome}: {reason} ({answer.simulations} simulations, {answer.seconds:.1f} s{by})"

@@ -19,9 +19,10 @@ from typing import Annotated
 
 import tyro
 
-from common.config import check_flags, config_file, load_lean
+from common.config import config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.output.command import UserError, command
 from common.output.visible import say
 
 
@@ -75,31 +76,20 @@ def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
     file = config_file(argv)
     default = VerifySettings(paths=(), lean=load_lean(file), config=file)
-    settings = tyro.cli(VerifySettings, args=list(argv), default=default, prog="proofmesh verify")
-    from node.command.proofs.verify_report import UNREADABLE
-
-    check_flags(settings)
-    if not settings.paths:
-        print("proofmesh verify: no path given: name files or folders", file=sys.stderr)
-        return UNREADABLE
-    return asyncio.run(_verify(settings))
+    return command(VerifySettings, list(argv), _verify, prog="proofmesh verify", default=default)
 
 
 async def _verify(settings: VerifySettings) -> int:
-    from node.command.proofs.verify_report import UNREADABLE, Report
-    from node.command.proofs.verify_run import BadReference, reference_of, toolchain_of, verify_all
+    from node.command.proofs.verdicts import Report, reference_of, toolchain_of, verify_all
     from node.lean.check.files.sources import collect
     from node.lean.check.files.verifier import FileVerifier
     from node.lean.check.second.calling import SecondKernel
     from node.lean.process.protections import READS_NOT_CONFINED
-    from node.lean.toolchain.lean_toolchain import LeanProblem
 
-    try:
-        toolchain = await asyncio.to_thread(toolchain_of, settings)
-        reference = reference_of(settings.against)
-    except (LeanProblem, BadReference) as error:
-        say(f"proofmesh verify: {error}", file=sys.stderr)
-        return UNREADABLE
+    if not settings.paths:
+        raise UserError("no path given: name files or folders")
+    toolchain = await asyncio.to_thread(toolchain_of, settings)
+    reference = reference_of(settings.against)
     for note in toolchain.notes:
         say(f"proofmesh verify: {note}", file=sys.stderr)
     if settings.sandbox:

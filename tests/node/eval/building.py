@@ -7,8 +7,7 @@ import msgspec
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
-from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan
-from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.folder import AttemptRecord, BenchmarkFacts, Budgets, LeanFacts, Plan, Standing, StatementRecord
 
 
 def plan(**changes: object) -> Plan:

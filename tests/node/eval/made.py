@@ -9,9 +9,17 @@ from pathlib import Path
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
-from node.eval.folder import Evaluation, Session
-from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan
-from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.folder import (
+    AttemptRecord,
+    BenchmarkFacts,
+    Budgets,
+    Evaluation,
+    LeanFacts,
+    Plan,
+    Session,
+    Standing,
+    StatementRecord,
+)
 
 FAMILIES = ("implications", "equations", "quantifiers")
 

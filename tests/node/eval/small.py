@@ -11,9 +11,18 @@ import msgspec
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended
 from common.sampling import PLAIN
-from node.eval.folder import Evaluation, EvaluationFolder, read
-from node.eval.plan import BenchmarkFacts, Budgets, LeanFacts, Plan
-from node.eval.records import AttemptRecord, Standing, StatementRecord
+from node.eval.folder import (
+    AttemptRecord,
+    BenchmarkFacts,
+    Budgets,
+    Evaluation,
+    EvaluationFolder,
+    LeanFacts,
+    Plan,
+    Standing,
+    StatementRecord,
+    read,
+)
 
 SIMULATIONS, TACTICS = 64, 4
 """Budget of an attempt, and the tactics of each simulation."""

@@ -9,13 +9,10 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import Ended, Method
-from node.eval import cost
+from node.eval import alone
 from node.eval.alone import LoneVenue
-from node.eval.folder import EvaluationFolder, read
-from node.eval.plan import Budgets, Plan
-from node.eval.player import open_player
-from node.eval.records import AttemptRecord, Standing, StatementRecord
-from node.eval.running import Runner, due
+from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, Standing, StatementRecord, read
+from node.eval.player import Runner, due, open_player
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.prover.policies.names import BadPolicy
@@ -118,6 +115,6 @@ async def test_the_tactics_of_a_proof_say_which_part_of_a_mixture_proposed_them(
 
 
 async def test_lean_processes_cost_seconds_that_are_counted(tmp_path: Path):
-    before = cost.children_cpu()
+    before = alone.children_cpu()
     await evaluated(tmp_path, plan(budgets=Budgets(simulations=4)), statements=STATEMENTS[:1])
-    assert cost.children_cpu() - before > 0.1
+    assert alone.children_cpu() - before > 0.1

@@ -8,12 +8,8 @@ import msgspec
 import pytest
 
 from common.protocol.attempts import Ended
-from node.eval.comparing import Comparison, compare
-from node.eval.folder import Evaluation
-from node.eval.plan import Budgets, LeanFacts
-from node.eval.records import Standing
-from node.eval.side_curves import side_curves
-from node.eval.sides import ComparisonError, sides_of
+from node.eval.comparing import Comparison, ComparisonError, compare, side_curves, sides_of
+from node.eval.folder import Budgets, Evaluation, LeanFacts, Standing
 from tests.node.eval.small import (
     SIMULATIONS,
     TACTICS,

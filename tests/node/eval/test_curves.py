@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from common.protocol.attempts import Ended
-from node.eval.curves import MOST_POINTS, curve_of, wilson
-from node.eval.pictures import draw_curves, draw_panels, svg
-from node.eval.records import AttemptRecord, Standing
+from node.eval.curves import MOST_POINTS, chart, curve_of, wilson
+from node.eval.folder import AttemptRecord, Standing
 from node.eval.results import results_of
 from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
 
@@ -77,23 +76,23 @@ def test_pictures_are_drawn_of_whatever_there_is(tmp_path):
         ("none.png", []),
         ("three.png", [*curves, nothing]),
     ]:
-        draw_curves(shown, "simulations", tmp_path / name)
+        chart([("simulations", shown)]).save(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    draw_panels([("simulations", curves), ("seconds", curves)], tmp_path / "panels.png")
-    draw_curves(curves, "simulations", tmp_path / "two.svg")
+    chart([("simulations", curves), ("seconds", curves)]).save(tmp_path / "panels.png")
+    chart([("simulations", curves)]).save(tmp_path / "two.svg")
     assert b"<svg" in (tmp_path / "two.svg").read_bytes()
 
 
 def test_the_part_that_is_a_lower_bound_is_dashed_and_said_to_be(tmp_path):
     curve = curve_of(results_of(random_evaluation(60)), "simulations")
     for name, drawn in [("whole.svg", curve), ("bound.svg", replace(curve, complete_until=20.0))]:
-        draw_curves([drawn], "simulations", tmp_path / name)
+        chart([("simulations", [drawn])]).save(tmp_path / name)
     whole, bound = ((tmp_path / name).read_text() for name in ("whole.svg", "bound.svg"))
     assert "stroke-dasharray" in bound and "Dashed" in bound
     assert "stroke-dasharray" not in whole and "Dashed" not in whole
 
 
 def test_text_of_a_picture_in_a_page_has_the_colour_of_the_page():
-    picture = svg([curve_of(results_of(random_evaluation(60)), "seconds")], "seconds")
+    picture = chart([("seconds", [curve_of(results_of(random_evaluation(60)), "seconds")])]).__html__()
     assert picture.startswith("<svg") and picture.endswith("</svg>")
     assert "currentColor" in picture and "#010203" not in picture

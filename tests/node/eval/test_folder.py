@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import msgspec
 import pytest
 
-from node.eval.folder import ATTEMPTS, EvaluationFolder, FolderError, read
-from node.eval.plan import Budgets, Plan, identity
+from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, Plan, identity, read
 from tests.node.eval.building import plan, solved, statement, unsolved
 
 

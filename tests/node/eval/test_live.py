@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
+from node.eval.folder import AttemptRecord, Standing
 from node.eval.live import LINE_SECONDS, LiveView
-from node.eval.records import AttemptRecord, Standing
 from tests.node.eval.made import FAMILIES, plan, random_evaluation, solved, statement, unsolved
 
 

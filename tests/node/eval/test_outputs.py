@@ -9,12 +9,10 @@ import pytest
 from rich.console import Console
 
 from common.lean import Theorem
-from node.eval.folder import FolderError
-from node.eval.outputs import summary_lines, write_outputs
-from node.eval.records import AttemptRecord, Standing
+from node.eval.folder import AttemptRecord, FolderError, Standing
+from node.eval.outputs import ResultsFile, results_file, summary_lines, write_outputs
 from node.eval.report import MOST_CHARACTERS, MOST_SHOWN, report
 from node.eval.results import results_of
-from node.eval.results_file import ResultsFile, results_file
 from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
 
 HOSTILE = '</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>"\' onclick="x'

@@ -17,12 +17,9 @@ from common.protocol.attempts import AttemptResult
 from common.protocol.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
 from common.sampling import Sampling
 from node.eval import over_mesh
-from node.eval.folder import EvaluationFolder, read
+from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, LeanFacts, Plan, Standing, StatementRecord, read
 from node.eval.over_mesh import MeshVenue, NoNodes, mesh_venue
-from node.eval.plan import Budgets, LeanFacts, Plan
-from node.eval.player import Player, Slot, open_player
-from node.eval.records import AttemptRecord, Standing, StatementRecord
-from node.eval.running import Runner, due
+from node.eval.player import Player, Runner, Slot, due, open_player
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import mesh as play
 from node.play.mesh import MeshAttempts

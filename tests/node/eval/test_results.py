@@ -6,9 +6,7 @@ import msgspec
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
-from node.eval.folder import Evaluation, Session
-from node.eval.plan import Budgets
-from node.eval.records import Standing, standing
+from node.eval.folder import Budgets, Evaluation, Session, Standing, standing
 from node.eval.results import results_of
 from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
 

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from node.eval.folder import EvaluationFolder, read
-from node.eval.player import Slot, Slots
-from node.eval.records import AttemptRecord, Standing, StatementRecord
-from node.eval.running import FAILURES, TRIES, EvaluationFailed, Runner, due
+from node.eval.folder import AttemptRecord, EvaluationFolder, Standing, StatementRecord, read
+from node.eval.player import FAILURES, TRIES, EvaluationFailed, Runner, Slot, Slots, due
 from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
 
 TURNS = 20

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from common.life.process import kill_group, spawn_child
-from node.command.evaluate.command import DONE, INTERRUPTED, UNUSABLE, main
+from common.output.command import Exit
+from node.command.evaluate.command import main
 from node.command.proofs import verify
 from node.eval.folder import ATTEMPTS, read
 from tests.node.mesh.calling import Command, Run
@@ -67,7 +68,7 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
     code, out, err = called(
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2"
     )
-    assert code == DONE, err
+    assert code == Exit.DONE, err
     assert "1 of 9 rows are not statements; it is data: it defines data" in err
     assert "this Lean refuses 1 of 8 statements; error: Unknown identifier `Missing.thing`" in err
     assert "not elaborated by this Lean" in out
@@ -85,7 +86,7 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
     code, out, _ = called(
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2", "--json"
     )
-    assert code == DONE
+    assert code == Exit.DONE
     assert json.loads(out) == results
     assert told(tmp_path / "e") == before
     assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
@@ -112,7 +113,7 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
         ),
     ]:
         code, out, err = called(*arguments)
-        assert code == UNUSABLE, arguments
+        assert code == Exit.UNUSABLE, arguments
         assert reason in err
         assert len(err.splitlines()) == 1, err
         assert out == ""
@@ -121,9 +122,9 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
 
 def test_two_evaluations_do_not_share_a_folder(called: Run, rows: Path) -> None:
     bench = ["--bench", str(rows), "--policy", "tactics", "--out", "e"]
-    assert called(*bench, "--simulations", "1")[0] == DONE
+    assert called(*bench, "--simulations", "1")[0] == Exit.DONE
     code, _, err = called(*bench, "--simulations", "2")
-    assert code == UNUSABLE
+    assert code == Exit.UNUSABLE
     assert "holds another evaluation (budgets.simulations was 1 and is 2)" in err
 
 
@@ -138,7 +139,7 @@ async def finished(rows: Path, out: Path) -> str:
         *command(rows, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     _, said = await process.communicate()
-    assert process.returncode == DONE, said.decode()
+    assert process.returncode == Exit.DONE, said.decode()
     return said.decode()
 
 
@@ -165,7 +166,7 @@ async def test_ctrl_c_ends_in_order_with_what_is_known_so_far(rows: Path, tmp_pa
     await eventually(lambda: (out / ATTEMPTS).exists(), timeout=90)
     process.send_signal(signal.SIGINT)
     printed, said = await process.communicate()
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == Exit.INTERRUPTED
     assert b"the same command plays them" in said
     assert b"missing" in printed + said
     assert (out / "report.html").exists()

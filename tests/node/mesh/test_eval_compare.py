@@ -7,8 +7,7 @@ import json
 import pytest
 
 from node.command.evaluate.compare import main
-from node.eval.folder import ATTEMPTS, PLAN
-from node.eval.plan import Budgets
+from node.eval.folder import ATTEMPTS, PLAN, Budgets
 from tests.node.eval.small import benchmark, outcomes, statement, undecided, unsolved, write
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from node.command.evaluate.command import DONE, UNUSABLE, main
+from common.output.command import Exit
+from node.command.evaluate.command import main
 from node.command.proofs import prove, verify
 from node.eval.folder import read
 from tests.node.mesh.calling import Command, Run
@@ -56,7 +57,7 @@ WHOLE = ("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl", "--method",
 
 def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(called: Run, tmp_path: Path) -> None:
     code, out, err = called(*WHOLE, "--simulations", "1", "--passes", "4", "--out", "e", "--json")
-    assert code == DONE, err
+    assert code == Exit.DONE, err
     results = json.loads(out)
     found = {str(each["k"]): each["unbiased"] for each in results["pass_at"]}
     assert found == pytest.approx(PASS_AT)
@@ -69,7 +70,7 @@ def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(called: Run, tmp
 
 def test_the_proofs_of_one_pass_are_its_simulations(called: Run, tmp_path: Path) -> None:
     code, _, err = called(*WHOLE, "--simulations", "4", "--out", "e")
-    assert code == DONE, err
+    assert code == Exit.DONE, err
     found = {each.name: each for each in read(tmp_path / "e").attempts}
     assert (found["swap"].statistics.solved_at_simulations, found["sum"].statistics.solved_at_simulations) == (2, 3)
     assert found["sum"].statistics.lean_attempts == 3 and found["sum"].statistics.without_proof == 1
@@ -91,7 +92,7 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
         ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
     ]:
         code, out, err = called(*arguments)
-        assert (code, out) == (UNUSABLE, ""), arguments
+        assert (code, out) == (Exit.UNUSABLE, ""), arguments
         assert reason in err and len(err.splitlines()) == 1, err
         assert not (tmp_path / "evals").exists()
 
@@ -114,7 +115,7 @@ def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(called: Run,
         *("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl+tactics:tactics.txt", "--method", "whole-proof"),
         *("--then", "mcts", "--simulations", "2", "--out", "e"),
     )
-    assert code == DONE, err
+    assert code == Exit.DONE, err
     found = {each.name: each for each in read(tmp_path / "e").attempts}
     assert found["sum"].standing == "solved", "the search has found what the first proof had not"
     assert found["sum"].statistics.solved_at_simulations == 2

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from common.output.command import Exit
 from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
 from common.sampling import Sampling
 from common.settings import NodeSettings
@@ -20,15 +21,17 @@ from node.command import cli, status, trace_progress
 from node.command.heartbeat_view import Status, table
 from node.command.proofs import inspect
 from node.command.proofs.fill_report import FillReport
-from node.command.proofs.prove_report import Report as ProveReport
-from node.command.proofs.verify_report import Report as VerifyReport
-from node.eval.report_page import text as in_report
+from node.command.proofs.prove import Report as ProveReport
+from node.command.proofs.verdicts import Report as VerifyReport
+from node.eval.report import report
+from node.eval.results import results_of
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
 from node.lean.trace.records import TracedFile, TracedTheorem
 from node.proving.answers import FAILED, PROVED, Answer
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic, page
 from node.proving.fill import FilledFile, GapResult, GapState
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
+from tests.node.eval import made
 
 
 def below_others(text: str) -> str:
@@ -160,7 +163,7 @@ EXPLANATION = Explanation(HOSTILE, "proved", HOSTILE, HOSTILE, HOSTILE, 1.0, (SE
 def test_inspect_shows_a_search(tmp_path: Path, printed: Printed, arguments: tuple[str, ...]) -> None:
     file = tmp_path / "search.json"
     file.write_bytes(msgspec.json.encode(EXPLANATION))
-    assert inspect.main([str(file), *arguments]) == inspect.SHOWN
+    assert inspect.main([str(file), *arguments]) == Exit.DONE
     shown = printed()
     assert harmless_and_whole(below_others(shown))
 
@@ -168,7 +171,8 @@ def test_inspect_shows_a_search(tmp_path: Path, printed: Printed, arguments: tup
 def test_pages_show_what_a_browser_would_obey() -> None:
     text = below_others(page(EXPLANATION))
     assert harmless_and_whole(text) and "<script" not in text
-    assert harmless_and_whole(below_others(in_report(HOSTILE)))
+    evaluated = made.evaluation([made.statement(HOSTILE)], [made.solved(HOSTILE, 3)], label=HOSTILE)
+    assert harmless_and_whole(below_others(report(results_of(evaluated))))
 
 
 def test_trace_prints_one_line_for_each_error(printed: Printed) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from node.llm.address import HubAddress
@@ -39,7 +40,7 @@ def prove(calling: Callable[[Command], Run]) -> Run:
 def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
     policy = f"hf:{prover}@bfs-prover-v1"
     code, out, err = prove(*ALONE, "--policy", policy, "--models.hf.device", "cpu", STATEMENT)
-    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    assert code == Exit.DONE and out.startswith("theorem swap") and "accepted by Lean" in err, err
     assert "by language model" in err and f"{prover}@bfs-prover-v1: " in err and "tokens in" in err
     assert len(err.splitlines()) == 3, err  # no words of the libraries
 
@@ -53,7 +54,7 @@ def test_the_time_to_load_a_model_is_not_the_searchs(prove: Run, prover: Path, m
     monkeypatch.setattr("node.llm.hub.sampler.load", slow)
     policy = f"hf:{prover}@bfs-prover-v1"
     code, _, err = prove(*ALONE, "--seconds", "3", "--policy", policy, STATEMENT)
-    assert code == prove_command.PROVED and "by language model" in err, err
+    assert code == Exit.DONE and "by language model" in err, err
 
 
 @pytest.mark.lean
@@ -61,7 +62,7 @@ def test_two_models_and_a_list_are_one_policy(prove: Run, prover: Path, tmp_path
     other = saved(llama(5), tmp_path / "BFS-Prover-V1-other")
     policy = f"hf:{prover}@bfs-prover-v1*2+hf:{other}*0.5+tactics"
     code, _, err = prove(*ALONE, "--policy", policy, STATEMENT)
-    assert code == prove_command.PROVED and "by language model and list" in err, err
+    assert code == Exit.DONE and "by language model and list" in err, err
     assert f"{other}: " in err and f"{prover}@bfs-prover-v1: " in err
 
 
@@ -74,7 +75,7 @@ def test_an_evaluation_says_which_weights_it_is_of(
     Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     policy = f"hf:{prover}@bfs-prover-v1"
     flags = ("--simulations", "8", "--out", "e", "--searches", "1")
-    assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags]) == eval_command.DONE
+    assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags]) == Exit.DONE
     found = json.loads(Path("e/results.json").read_text())
     assert {row["name"]: row["standing"] for row in found["statements"]} == {"swap": "solved", "false": "unsolved"}
     plan = json.loads(Path("e/evaluation.json").read_text())

@@ -40,7 +40,7 @@ def test_a_model_in_transformers_on_a_mesh_is_that_of_one_process(
 
     def results(out: str, *more: str) -> tuple[dict[str, str], dict[str, str]]:
         flags = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
-        assert eval_command.main(["--bench", "rows.jsonl", *flags, *more]) == eval_command.DONE
+        assert eval_command.main(["--bench", "rows.jsonl", *flags, *more]) == Exit.DONE
         found = json.loads(Path(out, "results.json").read_text())["statements"]
         plan = json.loads(Path(out, "evaluation.json").read_text())
         return {row["name"]: row["standing"] for row in found}, plan["weights"]

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome
 from common.records.database import migrate
 from common.records.readers import DATABASE, Order, read_theorems, shortest
 from common.records.rows import Verdict
 from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 from common.records.store import Store
-from node.command.proofs.inspect import SHOWN, USAGE_ERROR, main
+from node.command.proofs.inspect import main
 from tests.node.learner.builders import PROVED, planned, result, row
 
 
@@ -50,7 +51,7 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
 
 
 def test_inspect_shows_the_hardest_theorems_of_a_run(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(store.path.parent), "--theorems", "2"]) == SHOWN
+    assert main([str(store.path.parent), "--theorems", "2"]) == Exit.DONE
     shown = capsys.readouterr().out
     assert "…" not in shown and "expansions" in shown  # whole words in 80 columns
     assert "hardest" in shown and shown.index("hard ") < shown.index("easy") and "false" not in shown
@@ -59,15 +60,15 @@ def test_inspect_shows_the_hardest_theorems_of_a_run(store: Store, capsys: pytes
 def test_inspect_says_what_a_folder_without_statistics_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert main([str(tmp_path)]) == Exit.UNUSABLE
     assert "is not a run directory" in capsys.readouterr().err
     database = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
     migrate(database, "x", MIGRATIONS[:BEFORE_STATISTICS])
     database.close()
-    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert main([str(tmp_path)]) == Exit.UNUSABLE
     assert "resume the run once to add them" in capsys.readouterr().err
     (tmp_path / DATABASE).write_bytes(b"no database, whatever its name says" * 200)
-    assert main([str(tmp_path)]) == USAGE_ERROR
+    assert main([str(tmp_path)]) == Exit.UNUSABLE
     assert "not a database" in capsys.readouterr().err
 
 
@@ -75,7 +76,7 @@ def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "proofs.lean"
-    assert main([str(store.path.parent), "--proofs", str(file)]) == SHOWN
+    assert main([str(store.path.parent), "--proofs", str(file)]) == Exit.DONE
     assert "2 proofs in" in capsys.readouterr().out
     text = file.read_text()
     assert "-- easy: proved 1 time" in text and "-- false_neg: disproved 1 time" in text and "scored" not in text
@@ -86,11 +87,11 @@ def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts
 def test_inspect_without_a_run_or_a_place_for_the_proofs_says_what_is_wrong(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(tmp_path), "--proofs", str(tmp_path / "no folder" / "proofs.lean")]) == USAGE_ERROR
+    assert main([str(tmp_path), "--proofs", str(tmp_path / "no folder" / "proofs.lean")]) == Exit.UNUSABLE
     assert "proofs.lean: cannot be written" in capsys.readouterr().err
     search = tmp_path / "search.json"
     search.write_text("{}")
-    assert main([str(search), "--proofs", str(tmp_path / "proofs.lean")]) == USAGE_ERROR
+    assert main([str(search), "--proofs", str(tmp_path / "proofs.lean")]) == Exit.UNUSABLE
     assert "is not a run directory" in capsys.readouterr().err
 
 
@@ -100,8 +101,8 @@ def test_proofs_never_replace_or_delete_a_file_that_is_not_ours(
     mine, beside = tmp_path / "mine.lean", tmp_path / "proofs-2024.lean"
     for file in (mine, beside):
         file.write_text("theorem t : True := trivial\n")
-    assert main([str(store.path.parent), "--proofs", str(mine)]) == USAGE_ERROR
+    assert main([str(store.path.parent), "--proofs", str(mine)]) == Exit.UNUSABLE
     assert "mine.lean exists, and proofmesh did not write it" in capsys.readouterr().err
     for _ in range(2):
-        assert main([str(store.path.parent), "--proofs", str(tmp_path / "proofs.lean")]) == SHOWN
+        assert main([str(store.path.parent), "--proofs", str(tmp_path / "proofs.lean")]) == Exit.DONE
     assert all(file.read_text() == "theorem t : True := trivial\n" for file in (mine, beside))

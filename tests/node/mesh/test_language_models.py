@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from tests.node.llm.server import Payload, Server, in_a_thread
@@ -42,7 +43,7 @@ def test_a_model_proves_a_theorem_in_several_steps_while_its_server_fails_now_an
     model = Server(model=MODEL, texts=by_state, fault=lambda number: "unavailable" if number % 3 == 1 else "")
     with in_a_thread(model) as server:
         code, out, err = prove(*ALONE, "--policy", f"openai:{server.url}#{MODEL}", "--models.wait", "0.05", SWAP)
-    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    assert code == Exit.DONE and out.startswith("theorem swap") and "accepted by Lean" in err, err
     assert "by language model" in err and f"{MODEL}: " in err and "unavailable" in err
     assert server.did["unavailable"] >= 1 and server.did["answered"] >= 4
     assert server.sent[0]["prompt"] == "p q : Prop\n⊢ p ∧ q → q ∧ p:::"
@@ -55,9 +56,9 @@ def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove:
         # Its patience ends first, or the theorem's time does.
         for flags in (("--models.patience", "0.5"), ("--seconds", "3")):
             code, out, err = prove(*ALONE, "--policy", policy, "--models.wait", "0.05", *flags, SWAP)
-            assert code == prove_command.MESH_FAILED and not out and "503: loading" in err, err
+            assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
     code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "2", FALSE)
-    assert code == prove_command.MESH_FAILED and "no answer yet from openai:http://127.0.0.1:1" in err, err
+    assert code == Exit.UNAVAILABLE and "no answer yet from openai:http://127.0.0.1:1" in err, err
 
 
 def test_what_cannot_be_asked_is_a_clear_line(prove: Run) -> None:
@@ -84,7 +85,7 @@ def test_an_evaluation_counts_what_a_dead_server_leaves_as_undecided_and_goes_on
     def standings(policy: str) -> dict[str, str]:
         flags = ("--simulations", "8", "--out", "e", "--searches", "1")
         servers = ("--models.patience", "0.2", "--models.wait", "0.05")
-        assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags, *servers]) == eval_command.DONE
+        assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags, *servers]) == Exit.DONE
         found = json.loads(Path("e/results.json").read_text())
         return {row["name"]: row["standing"] for row in found["statements"]}
 

@@ -17,8 +17,8 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Pur
 from common.protocol.messages import MalformedMessage, ProverFacts, decode, encode
 from common.records.store import Store
 from common.sampling import PLAIN
+from node.eval.folder import Standing
 from node.eval.over_mesh import mesh_venue
-from node.eval.records import Standing
 from node.learner.attempts.collector import Collector
 from node.learner.run.run import Run
 from node.prover.prover import Prover

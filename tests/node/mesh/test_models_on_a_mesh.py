@@ -123,16 +123,16 @@ def prove(calling: Callable[[Command], Run]) -> Run:
 @pytest.mark.process
 def test_a_mesh_proves_by_tactics_and_by_whole_proofs_of_the_model_that_is_named(served: Served, prove: Run) -> None:
     code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
-    assert code == prove_command.PROVED and out.startswith("theorem swap") and "accepted by Lean" in err, err
+    assert code == Exit.DONE and out.startswith("theorem swap") and "accepted by Lean" in err, err
     whole_proofs = ("--policy", f"openai:{GOEDEL}", "--method", "whole-proof", "--simulations", "4", "--samples", "2")
     code, _, err = prove(*served.flags, *whole_proofs, SWAP)
-    assert code == prove_command.NOT_PROVED, err
+    assert code == Exit.FAILED, err
     whole_proofs = (*whole_proofs, "--seconds", "90")
     code, out, err = prove(*served.flags, *whole_proofs, "--correct", "1", SWAP)
-    assert code == prove_command.PROVED and "exact fun h => ⟨h.2, h.1⟩" in out, err
+    assert code == Exit.DONE and "exact fun h => ⟨h.2, h.1⟩" in out, err
     both = ("--policy", f"openai:{GOEDEL}+openai:{BFS}", "--method", "whole-proof", "--then", "best-first")
     code, _, err = prove(*served.flags, *both, "--simulations", "16", "--seconds", "90", SWAP)
-    assert code == prove_command.PROVED, err
+    assert code == Exit.DONE, err
     assert served.tactics.sent and served.proofs.sent
 
 
@@ -175,7 +175,7 @@ def test_an_evaluation_over_the_mesh_is_that_of_one_process(
 
     def results(out: str, *more: str) -> tuple[dict[str, object], dict[str, object]]:
         budget = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
-        assert eval_command.main(["--bench", "rows.jsonl", *budget, *more]) == eval_command.DONE
+        assert eval_command.main(["--bench", "rows.jsonl", *budget, *more]) == Exit.DONE
         plan = json.loads(Path(out, "evaluation.json").read_text())
         found = json.loads(Path(out, "results.json").read_text())["statements"]
         attempts = [json.loads(line) for line in Path(out, "attempts.jsonl").read_text().splitlines()]
@@ -197,10 +197,10 @@ def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
     served.tactics.fault = lambda number: "unavailable"
     try:
         code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "30", SWAP)
-        assert code == prove_command.MESH_FAILED and not out and "503: loading" in err, err
+        assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
         Path("rows.jsonl").write_text(json.dumps({"name": "swap", "statement": SWAP}) + "\n", encoding="utf-8")
         played = ["--bench", "rows.jsonl", "--out", "e", "--simulations", "4", "--policy", f"openai:{BFS}"]
-        assert eval_command.main([*played, *served.flags]) == eval_command.DONE
+        assert eval_command.main([*played, *served.flags]) == Exit.DONE
         (row,) = json.loads(Path("e/results.json").read_text())["statements"]
         assert row["standing"] == "undecided"
         status = calling(status_command.main)
@@ -209,7 +209,7 @@ def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
     finally:
         served.tactics.fault = lambda number: ""
     code, out, err = prove(*served.flags, "--policy", f"openai:{BFS}", "--seconds", "90", SWAP)
-    assert code == prove_command.PROVED, err
+    assert code == Exit.DONE, err
     code, out, _ = status("--run", RUN, "--url", served.url, "--json")
     facts = [node["facts"] for node in json.loads(out)["nodes"] if node["role"] == "inference"]
     assert {each["model"] for each in facts} == {f"openai:{BFS}", f"openai:{GOEDEL}"}

@@ -10,6 +10,7 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
+from common.output.command import Exit
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.command.evaluate import command as evaluating
 from node.command.proofs import prove
@@ -47,28 +48,28 @@ def test_a_network_proves_what_it_has_learned_under_other_names(proves: Run, wri
     how = ("--method", "whole-proof", "--policy", f"own:{writer}", "--simulations", "24")
     for statement in ("theorem t (a b : Prop) : a ∧ b → b ∧ a", TWICE):
         code, out, err = proves(statement, *how)
-        assert code == prove.PROVED, err
+        assert code == Exit.DONE, err
         found = json.loads(out)
         assert found["by"] == "network" and "\n" in found["proof"].strip()
     code, out, err = proves("theorem t (p q : Prop) : p → q", *how)
-    assert code == prove.NOT_PROVED and "24 simulations" in json.loads(out)["reason"]
+    assert code == Exit.FAILED and "24 simulations" in json.loads(out)["reason"]
     code, _, err = proves(SWAP, *how[:-1], "64", "--samples", "64")
-    assert code == prove.MESH_FAILED and "64 samples asked for; this network gives 1 to 32 at once" in err
+    assert code == Exit.UNAVAILABLE and "64 samples asked for; this network gives 1 to 32 at once" in err
     code, out, err = proves(f"theorem long : {'True ∧ ' * 200}True", *how)
-    assert code == prove.NOT_PROVED
+    assert code == Exit.FAILED
     assert json.loads(out)["reason"] == "no more proofs were to be had after 0", "it is more than the network reads"
 
 
 def test_the_same_network_goes_on_with_tactics_where_its_proof_was_wrong(proves: Run, writer: Path) -> None:
     policy = ("--policy", f"own:{writer}", "--method", "whole-proof", "--simulations", "24")
     code, out, _ = proves(EITHER, *policy)
-    assert code == prove.NOT_PROVED
+    assert code == Exit.FAILED
     code, out, err = proves(EITHER, *policy, "--then", "best-first")
     found = json.loads(out)
-    assert code == prove.PROVED, (found, err)
+    assert code == Exit.DONE, (found, err)
     assert found["by"] == "network" and found["simulations"] > 12
     code, out, err = proves("theorem t (p q : Prop) : p → q", *policy, "--then", "best-first")
-    assert code == prove.NOT_PROVED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
+    assert code == Exit.FAILED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
 
 
 def test_an_evaluation_counts_its_proofs_and_tokens(
@@ -80,7 +81,7 @@ def test_an_evaluation_counts_its_proofs_and_tokens(
         *("--bench", "rows.jsonl", "--policy", f"own:{writer}", "--method", "whole-proof"),
         *("--simulations", "12", "--out", "e"),
     )
-    assert code == evaluating.DONE, err
+    assert code == Exit.DONE, err
     found = {each.name: each for each in read(tmp_path / "e").attempts}
     assert {name: str(each.standing) for name, each in found.items()} == {"swap": "solved", "false": "unsolved"}
     assert all(each.statistics.tokens > each.statistics.samples > 0 for each in found.values())

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 from common.bus import Bus, BusSettings
+from common.output.command import Exit
 from node.command.proofs import verify
-from node.command.proofs.prove import BAD_STATEMENT, MESH_FAILED, NOT_PROVED, PROVED, main
+from node.command.proofs.prove import main
 from node.prover.prover import Prover
 from node.prover.search.methods import METHODS
 from node.prover.settings import ProverSettings
@@ -59,7 +60,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.process
 def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
     run = prove(SWAP, "--fixed", folder=tmp_path)
-    assert run.returncode == PROVED, run.stderr
+    assert run.returncode == Exit.DONE, run.stderr
     lines = run.stdout.rstrip("\n").split("\n")
     assert lines[0] == f"{SWAP} := by"
     assert len(lines) > 1 and all(line.startswith("  ") for line in lines[1:])
@@ -70,11 +71,11 @@ def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path
 @pytest.mark.lean
 def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(called: Run) -> None:
     code, out, err = called(FALSE, "--simulations", "6", "--fixed", "--json")
-    assert code == NOT_PROVED, err
+    assert code == Exit.FAILED, err
     answer = json.loads(out)
     assert (answer["name"], answer["outcome"], answer["proof"], answer["lean"]) == ("t", "failed", "", "")
     code, out, err = called("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
-    assert code == NOT_PROVED and "disproved" in err
+    assert code == Exit.FAILED and "disproved" in err
     assert out.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
 
 
@@ -85,37 +86,37 @@ def test_every_method_searches_within_its_lean_attempts(called: Run) -> None:
     alone = ("--config", "config.toml", "--fixed", "--json")
     for method in METHODS:
         code, out, err = called(choice, *alone, "--method", method)
-        assert code == PROVED and json.loads(out)["by"] == "list of tactics", err
+        assert code == Exit.DONE and json.loads(out)["by"] == "list of tactics", err
         code, out, err = called(FALSE, *alone, "--method", method, "--lean-attempts", "7")
-        assert code == NOT_PROVED and json.loads(out)["reason"] == "7 Lean attempts", err
+        assert code == Exit.FAILED and json.loads(out)["reason"] == "7 Lean attempts", err
 
 
 @pytest.mark.lean
 def test_the_network_of_a_mesh_is_not_at_hand_without_one(called: Run) -> None:
     code, out, err = called(SWAP, "--policy", "inference+tactics")
-    assert code == BAD_STATEMENT and out == "" and "name the mesh with --url" in err
+    assert code == Exit.UNUSABLE and out == "" and "name the mesh with --url" in err
 
 
 @pytest.mark.lean
 def test_places_of_a_file_and_statements_in_its_context(file: Path, called: Run) -> None:
     code, out, err = called("file.lean:5", "--json", "--fixed")
-    assert code == PROVED, err
+    assert code == Exit.DONE, err
     answer = json.loads(out)
     filled = FILE.replace("sorry", answer["replacement"])
     assert answer["lean"] in filled
     (file.parent / "filled.lean").write_text(filled, encoding="utf-8")
     assert verify.main(["filled.lean"]) == 0
     code, out, err = called("file.lean", "t", "--fixed")
-    assert code == PROVED and "theorem t (h : True ∧ double 1 = 2)" in out, err
+    assert code == Exit.DONE and "theorem t (h : True ∧ double 1 = 2)" in out, err
     code, out, err = called("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
-    assert code == PROVED and out.startswith("theorem t : double 2 = 4 := by\n  "), err
+    assert code == Exit.DONE and out.startswith("theorem t : double 2 = 4 := by\n  "), err
 
 
 @pytest.mark.lean
 def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, called: Run) -> None:
     file.write_text("theorem t (p : Prop) (h : p) : p ∧ 1 = 2 := by\n  constructor\n  · sorry\n  · sorry\n")
     code, out, err = called("file.lean:3", "--fixed")
-    assert code == PROVED and out.strip() and "1 other `sorry` of its command is left" in err
+    assert code == Exit.DONE and out.strip() and "1 other `sorry` of its command is left" in err
 
 
 @pytest.mark.process
@@ -126,7 +127,7 @@ def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> Non
         f"{FALSE} := by sorry",
     ]
     run = prove("--from", "-", "--json", "--simulations", "4", "--fixed", folder=tmp_path, stdin="\n".join(rows))
-    assert run.returncode == NOT_PROVED
+    assert run.returncode == Exit.FAILED
     found = [json.loads(line) for line in run.stdout.splitlines()]
     assert {each["name"]: each["outcome"] for each in found} == {"one": "proved", "line 2": "error", "t": "failed"}
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found)
@@ -136,31 +137,31 @@ def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize("flags", [["--checkpoint", "no/such/folder"], ["--policy", "own:no/such/folder"]])
 def test_a_model_that_is_not_there_is_told_before_the_search(called: Run, flags: list[str]) -> None:
     code, out, err = called(SWAP, *flags)
-    assert code == BAD_STATEMENT and out == "" and "no/such/folder" in err
+    assert code == Exit.UNUSABLE and out == "" and "no/such/folder" in err
 
 
 @pytest.mark.lean
 def test_lines_of_a_text_file_are_statements(called: Run, tmp_path: Path) -> None:
     (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
     code, out, err = called("--from", "true.txt", "--fixed")
-    assert code == PROVED and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
+    assert code == Exit.DONE and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
 
 
 @pytest.mark.lean
 def test_the_search_is_written_to_be_looked_at(called: Run, tmp_path: Path) -> None:
     code, _, err = called(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
-    assert code == NOT_PROVED and "search.json" in err
+    assert code == Exit.FAILED and "search.json" in err
     assert json.loads((tmp_path / "search.json").read_bytes())["searches"][0]["simulations"] <= 3
     assert "</html>" in (tmp_path / "search.html").read_text(encoding="utf-8")
     (tmp_path / "taken").write_text("", encoding="utf-8")
     code, _, err = called(FALSE, "--simulations", "1", "--explain", "taken/search", "--fixed")
-    assert code == BAD_STATEMENT and "--explain taken/search: cannot be written" in err
+    assert code == Exit.UNUSABLE and "--explain taken/search: cannot be written" in err
 
 
 @pytest.mark.lean
 def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> None:
     code, out, err = called("theorem t (p : Prop) : p ∧ nonsense")
-    assert code == BAD_STATEMENT and "nonsense" in err and out == ""
+    assert code == Exit.UNUSABLE and "nonsense" in err and out == ""
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_what_is_wrong_is_told_at_once_in_a_line(
 ) -> None:
     monkeypatch.chdir(file.parent)
     (file.parent / "empty.jsonl").write_text("", encoding="utf-8")
-    assert main(arguments) == BAD_STATEMENT
+    assert main(arguments) == Exit.UNUSABLE
     printed = capsys.readouterr()
     assert printed.err.startswith("proofmesh prove: ") and told in printed.err and printed.out == ""
     assert printed.err.count("\n") == 1
@@ -247,12 +248,12 @@ async def test_theorem_is_given_to_a_running_mesh(
     run = await asyncio.to_thread(prove, *arguments, folder=tmp_path)
     stopping.set()
     await asyncio.wait_for(proving, 60)
-    assert run.returncode == PROVED, run.stderr
+    assert run.returncode == Exit.DONE, run.stderr
     assert run.stdout.startswith(f"{SWAP} := by\n") and "by closing tactics" in run.stderr
 
 
 @pytest.mark.process
 def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     run = prove(SWAP, "--url", "nats://127.0.0.1:1", folder=tmp_path)
-    assert run.returncode == MESH_FAILED
+    assert run.returncode == Exit.UNAVAILABLE
     assert "127.0.0.1:1" in run.stderr

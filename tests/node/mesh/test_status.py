@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus
+from common.output.words import duration
 from common.protocol.messages import Heartbeat
 from common.protocol.subjects import telemetry
 from common.settings import BusSettings
-from node.command.heartbeat_view import Status, duration, row
+from node.command.heartbeat_view import Status, row
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import Child, ChildSpec, ChildState
 from tests.waiting import eventually

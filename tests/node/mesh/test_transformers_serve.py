@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from node.command.proofs import prove as prove_command
 from node.llm import command as models_command
 from tests.node.llm.small_llama import trained_folder
@@ -76,13 +77,13 @@ def prove(calling: Callable[[Command], Run]) -> Run:
 
 def test_it_proves_a_theorem_step_by_step(served: str, prove: Run) -> None:
     code, out, err = prove("--policy", f"{served}@bfs-prover-v1", "--json", SWAP)
-    assert code == prove_command.PROVED, err
+    assert code == Exit.DONE, err
     assert "returns one sample per request" in err and json.loads(out)["outcome"] == "proved", err
 
 
 def test_it_proves_a_theorem_by_a_whole_proof(served: str, prove: Run) -> None:
     code, out, err = prove("--method", "whole-proof", "--policy", f"{served}@stp", SWAP)
-    assert code == prove_command.PROVED and "exact ⟨h.2, h.1⟩" in out, err
+    assert code == Exit.DONE and "exact ⟨h.2, h.1⟩" in out, err
 
 
 def test_it_is_tried_and_its_answer_shown(served: str, calling: Callable[[Command], Run]) -> None:

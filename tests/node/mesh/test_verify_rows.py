@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from node.command.proofs.verify_rows import Verdicts
+from node.command.proofs.verdicts import Verdicts
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from common.sampling import Sampling
-from node.eval import weights
-from node.eval.weights import digests, without_servers
+from node.eval import venue
+from node.eval.venue import digests, without_servers
 from node.llm import templates
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.settings import ModelSettings
@@ -244,4 +244,4 @@ def test_results_name_the_model_and_its_template_and_not_its_server() -> None:
     assert without_servers("own:a+tactics") == "own:a+tactics"
     found = digests(parse(text), lambda note: None)
     assert list(found) == [f"openai:{BFS}"] and found[f"openai:{BFS}"].startswith("bfs-prover-v1 ")
-    assert weights.label_of(parse(text)) == "language model and list of tactics"
+    assert venue.label_of(parse(text)) == "language model and list of tactics"

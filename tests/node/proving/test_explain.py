@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from common.output.command import Exit
 from common.output.visible import visible
-from node.command.proofs.inspect import SHOWN, USAGE_ERROR, main
+from node.command.proofs.inspect import main
 from node.proving.answers import Answer, answer
 from node.proving.explain import (
     BadExplanation,
@@ -91,11 +92,11 @@ def test_the_best_line_follows_the_proof_or_else_the_visits():
 def test_inspect_shows_the_tree_and_a_states_tactics(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "search.json"
     file.write_bytes(msgspec.json.encode(EXPLANATION))
-    assert main([str(file)]) == SHOWN
+    assert main([str(file)]) == Exit.DONE
     shown = capsys.readouterr().out
     assert "3 simulations, 3 states" in shown and "best line" in shown and "[2] ⊢ c" in shown
     assert "\x1b" not in shown
-    assert main([str(file), "0"]) == SHOWN
+    assert main([str(file), "0"]) == Exit.DONE
     shown = capsys.readouterr().out
     assert "<script>" in shown and "useless" in shown and "0.700" in shown
 
@@ -114,7 +115,7 @@ def test_inspect_tells_what_is_not_there(
 ):
     (tmp_path / "search.json").write_bytes(msgspec.json.encode(EXPLANATION))
     (tmp_path / "other.json").write_text('{"a": 1}', encoding="utf-8")
-    assert main([str(tmp_path / arguments[0]), *arguments[1:]]) == USAGE_ERROR
+    assert main([str(tmp_path / arguments[0]), *arguments[1:]]) == Exit.UNUSABLE
     assert told in capsys.readouterr().err
 
 

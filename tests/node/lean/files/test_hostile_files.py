@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from node.command.proofs.verdicts import toolchain_of
 from node.command.proofs.verify import VerifySettings
-from node.command.proofs.verify_run import toolchain_of
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.sources import BOM, SourceFile, collect, from_text
 from node.lean.check.files.verifier import FileVerifier
