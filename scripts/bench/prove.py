@@ -29,8 +29,7 @@ from common.output.visible import say
 from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.bank.bank import BankError
 from node.bank.benchmarks import check_lean, load_benchmark
-from node.command.evaluate.command import EvalSettings
-from node.command.evaluate.command import plan_of
+from node.command.evaluate.command import EvalSettings, plan_of
 from node.eval.alone import LoneVenue
 from node.eval.folder import EvaluationFolder, Plan, Standing, StatementRecord, read
 from node.eval.live import LiveView
