@@ -18,20 +18,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import ConfigError, check_flags, config_file, load_lean
+from common.config import ConfigError, config_file, load_lean
+from common.output.command import Exit, UserError, command, refuse
 from common.output.visible import say
-from node.agent.settings import AgentError, AgentSettings, Interrupted
+from node.agent.settings import Interrupted
+from node.agent.settings import AgentSettings
 
 if TYPE_CHECKING:
     from common.output.terminal import Console
-
-BAD_INPUT, INTERRUPTED = 2, 130
 
 
 @dataclass
@@ -46,80 +47,55 @@ def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
     arguments = list(argv)
     if arguments[:1] == ["status"]:
-        return _status(arguments[1:])
+        return command(StatusSettings, arguments[1:], _status, prog="proofmesh agent status", description=__doc__)
     file = config_file(arguments)
     default = replace(AgentSettings(), lean=load_lean(file), config=file)
-    settings = tyro.cli(AgentSettings, args=arguments, default=default, prog="proofmesh agent", description=__doc__)
-    check_flags(settings)
+    return command(
+        AgentSettings, arguments, _learn, prog="proofmesh agent", description=__doc__, default=default, log="error"
+    )
+
+
+def _learn(settings: AgentSettings) -> int:
+    from common.output.terminal import lines
+    from node.agent.agent import Agent
+    from node.agent.report import report_of, show, write
+    from node.agent.store import AgentStore
+
     try:
         settings.check()
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if not settings.projects:
-        return _refuse("no repository given: name folders, or URL@COMMIT")
-    return _run(settings)
-
-
-def _run(settings: AgentSettings) -> int:
-    from common.life import logging
-    from common.output.terminal import lines
-    from node.agent.agent import Agent
-    from node.agent.report import report_of, show, write
-    from node.agent.store import AgentStore
-    from node.data.errors import TrainingError
-
-    logging.configure("error")
+        raise UserError("no repository given: name folders, or URL@COMMIT")
     console = _console()
     try:
         code = Agent(settings, lambda text: console.print(lines(text), soft_wrap=True)).run()
-        store = AgentStore(settings.out)
-        try:
+        with closing(AgentStore(settings.out)) as store:
             report = report_of(store)
             show(report, console)
             for path in write(report, settings.out):
                 say(path)
-        finally:
-            store.close()
         return code
-    except AgentError as error:
-        return _refuse(str(error))
     except Interrupted as error:
-        say(f"proofmesh agent: {error}; the same command resumes", file=sys.stderr)
-        return INTERRUPTED
-    except TrainingError as error:
-        say(f"proofmesh agent: {error}", file=sys.stderr)
-        return error.exit_code
+        return refuse("proofmesh agent", f"{error}; the same command resumes", Exit.INTERRUPTED)
     except OSError as error:
-        return _refuse(
-            f"{error.filename or settings.out}: cannot be written ({error.strerror}); the same command resumes"
-        )
+        where = error.filename or settings.out
+        raise UserError(f"{where}: cannot be written ({error.strerror}); the same command resumes") from error
 
 
-def _status(arguments: Sequence[str]) -> int:
-    settings = tyro.cli(StatusSettings, args=list(arguments), prog="proofmesh agent status", description=__doc__)
+def _status(settings: StatusSettings) -> int:
     from node.agent.report import report_of, show
     from node.agent.store import AgentStore
 
-    try:
-        store = AgentStore(settings.out, read_only=True)
-        try:
-            show(report_of(store), _console(stderr=False))
-        finally:
-            store.close()
-    except AgentError as error:
-        return _refuse(str(error))
-    return 0
+    with closing(AgentStore(settings.out, read_only=True)) as store:
+        show(report_of(store), _console(stderr=False))
+    return Exit.DONE
 
 
 def _console(*, stderr: bool = True) -> Console:
     from common.output.terminal import Console
 
     return Console(stderr=stderr, highlight=False)
-
-
-def _refuse(message: str) -> int:
-    say(f"proofmesh agent: {message}", file=sys.stderr)
-    return BAD_INPUT
 
 
 if __name__ == "__main__":

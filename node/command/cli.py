@@ -151,9 +151,7 @@ TOOLS: dict[str, Command] = {
         "node.llm.command:main",
     ),
     "replay": Command("rebuild a run's replay buffer from its records", "node.learner.replay.command:main"),
-    "demo": Command(
-        "run a small mesh that learns: warm start, reinforcement learning", "node.command.demo.command:main"
-    ),
+    "demo": Command("run a small mesh that learns: warm start, reinforcement learning", "node.command.demo:main"),
     "repl": Command("serve the community REPL's protocol on stdin and stdout", "node.lean.adapters.repl.service:main"),
     "leantree-server": Command(
         "serve LeanTree's HTTP protocol over our Lean workers", "node.lean.adapters.leantree.service:main"

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import check_flags, load_node
+from common.config import load_node
 from common.limits import Timeout
+from common.output.command import Exit, UserError, command, refuse
 from common.output.visible import as_json, say, visible
 from common.output.words import number_of
-from common.protocol.subjects import BadRunName, check_run_name
+from common.protocol.subjects import check_run_name
+from common.report.table import Column, Table
 
 if TYPE_CHECKING:
     from common.bus import Bus, StreamState
 
-DONE, REFUSED, UNUSABLE = 0, 1, 2
 MIB = 1024 * 1024
 
 
@@ -68,21 +69,12 @@ Settings = (
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
-    settings: ListSettings | RemoveSettings = tyro.cli(
-        Settings,
-        args=list(argv),
-        prog="proofmesh runs",
-        description=__doc__,
-    )
-    check_flags(settings)
-    return asyncio.run(_main(settings))
+    return command(Settings, list(argv), _runs, prog="proofmesh runs", description=__doc__, log="error")
 
 
-async def _main(settings: ListSettings | RemoveSettings) -> int:
+async def _runs(settings: ListSettings | RemoveSettings) -> int:
     from common.bus import Bus, BusError
-    from common.life import logging
 
-    logging.configure("error")  # failures are printed below
     node = load_node(settings.config)
     address = dataclasses.replace(node.bus, url=settings.url or node.bus.url)
     try:
@@ -94,15 +86,10 @@ async def _main(settings: ListSettings | RemoveSettings) -> int:
         finally:
             await bus.close()
     except BusError as error:
-        say(f"proofmesh runs: {error}", file=sys.stderr)
-        return REFUSED
+        return refuse("proofmesh runs", error, Exit.FAILED)
 
 
 async def _list(bus: Bus, url: str, json: bool) -> int:
-    from rich.table import Table
-
-    from common.output.terminal import Console, line
-
     runs = dict(sorted((await bus.runs()).items()))
     nodes = {run: await _nodes(bus, run, streams) for run, streams in runs.items()}
     if json:
@@ -111,19 +98,20 @@ async def _list(bus: Bus, url: str, json: bool) -> int:
             for run, streams in runs.items()
         ]
         print(as_json({"broker": url, "runs": listed}))
-        return DONE
+        return Exit.DONE
     if not runs:
         say(f"no run at {visible(url)}")
-        return DONE
-    table = Table(title=line(f"runs at {url}"), title_justify="left")
-    for heading in ("run", "nodes", "last activity (UTC)", "streams: messages, size", "reserved"):
-        table.add_column(heading, overflow="fold")
+        return Exit.DONE
+    from common.output.terminal import Console
+
+    streams_of = Column("streams: messages, size", lines=True)
+    table = Table(("run", "nodes", "last activity (UTC)", streams_of, "reserved"), title=f"runs at {url}")
     for run, streams in runs.items():
         content = "\n".join(_stream(run, stream) for stream in streams if stream.messages)
         reserved = sum(max(0, stream.max_bytes) for stream in streams)
-        table.add_row(run, str(len(nodes[run])), _last(streams), content or "empty", f"{reserved / MIB:.0f} MiB")
+        table.add(run, str(len(nodes[run])), _last(streams), content or "empty", f"{reserved / MIB:.0f} MiB")
     Console().print(table)
-    return DONE
+    return Exit.DONE
 
 
 def _stream(run: str, stream: StreamState) -> str:
@@ -138,32 +126,23 @@ def _last(streams: Sequence[StreamState]) -> str:
 
 
 async def _remove(bus: Bus, url: str, settings: RemoveSettings) -> int:
-    run = settings.run
-    try:
-        check_run_name(run)
-    except BadRunName as error:
-        say(f"proofmesh runs: {error}", file=sys.stderr)
-        return UNUSABLE
+    run = check_run_name(settings.run)
     runs = await bus.runs()
     if run not in runs:
         there = ", ".join(sorted(runs)) or "none"
-        say(f"proofmesh runs: no run {run} at {visible(url)}; there are: {there}", file=sys.stderr)
-        return UNUSABLE
+        raise UserError(f"no run {run} at {visible(url)}; there are: {there}")
     if nodes := await _nodes(bus, run, runs[run]):
-        say(
-            f"proofmesh runs: {number_of(len(nodes), 'node')} of run {run} at work ({visible(', '.join(nodes))}): stop "
-            "the mesh first; a node that was killed is forgotten after some seconds",
-            file=sys.stderr,
-        )
-        return REFUSED
+        at_work = f"{number_of(len(nodes), 'node')} of run {run} at work ({visible(', '.join(nodes))})"
+        why = "stop the mesh first; a node that was killed is forgotten after some seconds"
+        return refuse("proofmesh runs", f"{at_work}: {why}", Exit.FAILED)
     size = sum(stream.bytes for stream in runs[run])
     messages = sum(stream.messages for stream in runs[run])
     what = f"run {run}: {number_of(messages, 'message')}, {size / MIB:.1f} MiB"
     if not settings.yes and not await _confirmed(what):
-        return REFUSED
+        return Exit.FAILED
     await bus.remove(run)
     say(f"removed {what}")
-    return DONE
+    return Exit.DONE
 
 
 async def _confirmed(what: str) -> bool:

@@ -6,7 +6,6 @@ broker, it shows which protections Lean processes would have on this machine.
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import sys
 import time
@@ -14,23 +13,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
-from common.config import check_flags, load_node
+from common.config import load_node
 from common.limits import Timeout
+from common.output.command import Exit, command
 from common.output.visible import as_json, say
 from common.output.words import duration
+from common.report.table import Cell, Table, Tone
 
 if TYPE_CHECKING:
     from common.protocol.messages import NodeFacts, NodeInfo
     from common.settings import NodeSettings
 
-HEALTHY, NOT_HEALTHY = 0, 1
-
 LONGEST_FACT = 500
 """Characters of a fact that are shown: the header of a lean-proxy may be long."""
 
-_COLOURS = {"running": "green", "unhealthy": "red", "draining": "yellow", "starting": "yellow"}
+_TONES: dict[str, Tone] = {"running": "good", "unhealthy": "bad", "draining": "warn", "starting": "warn"}
 
 
 @dataclasses.dataclass
@@ -55,20 +52,16 @@ class StatusSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
-    settings = tyro.cli(StatusSettings, args=list(argv), prog="proofmesh status", description=__doc__)
-    check_flags(settings)
+    return command(StatusSettings, list(argv), _status, prog="proofmesh status", description=__doc__, log="error")
+
+
+async def _status(settings: StatusSettings) -> int:
+    from common.bus import BusError
+
     node = load_node(settings.config)
     node = dataclasses.replace(node, run=settings.run or node.run)
     if settings.url:
         node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
-    return asyncio.run(_status(settings, node))
-
-
-async def _status(settings: StatusSettings, node: NodeSettings) -> int:
-    from common.bus import BusError
-    from common.life import logging
-
-    logging.configure("error")  # failures are printed below
     try:
         nodes = await _nodes(node, settings.wait)
     except BusError as error:
@@ -77,7 +70,7 @@ async def _status(settings: StatusSettings, node: NodeSettings) -> int:
         print(as_json({"run": node.run, "broker": node.bus.url, "nodes": [_entry(info) for info in nodes]}))
     else:
         _show(node, nodes)
-    return HEALTHY if nodes and all(info.state != "unhealthy" for info in nodes) else NOT_HEALTHY
+    return Exit.DONE if nodes and all(info.state != "unhealthy" for info in nodes) else Exit.FAILED
 
 
 async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
@@ -98,21 +91,19 @@ def _entry(info: NodeInfo) -> dict[str, object]:
 
 
 def _show(node: NodeSettings, nodes: Sequence[NodeInfo]) -> None:
-    from rich.table import Table
-
     from common.output.terminal import Console, line
 
     console = Console()
     if not nodes:
         console.print(line(f"no node of run {node.run!r} is registered at {node.bus.url}"))
         return
-    table = Table(title=line(f"run {node.run} at {node.bus.url}"), title_justify="left")
-    for heading in ("node", "state", "host", "process", "up", "capacity", "metrics"):
-        table.add_column(heading, overflow="fold")
+    headings = ("node", "state", "host", "process", "up", "capacity", "metrics")
+    table = Table(headings, title=f"run {node.run} at {node.bus.url}")
     for info in nodes:
         capacity = ", ".join(f"{number} {what}" for what, number in info.capacity.items())
-        cells = (info.host, str(info.pid), duration(time.time() - info.started), capacity, info.metrics_url)
-        table.add_row(line(info.node_id), line(info.state, _COLOURS.get(info.state, "")), *map(line, cells))
+        state = Cell(info.state, _TONES.get(info.state, ""))
+        up = duration(time.time() - info.started)
+        table.add(info.node_id, state, info.host, str(info.pid), up, capacity, info.metrics_url)
     console.print(table)
     for info in nodes:
         if info.problems:
@@ -171,7 +162,7 @@ async def _without_broker(settings: StatusSettings, node: NodeSettings, problem:
         say(f"proofmesh status: {problem}", file=sys.stderr)
         title = "Lean processes on this machine, if a lean-proxy ran here:"
         _print_facts(title, ((each.name, each) for each in protections))
-    return NOT_HEALTHY
+    return Exit.FAILED
 
 
 if __name__ == "__main__":

@@ -14,18 +14,20 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
+from common.output.command import Exit, command
 from common.output.visible import say
 
 if TYPE_CHECKING:
+    from node.lean.trace.records import TracedFile
     from node.lean.trace.session import Work
 
-TRACED, SOME_FAILED, USAGE_ERROR = 0, 1, 2
 
 JOB_MB = 3000
 """Memory to plan for each job if `jobs` is 0: Lean with a large library."""
@@ -72,19 +74,14 @@ class TraceSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
-    settings = tyro.cli(TraceSettings, args=list(argv), prog="proofmesh trace")
-    from node.command.trace_progress import TraceProgress
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.lean.toolchain.pocket.build import PocketBuildError
+    return command(TraceSettings, list(argv), _trace, prog="proofmesh trace")
+
+
+def _trace(settings: TraceSettings) -> int:
     from node.lean.trace.formats.writing import write
     from node.lean.trace.session import run_all
-    from node.lean.trace.worktrees import NoSource
 
-    try:
-        works = works_of(settings)
-    except (NoSource, LeanProblem, PocketBuildError) as error:
-        say(f"proofmesh trace: {error}", file=sys.stderr)
-        return USAGE_ERROR
+    works = works_of(settings)
     for warning in warnings_of(works):
         say(f"proofmesh trace: note: {warning}", file=sys.stderr)
     with TraceProgress(len(works)) as progress:
@@ -92,7 +89,7 @@ def main(argv: Sequence[str]) -> int:
     for path in write(works, settings.out, formats_of(settings)):
         say(path)
     say(progress.summary())
-    return SOME_FAILED if progress.failed else TRACED
+    return Exit.FAILED if progress.failed else Exit.DONE
 
 
 def works_of(settings: TraceSettings) -> list[Work]:
@@ -131,6 +128,79 @@ def jobs_of(settings: TraceSettings) -> int:
 
     machine = read_machine()
     return max(1, min(machine.cores, machine.memory_mb // JOB_MB))
+
+
+# --- the progress on standard error: a bar, counts, and each error once -----------------------------------------------
+
+
+ERROR_CHARACTERS = 300
+"""Most characters of an error to print; the whole text is in the results."""
+
+
+class TraceProgress:
+    """A context manager that shows the progress of a run."""
+
+    def __init__(self, files: int) -> None:
+        self.failed = self.again = self.files = 0
+        self.theorems = self.wrong = self.steps = self.split = self.blocks = self.without_tree = 0
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        from common.output.terminal import Console
+
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        self._console = Console(stderr=True, highlight=False)
+        self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=self._console)
+        self._task = self._bar.add_task("tracing", total=files)
+
+    def __enter__(self) -> TraceProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def add(self, work: Work, traced: TracedFile, earlier: bool) -> None:
+        """Count one file, and print its errors."""
+        self.files += 1
+        self.again += earlier
+        if traced.error:
+            self.failed += 1
+            self._print(work.name, traced.error)
+        for theorem in traced.theorems:
+            self.theorems += 1
+            self.wrong += bool(theorem.error)
+            if theorem.error:
+                self._print(f"{work.name}:{theorem.start[0]}: {theorem.name or theorem.kind}", theorem.error)
+            for block in theorem.blocks:
+                self.blocks += 1
+                self.split += block.split
+                self.without_tree += bool(block.problem)
+                self.steps += len(block.steps)
+        self._bar.update(self._task, advance=1, description=f"{self.theorems} theorems, {self.steps} steps")
+
+    def summary(self) -> str:
+        """The counts, in one line."""
+        parts = [f"{self.files} files ({self.again} of an earlier run, {self.failed} failed)"]
+        parts.append(f"{self.theorems} theorems ({self.wrong} that Lean does not accept)")
+        parts.append(
+            f"{self.blocks} tactic blocks ({self.split} split and checked, {self.without_tree} without a tree)"
+        )
+        return "; ".join([*parts, f"{self.steps} steps"])
+
+    def _print(self, place: str, error: str) -> None:
+        from common.output.terminal import line
+
+        first = error.split("\n")[0][:ERROR_CHARACTERS]
+        self._console.print(line(f"{place}: {first}"), soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
+from common.output.command import refuse
 from common.output.visible import say
 from node.mesh.roles import Command, MissingPart, resolve
 
@@ -37,5 +37,4 @@ def main(argv: Sequence[str]) -> int:
     try:
         return int(resolve(trainer.entry)(arguments[1:]))
     except MissingPart as error:
-        say(f"proofmesh train {arguments[0]}: {error}", file=sys.stderr)
-        return 2
+        return refuse(f"proofmesh train {arguments[0]}", error)

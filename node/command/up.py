@@ -11,18 +11,28 @@ import asyncio
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from common import config
 from common.life.waiting import unless_stopped, wait_first
-from common.output.command import Exit
-from common.output.visible import say, say_data
+from common.output.command import Exit, refuse
+from common.output.visible import say, say_data, visible
+from common.output.words import duration
 from common.protocol.subjects import BadRunName
+from common.report.table import Cell, Table, Tone
 from common.sizing import read_machine, sizes
-from node.command.heartbeat_view import Status
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
-from node.mesh.supervisor import ChildFailed
+from node.mesh.supervisor import Child, ChildFailed, ChildState
+
+if TYPE_CHECKING:
+    from common.protocol.messages import Heartbeat
+    from common.settings import BusSettings
+
 
 NO_FILE = """no file given, which says what runs.
 proofmesh up scripts/recipes/laptop.toml   starts all nodes of a mesh here; its learner trains a network until Ctrl-C
@@ -39,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     file = config.config_file(arguments)
     resolved = config.resolve(UpSettings, "up", arguments, prog="proofmesh up [FILE]")
     if file is None and resolved.settings.learner and not resolved.settings.policy and not resolved.dry_run:
-        say(f"proofmesh up: {NO_FILE}", file=sys.stderr)
-        return Exit.UNUSABLE
+        return refuse("proofmesh up", NO_FILE)
     try:
         plan = make_plan(file, resolved.settings, resolved.node)
     except BadRunName as error:
@@ -51,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_data(config.dump({"node": plan.node, "up": plan.up}), end="")
         for child in plan.children:
             say(f"# {child.name}: {shlex.join(child.argv)}")
-        return 0
+        return Exit.DONE
     _check_models(plan.models)
     return asyncio.run(run(plan))
 
@@ -79,8 +88,7 @@ async def run(plan: MeshPlan) -> int:
     try:
         await mesh.start()
     except PortInUse as error:
-        say(f"proofmesh up: {error}", file=sys.stderr)
-        return 1
+        return refuse("proofmesh up", error, Exit.FAILED)
     with status.shown():
         background_tasks = [asyncio.create_task(status.follow(mesh.bus, mesh.run))]
         try:
@@ -90,9 +98,7 @@ async def run(plan: MeshPlan) -> int:
                 task.cancel()
             await asyncio.gather(*background_tasks, return_exceptions=True)
             await _stop(mesh, stop_signal[1])
-    if failure:
-        say(f"proofmesh up: {failure}", file=sys.stderr)
-    return code
+    return refuse("proofmesh up", failure, code) if failure else code
 
 
 async def _wait(mesh: Mesh, stop_signal: asyncio.Event) -> tuple[str, int]:
@@ -101,8 +107,8 @@ async def _wait(mesh: Mesh, stop_signal: asyncio.Event) -> tuple[str, int]:
     try:
         await unless_stopped(mesh.wait(), stop_signal)
     except ChildFailed as error:
-        return str(error), Exit.UNUSABLE if error.code == Exit.UNUSABLE else 1
-    return "", 0
+        return str(error), Exit.UNUSABLE if error.code == Exit.UNUSABLE else Exit.FAILED
+    return "", Exit.DONE
 
 
 async def _stop(mesh: Mesh, at_once: asyncio.Event) -> None:
@@ -137,3 +143,93 @@ def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
 def _title(plan: MeshPlan) -> str:
     monitor = f", monitor at {plan.ui_url}" if plan.ui_url else ""
     return f"run {plan.node.run}, broker {plan.node.bus.url}{monitor}, logs in {plan.directory / 'logs'}"
+
+
+# --- what is shown: a live table on a terminal, otherwise one line per event ------------------------------------------
+
+
+EVENTS_SHOWN = 6
+"""Number of latest events under the table."""
+
+SHOWN = {
+    "learner": ("results", "proofs_verified", "train_steps"),
+    "inference": ("states", "tokens", "failed", "rows_per_pass", "weights"),
+    "prover": ("searches", "attempts", "roots_solved"),
+    "lean-proxy": ("candidates", "proofs_accepted", "worker_restarts"),
+}
+"""The heartbeat values that the table shows for each role."""
+
+_TONES: dict[str, Tone] = {ChildState.RUNNING: "good", ChildState.RESTARTING: "warn", ChildState.FAILED: "bad"}
+
+
+class Status:
+    """Shows children and events; `event` is the mesh's listener."""
+
+    def __init__(self, title: str, *, live: bool | None = None) -> None:
+        self.title = title
+        self.live = sys.stderr.isatty() if live is None else live
+        self.children: Sequence[Child] = ()
+        self.events: deque[str] = deque(maxlen=EVENTS_SHOWN)
+        self.heartbeats: dict[int, Heartbeat] = {}
+        """The latest heartbeat by process id."""
+
+    def event(self, line: str) -> None:
+        """Show one event."""
+        stamped = f"{time.strftime('%H:%M:%S')} {line}"
+        self.events.append(stamped)
+        if not self.live:
+            say(visible(stamped), file=sys.stderr, flush=True)
+
+    async def follow(self, settings: BusSettings, run: str) -> None:
+        """Receive the heartbeats of the mesh until cancelled. Waits for the broker."""
+        from common.bus import Bus
+        from common.life import logging
+        from common.protocol.messages import Heartbeat
+
+        def hear(_: str, heartbeat: Heartbeat) -> None:
+            # Node ids end in PROCESS-RANDOM (`common.life.context.new_node_id`).
+            process = heartbeat.node_id.split("-")[-2]
+            if process.isdigit():
+                self.heartbeats[int(process)] = heartbeat
+
+        logging.configure("error")  # the nodes' logs already have the losses of the connection
+        bus = await Bus.connect(settings, run=run, name="up", wait=None)
+        try:
+            await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, hear)
+            await asyncio.Event().wait()
+        finally:
+            await bus.close()
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """A context manager that shows the table, refreshed twice per second."""
+        if not self.live:
+            return nullcontext()
+        from rich.live import Live
+
+        from common.output.terminal import Console
+
+        return Live(
+            get_renderable=lambda: table(self.title, self.children, self.heartbeats, self.events),
+            console=Console(stderr=True),
+            refresh_per_second=2,
+        )
+
+
+def row(child: Child, heartbeat: Heartbeat | None) -> tuple[str, ...]:
+    """Name, state, process id, uptime, restarts and heartbeat values of a child."""
+    restarts = f"{child.restarts}, last: {child.note}" if child.note else str(child.restarts)
+    state, doing = str(child.state), ""
+    if child.state is ChildState.RUNNING and heartbeat is not None:
+        state = heartbeat.state
+        values = {key: heartbeat.values[key] for key in SHOWN.get(heartbeat.role, ()) if key in heartbeat.values}
+        doing = ", ".join(f"{value:g} {key.replace('_', ' ')}" for key, value in values.items())
+    return child.spec.name, state, str(child.pid or "-"), duration(child.uptime()), restarts, doing
+
+
+def table(title: str, children: Sequence[Child], heartbeats: Mapping[int, Heartbeat], events: Sequence[str]) -> Table:
+    """The table for the terminal."""
+    shown = Table(("node", "state", "process", "up", "restarts", "doing"), title=title, notes=events)
+    for child in children:
+        name, state, *cells = row(child, heartbeats.get(child.pid or 0))
+        shown.add(name, Cell(state, _TONES.get(state, "")), *cells)
+    return shown

@@ -23,18 +23,17 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import tyro
 
-from common.config import check_flags, config_file, load_lean
+from common.config import config_file, load_lean
 from common.lean_settings import LeanSettings
 from common.life.waiting import side_by_side
 from common.limits import Natural, Timeout
+from common.output.command import Exit, UserError, command
 from common.output.visible import say, say_data
 from common.output.words import number_of
-from common.records.readers import RecordedProof, UnreadableRecords, recorded
+from common.records.readers import RecordedProof, recorded
 
 if TYPE_CHECKING:
     from node.lean.check.files.proofs import ProofVerifier
-
-ACCEPTED, REJECTED, UNUSABLE = 0, 1, 2
 
 AT_ONCE = 50
 """Most proofs in a file."""
@@ -93,23 +92,15 @@ def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
     file = config_file(argv)
     default = RecheckSettings(run=Path(), lean=load_lean(file), config=file)
-    settings = tyro.cli(RecheckSettings, args=list(argv), default=default, prog="proofmesh recheck")
-    check_flags(settings)
-    if settings.run == Path():
-        say("proofmesh recheck: name the folder of a run, such as runs/demo", file=sys.stderr)
-        return UNUSABLE
-    try:
-        proofs = recorded(settings.run)
-    except UnreadableRecords as error:
-        say(f"proofmesh recheck: {error}", file=sys.stderr)
-        return UNUSABLE
-    return asyncio.run(_recheck(settings, proofs))
+    return command(RecheckSettings, list(argv), _recheck, prog="proofmesh recheck", default=default)
 
 
-async def _recheck(settings: RecheckSettings, proofs: Sequence[RecordedProof]) -> int:
+async def _recheck(settings: RecheckSettings) -> int:
     from node.lean.process.fresh import OutOfLimits
-    from node.lean.toolchain.lean_toolchain import LeanProblem
 
+    if settings.run == Path():
+        raise UserError("name the folder of a run, such as runs/demo")
+    proofs = recorded(settings.run)
     try:
         async with _verifier(settings) as (verifier, configured):
             await verifier.files.find_version()
@@ -130,14 +121,13 @@ async def _recheck(settings: RecheckSettings, proofs: Sequence[RecordedProof]) -
                 if time.monotonic() - said > SAY_EVERY:
                     said = time.monotonic()
                     say(f"proofmesh recheck: {len(judged)} of {len(proofs)} proofs", file=sys.stderr)
-    except (LeanProblem, OutOfLimits) as error:
-        say(f"proofmesh recheck: {error}", file=sys.stderr)
-        return UNUSABLE
+    except OutOfLimits as error:
+        raise UserError(str(error)) from error
     # 3. Report. A complete recheck leaves nothing behind: the next one begins anew.
     progress.unlink(missing_ok=True)
     rejected = [(proof, judged[proof.number].problem) for proof in proofs if judged[proof.number].problem]
     _report(settings, proofs, rejected, by)
-    return REJECTED if rejected else ACCEPTED
+    return Exit.FAILED if rejected else Exit.DONE
 
 
 @asynccontextmanager

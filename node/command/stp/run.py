@@ -24,7 +24,7 @@ from common.output.terminal import Console, lines
 from common.output.visible import say
 from common.protocol.subjects import BadRunName
 from common.settings import BusSettings
-from node.command.demo.command import monitor_port
+from node.command.demo import monitor_port
 from node.llm import models
 from node.llm.address import BadModel
 from node.llm.models import served_name

@@ -15,9 +15,8 @@ import pytest
 
 from common import config
 from common.life.process import kill_group, spawn_child
-from node.command.demo import command as demo
-from node.command.demo import view as demo_view
-from node.command.demo.command import DemoSettings, mesh_config
+from node.command import demo
+from node.command.demo import DemoSettings, mesh_config
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import write_bank
 
@@ -256,7 +255,7 @@ def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Pat
     assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
 
 
-SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo_view.ROWS), 0) | {
+SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo.ROWS), 0) | {
     "run": "demo",
     "kind": "rl",
     "undecided_before": 0,
@@ -272,7 +271,7 @@ SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo_view.ROWS), 0) |
 def test_the_table_shows_undecided_statements_when_there_are_any(
     undecided: int, shown: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    demo_view.show_summary(SUMMARY | {"undecided_after": undecided})
+    demo.show_summary(SUMMARY | {"undecided_after": undecided})
     said = capsys.readouterr().out
     assert ("undecided" in said) is shown and ("0 before, 3 after" in said) is shown
     assert "+25.0 (+12.5 to +50.0)" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from node.command.demo.command import plan_for
+from node.command.demo import plan_for
 
 RECIPE = {"learner": {"plan": {"minutes": 7.0, "limit_minutes": 28.0}, "evaluation": {"simulations": 16}}}
 

@@ -17,12 +17,12 @@ from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, N
 from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.agent import report as agent_report
-from node.command import cli, status, trace_progress
-from node.command.heartbeat_view import Status, table
+from node.command import cli, status, trace
 from node.command.proofs import inspect
 from node.command.proofs.fill_report import FillReport
 from node.command.proofs.prove import Report as ProveReport
 from node.command.proofs.verdicts import Report as VerifyReport
+from node.command.up import Status, table
 from node.eval.report import report
 from node.eval.results import results_of
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
@@ -177,7 +177,7 @@ def test_pages_show_what_a_browser_would_obey() -> None:
 
 def test_trace_prints_one_line_for_each_error(printed: Printed) -> None:
     work: Any = SimpleNamespace(name=SURROGATE)
-    with trace_progress.TraceProgress(2) as progress:
+    with trace.TraceProgress(2) as progress:
         progress.add(work, TracedFile(SURROGATE, error=HOSTILE), False)
         theorem = TracedTheorem(HOSTILE, "theorem", HOSTILE, (1, 0), (1, 0), error=HOSTILE)
         progress.add(work, TracedFile(SURROGATE, theorems=(theorem,)), False)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
+from common.output.command import Exit
 from common.places import Context, Place
 from common.records.readers import DATABASE
 from common.records.rows import TheoremRow, Verdict, VerifiedProof
@@ -47,7 +48,7 @@ def records(folder: Path, proofs: Mapping[Theorem, str], disproofs: Mapping[Theo
 @pytest.mark.lean
 def test_honest_proofs_are_accepted_again_by_both_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = records(tmp_path, HONEST, {FALSE: "  decide"})
-    assert recheck.main([str(run)]) == recheck.ACCEPTED
+    assert recheck.main([str(run)]) == Exit.DONE
     printed = capsys.readouterr()
     assert "4 of 4 recorded proofs accepted" in printed.out and "kernel and a second kernel" in printed.out
     assert sorted(each.name for each in run.iterdir()) == [DATABASE], "a complete recheck leaves nothing behind"
@@ -66,7 +67,7 @@ def test_forged_records_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[
         Theorem("no_statement", "", "Nowhere.nothing"): "  trivial",
     }
     run = records(tmp_path, HONEST | forged)
-    assert recheck.main([str(run), "--json"]) == recheck.REJECTED
+    assert recheck.main([str(run), "--json"]) == Exit.FAILED
     found = json.loads(capsys.readouterr().out)
     assert (found["proofs"], found["accepted"]) == (8, 3)
     assert {row["theorem"] for row in found["rejected"]} == {each.name for each in forged}
@@ -77,25 +78,25 @@ def test_forged_records_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_an_interrupted_recheck_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = records(tmp_path, HONEST | {FALSE: "  simp_all"})
     flags = [str(run), "--no-second-kernel"]
-    assert recheck.main(flags) == recheck.REJECTED
+    assert recheck.main(flags) == Exit.FAILED
     by = capsys.readouterr().out.splitlines()[-1].partition("accepted (")[2].removesuffix(")")
     kept = [Judged(1, "", by), Judged(2, "", by), Judged(3, "", "Lean 3, the kernel of yesterday")]
     for each in kept:
         recheck._keep(run / PROGRESS, each)
     with (run / PROGRESS).open("ab") as out:
         out.write(b'{"number": 4, "prob')  # the line that a kill has cut off
-    assert recheck.main(flags) == recheck.REJECTED
+    assert recheck.main(flags) == Exit.FAILED
     printed = capsys.readouterr()
     assert "going on after 2 of 4 proofs" in printed.err and "3 of 4 recorded proofs accepted" in printed.out
     assert not (run / PROGRESS).exists()
     recheck._keep(run / PROGRESS, kept[0])
-    assert recheck.main([*flags, "--again"]) == recheck.REJECTED
+    assert recheck.main([*flags, "--again"]) == Exit.FAILED
     assert "going on" not in capsys.readouterr().err
 
 
 def test_a_folder_without_records_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recheck.main([str(tmp_path)]) == recheck.UNUSABLE
+    assert recheck.main([str(tmp_path)]) == Exit.UNUSABLE
     assert f"{tmp_path} is not the folder of a run (it has no {DATABASE}); name one" in capsys.readouterr().err
     (tmp_path / DATABASE).write_text("no database")
-    assert recheck.main([str(tmp_path)]) == recheck.UNUSABLE
+    assert recheck.main([str(tmp_path)]) == Exit.UNUSABLE
     assert "file is not a database" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from common.output.words import duration
 from common.protocol.messages import Heartbeat
 from common.protocol.subjects import telemetry
 from common.settings import BusSettings
-from node.command.heartbeat_view import Status, row
+from node.command.up import Status, row
 from node.mesh.restarts import RestartRules
 from node.mesh.supervisor import Child, ChildSpec, ChildState
 from tests.waiting import eventually

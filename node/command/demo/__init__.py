@@ -1,1 +1,0 @@
-"""`proofmesh demo`."""
