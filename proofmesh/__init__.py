@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from proofmesh import rewards, train
     from proofmesh.errors import BadInput, MachineryFailed, ProofmeshError
-    from proofmesh.functions import fill, prove, prove_many, trace, verify
     from proofmesh.results import Answer, FilledFile, FilledGap, Fills, Traces, Verdict, Verification
-    from proofmesh.session import Session
+    from proofmesh.session import Session, fill, prove, prove_many, trace, verify
 
 __all__ = [
     "Answer",
@@ -49,9 +48,8 @@ __all__ = [
 
 _MODULES = {
     "errors": ("BadInput", "MachineryFailed", "ProofmeshError"),
-    "functions": ("fill", "prove", "prove_many", "trace", "verify"),
     "results": ("Answer", "FilledFile", "FilledGap", "Fills", "Traces", "Verdict", "Verification"),
-    "session": ("Session",),
+    "session": ("Session", "fill", "prove", "prove_many", "trace", "verify"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

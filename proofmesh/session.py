@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, TypeVar
 
 from common.lean_settings import LeanSettings
-from proofmesh.engine import Engine
+from proofmesh.engine import BackgroundLoop, Engine
 from proofmesh.errors import BadInput, public_errors
-from proofmesh.loop import BackgroundLoop
 from proofmesh.results import Answer, Fills, Traces, Verification
 
 T = TypeVar("T")
@@ -86,14 +86,14 @@ class Session:
         `statements`: texts, rows {"name", "statement"}, or a .jsonl or .txt file of them. Each has its own budget.
         Raises BadInput, MachineryFailed.
         """
-        from proofmesh.proving import prove_many
+        from proofmesh.calls import prove_many
 
         answers = prove_many(self._engine, self._with_own(settings), statements)
         with public_errors():
             yield from self._loop.each(answers)
 
     async def _prove(self, target: tuple[str, ...], settings: Mapping[str, Any]) -> Answer:
-        from proofmesh.proving import prove
+        from proofmesh.calls import prove
 
         return await prove(self._engine, self._with_own(settings), target, self._note)
 
@@ -113,7 +113,7 @@ class Session:
         return await self._later(self._verify(paths, text, settings))
 
     async def _verify(self, paths: tuple[AnyPath, ...], text: str, settings: Mapping[str, Any]) -> Verification:
-        from proofmesh.checking import verify
+        from proofmesh.calls import verify
 
         return await verify(self._engine, self._with_own(settings), paths, text)
 
@@ -130,7 +130,7 @@ class Session:
         return await self._later(self._fill(paths, settings))
 
     async def _fill(self, paths: tuple[AnyPath, ...], settings: Mapping[str, Any]) -> Fills:
-        from proofmesh.filling import fill
+        from proofmesh.calls import fill
 
         return await fill(self._engine, self._with_own(settings), paths, self._note)
 
@@ -142,7 +142,7 @@ class Session:
         command. This is faster for many files, but a script must then guard its calls with `if __name__ ==
         "__main__":`. Raises BadInput.
         """
-        from proofmesh.tracing import trace
+        from proofmesh.calls import trace
 
         with public_errors():
             return trace(self._with_own(settings, config=False), paths, processes=processes)
@@ -173,3 +173,42 @@ def _close(loop: BackgroundLoop, engine: Engine) -> None:
         loop.run(engine.close())
     finally:
         loop.close()
+
+
+# --- functions without a session: each call opens one and closes it ---------------------------------------------------
+
+
+def prove(*target: str, session: Session | None = None, **settings: Any) -> Answer:
+    """`Session.prove`. Raises BadInput, MachineryFailed."""
+    with _session(session) as own:
+        return own.prove(*target, **settings)
+
+
+def prove_many(
+    statements: Iterable[str | Mapping[str, str]] | AnyPath, session: Session | None = None, **settings: Any
+) -> Iterator[Answer]:
+    """`Session.prove_many`. Raises BadInput, MachineryFailed."""
+    with _session(session) as own:
+        yield from own.prove_many(statements, **settings)
+
+
+def verify(*paths: AnyPath, text: str = "", session: Session | None = None, **settings: Any) -> Verification:
+    """`Session.verify`. Raises BadInput."""
+    with _session(session) as own:
+        return own.verify(*paths, text=text, **settings)
+
+
+def fill(*paths: AnyPath, session: Session | None = None, **settings: Any) -> Fills:
+    """`Session.fill`. Raises BadInput, MachineryFailed."""
+    with _session(session) as own:
+        return own.fill(*paths, **settings)
+
+
+def trace(*paths: AnyPath, processes: bool = False, session: Session | None = None, **settings: Any) -> Traces:
+    """`Session.trace`. Raises BadInput."""
+    with _session(session) as own:
+        return own.trace(*paths, processes=processes, **settings)
+
+
+def _session(session: Session | None) -> AbstractContextManager[Session]:
+    return nullcontext(session) if session is not None else Session()

@@ -1,7 +1,7 @@
 """Starts the monitor as a node: reads telemetry and serves one live page. The page works before the broker is up, and
 says so.
 
-A run whose broker is down is shown from its files (`ui.choice`, `alone`). Training runs need no broker: their files are
+A run whose broker is down is shown from its files (`choose`, `alone`). Training runs need no broker: their files are
 read in any case.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -21,16 +20,16 @@ import msgspec
 from common import curves
 from common.curves import Evaluated, Tail
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
-from common.output.visible import say
+from common.output.command import UserError, refuse
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
-from ui.choice import NoSuchRun, choose
 from ui.mesh_state import MeshState
-from ui.run_files import Change, RunFiles
+from ui.run_files import Change, RunFiles, is_run, run_folders
 from ui.settings import TRAINING, UiSettings
 from ui.training_runs import TrainingRuns
 
 if TYPE_CHECKING:
     from ui.server import Monitor
+
 
 TICK = 1.0
 """Seconds between overviews: as often as nodes send heartbeats."""
@@ -45,8 +44,7 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     try:
         files = asyncio.run(choose(settings, node))
     except NoSuchRun as error:
-        say(f"proofmesh ui: {error}", file=sys.stderr)
-        return 2
+        return refuse("proofmesh ui", error)
     watched = settings.mesh and files is None
     monitor = _monitor(settings, node.run if watched or files else TRAINING, files, watched=watched)
     if not watched:
@@ -210,3 +208,58 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
 def read_history(path: str) -> list[Point]:
     """Points of a metrics.jsonl file. Lines that are not points (such as an incomplete last line) are skipped."""
     return Tail(Path(path)).read().points if path else []
+
+
+# --- the source of a run: its broker or its files ---------------------------------------------------------------------
+
+
+NAMES_LISTED = 20
+
+
+class NoSuchRun(UserError):
+    """Neither a broker nor a folder has the run. The message names both places and lists the existing runs."""
+
+
+async def choose(settings: UiSettings, node: NodeSettings) -> RunFiles | None:
+    """The run's files, or None for its broker. Without a mesh, None means that only training runs are shown.
+
+    Raises NoSuchRun.
+    """
+    folder = Path(settings.runs) / node.run
+    files = RunFiles(folder) if settings.runs and is_run(folder) else None
+    if not settings.mesh:
+        if files is None and node.run not in (TRAINING, NodeSettings().run):
+            raise NoSuchRun(_missing(settings, node, ""))
+        return files
+    if settings.patience is None:
+        return None
+    answered, at_work = await _ask(node, settings.patience)
+    if at_work or (answered and files is None):
+        return None
+    if files is None:
+        raise NoSuchRun(_missing(settings, node, f"no broker answers at {node.bus.url}, and "))
+    return files
+
+
+async def _ask(node: NodeSettings, patience: float) -> tuple[bool, bool]:
+    """(whether the broker answers, whether it has nodes of the run)."""
+    from common.bus import Bus, BusError
+
+    try:
+        bus = await Bus.connect(node.bus, run=node.run, name="ui", wait=patience)
+    except BusError:
+        return False, False
+    try:
+        return True, any(info.role != "ui" for info in await bus.nodes())
+    except BusError:  # the broker has no buckets of this run
+        return True, False
+    finally:
+        await bus.close()
+
+
+def _missing(settings: UiSettings, node: NodeSettings, where: str) -> str:
+    names = list(run_folders(Path(settings.runs))) if settings.runs else []
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    there = f"there are: {', '.join(names[:NAMES_LISTED])}{more}" if names else "it holds no run"
+    waits = "; `--patience None` waits for the broker" if settings.mesh else ""
+    return f"{where}{settings.runs or 'no folder'} has no run {node.run} ({there}){waits}"

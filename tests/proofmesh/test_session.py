@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import proofmesh
-from proofmesh.loop import BackgroundLoop
+from proofmesh.engine import BackgroundLoop
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,8 @@ from common.life.node import NodeSettings
 from common.ports import listenable
 from common.protocol.messages import NodeInfo
 from tests.ui.test_run_files import make_run
-from ui.choice import NoSuchRun, choose
 from ui.run_files import RunFiles
+from ui.service import NoSuchRun, choose
 from ui.settings import TRAINING, UiSettings
 
 
