@@ -24,8 +24,7 @@ from common.output.command import UserError
 from node.command.projects import lean_for
 from node.command.proofs.prove import ProveSettings, budget_of, check, proving_of, with_first
 from node.proving import answers
-from node.proving.answers import Answer
-from node.proving.answers import Row, prove_rows, rows_of
+from node.proving.answers import Answer, Row, prove_rows, rows_of
 from node.proving.prover import TheoremProver
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_file, read_target

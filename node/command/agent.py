@@ -28,8 +28,7 @@ import tyro
 from common.config import ConfigError, config_file, load_lean
 from common.output.command import Exit, UserError, command, refuse
 from common.output.visible import say
-from node.agent.settings import Interrupted
-from node.agent.settings import AgentSettings
+from node.agent.settings import AgentSettings, Interrupted
 
 if TYPE_CHECKING:
     from common.output.terminal import Console

@@ -14,9 +14,7 @@ from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.model.checkpoint_folders import DIGITS, short_digest
 from node.play.attempts import Attempts
-from node.play.policies import BadPolicy, weights_at
-from node.play.policies import address_of, identity
-from node.play.policies import KIND_WORDS, parse
+from node.play.policies import KIND_WORDS, BadPolicy, address_of, identity, parse, weights_at
 from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import PolicyName, joined
 from node.prover.policies.proofs import read_proofs

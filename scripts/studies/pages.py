@@ -32,13 +32,10 @@ from common.paired import mcnemar
 from common.records.store import Store
 from common.report.chart import COLOURS, Chart
 from common.report.table import Table, right
-from node.eval.comparing import Comparison, compare
-from node.eval.folder import Evaluation, FolderError, read
-from node.eval.results import LEAN_ATTEMPTS, SIMULATIONS, limits, share_open, share_within
+from node.eval.comparing import Comparison, Side, compare, side_curves
 from node.eval.curves import draw_panels
-from node.eval.results import Results, results_of
-from node.eval.comparing import side_curves
-from node.eval.comparing import Side
+from node.eval.folder import Evaluation, FolderError, read
+from node.eval.results import LEAN_ATTEMPTS, SIMULATIONS, Results, limits, results_of, share_open, share_within
 from node.learner.attempts.tally import solved_by
 from node.learner.run.directory import RunDirectory
 from node.learner.summary import Solved

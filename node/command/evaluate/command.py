@@ -251,8 +251,7 @@ class _Call:
 
     def checked_policy(self) -> str:
         """The policy that this process evaluates, after a check that it can be opened. Raises BadPolicy."""
-        from node.play.policies import of_the_demo
-        from node.play.policies import check
+        from node.play.policies import check, of_the_demo
 
         settings = self.settings
         policy = settings.policy or (f"own:{settings.checkpoint}" if settings.checkpoint else "")

@@ -34,9 +34,8 @@ from common.output.visible import as_json, say, say_data, visible
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:
-    from node.proving.answers import Answer
+    from node.proving.answers import Answer, Row
     from node.proving.explain import SearchRecorder
-    from node.proving.answers import Row
     from node.proving.prover import Budget, TheoremProver
     from node.proving.statements import Target
 
