@@ -28,7 +28,7 @@ import tyro
 from common.config import ConfigError, config_file, load_lean
 from common.output.command import Exit, UserError, command, refuse
 from common.output.visible import say
-from node.agent.settings import AgentSettings, Interrupted
+from node.agent.settings import AgentError, AgentSettings, Interrupted
 
 if TYPE_CHECKING:
     from common.output.terminal import Console
@@ -86,8 +86,11 @@ def _status(settings: StatusSettings) -> int:
     from node.agent.report import report_of, show
     from node.agent.store import AgentStore
 
-    with closing(AgentStore(settings.out, read_only=True)) as store:
-        show(report_of(store), _console(stderr=False))
+    try:
+        with closing(AgentStore(settings.out, read_only=True)) as store:
+            show(report_of(store), _console(stderr=False))
+    except AgentError as error:
+        return refuse("proofmesh agent", error)
     return Exit.DONE
 
 
