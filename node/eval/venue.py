@@ -14,9 +14,9 @@ from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.model.checkpoint_folders import DIGITS, short_digest
 from node.play.attempts import Attempts
-from node.play.policies import KIND_WORDS, BadPolicy, address_of, identity, parse, weights_at
+from node.play.policies import KIND_WORDS, address_here, identity, parse, weights_at
 from node.prover.policies.fixed import read_tactics
-from node.prover.policies.names import PolicyName, joined
+from node.prover.policies.names import BadPolicy, PolicyName, joined
 from node.prover.policies.proofs import read_proofs
 
 # --- what a venue is --------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def without_servers(policy: str) -> str:
     if not any(part.is_model for part in parts):
         return policy
     return joined(
-        replace(part, where=address_of(part).identity.partition(":")[2]) if part.is_model else part for part in parts
+        replace(part, where=address_here(part).identity.partition(":")[2]) if part.is_model else part for part in parts
     )
 
 

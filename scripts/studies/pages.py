@@ -33,7 +33,7 @@ from common.records.store import Store
 from common.report.chart import COLOURS, Chart
 from common.report.table import Table, right
 from node.eval.comparing import Comparison, Side, compare, side_curves
-from node.eval.curves import draw_panels
+from node.eval.curves import chart
 from node.eval.folder import Evaluation, FolderError, read
 from node.eval.results import LEAN_ATTEMPTS, SIMULATIONS, Results, limits, results_of, share_open, share_within
 from node.learner.attempts.tally import solved_by
@@ -142,7 +142,7 @@ def _of_sides(table: Values, filled_in: Values, values: Values) -> Iterator[str]
         if drawn := [found[label] for label in labels if label in found]:
             panels = [(kind, side_curves(drawn, compare(drawn), kind)) for kind in (LEAN_ATTEMPTS, SIMULATIONS)]
             Path(file).parent.mkdir(parents=True, exist_ok=True)
-            draw_panels(panels, Path(file))
+            chart(panels).save(Path(file))
 
 
 def finished(label: str, cell: str, values: Values) -> Side | None:

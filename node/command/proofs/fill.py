@@ -104,7 +104,7 @@ async def _fill(settings: FillSettings) -> int:
     from common.life.waiting import ended_by
     from node.command.proofs.fill_report import FillReport
     from node.lean.toolchain.find import find
-    from node.play.policies import BadPolicy
+    from node.prover.policies.names import BadPolicy
     from node.proving.fill_run import FillRun
 
     if not settings.paths:
