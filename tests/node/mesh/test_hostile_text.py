@@ -225,9 +225,8 @@ def test_up_shows_events_and_children(printed: Printed) -> None:
 def agents_report() -> agent_report.Report:
     rows = [(SURROGATE, HOSTILE)]
     diff = f"--- a\n+++ b\n+{HOSTILE}\n ````\n```````````\n"
-    return agent_report.Report(
-        [agent_report.Table("Every gap", ("where", "reason"), rows, (HOSTILE,))], [(HOSTILE, diff)], [HOSTILE]
-    )
+    table = agent_report.Table(("where", "reason"), "Every gap", (HOSTILE,)).fill(rows)
+    return agent_report.Report([table], [(HOSTILE, diff)], [HOSTILE])
 
 
 def test_the_agent_shows_its_tables(printed: Printed) -> None:
