@@ -239,6 +239,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
     from node.mesh.supervisor import ChildFailed
 
     logging.configure("error")  # hides warnings of the first second, before the broker runs
+    # 1. The mesh, which Ctrl-C stops in order: its records stay, and the same command resumes.
     started = time.monotonic()
     view = View(folder, settings)
     mesh = Mesh.from_file(file, view.event)
@@ -258,6 +259,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
         await asyncio.gather(watching, return_exceptions=True)
         view.end()
         await mesh.stop()
+    # 2. What became of it.
     if failure:
         return refuse("proofmesh demo", failure, Exit.FAILED)
     if stopped.is_set():
@@ -265,7 +267,7 @@ async def _run(settings: DemoSettings, folder: Path, file: Path) -> int:
         return Exit.INTERRUPTED
     show_summary(finished(folder / "summary.json", time.monotonic() - started))
     say(f"records in {folder}", file=sys.stderr)
-    return 0
+    return Exit.DONE
 
 
 def finished(path: Path, seconds: float) -> dict[str, Any]:

@@ -116,6 +116,7 @@ class Pairing:
 def pair(first: Side, second: Side) -> Pairing:
     """Pairs the statements that both sides have. Raises ComparisonError if there are none."""
     results = [*first.seeds, *second.seeds]
+    # 1. The same benchmark is paired by name: several statements may be alike. Others are paired word for word.
     by_name = len({each.plan.benchmark.digest for each in results}) == 1
     rows_by_key = [_keyed(each, by_name) for each in results]
     common = set(rows_by_key[0]).intersection(*rows_by_key[1:])
@@ -124,6 +125,7 @@ def pair(first: Side, second: Side) -> Pairing:
             f"{first.label} and {second.label} have no statement in common: one evaluates "
             f"{_benchmarks(first)}, the other {_benchmarks(second)}{_apart_from_headers(results)}"
         )
+    # 2. A statement counts if it is decided on both sides, with all seeds; for the others, why it is left out.
     first_rows, second_rows = rows_by_key[: len(first.seeds)], rows_by_key[len(first.seeds) :]
     left_first: Counter[Standing] = Counter()
     left_second: Counter[Standing] = Counter()
@@ -462,11 +464,13 @@ def compare(sides: Sequence[Side], seed: int = 0) -> list[Comparison]:
 
 
 def _compared(first: Side, second: Side, seed: int) -> Comparison:
+    # 1. The statements that count on both sides, and those of them without a known flaw.
     pairing = pair(first, second)
     pairs = pairing.pairs
     counts = [len(each.first_tries) for each in pairs]
     solid = [each for each in pairs if not each.flawed]
     outcomes = [(each.name, _any(each, _is_solved)) for each in pairs]
+    # 2. Smaller budgets, and what was spent; apart where neither side solved, since a proof ends an attempt early.
     simulations, exact_simulations = _by_budget(first, second, pairs, SIMULATIONS, seed)
     lean_attempts, exact_lean_attempts = _by_budget(first, second, pairs, LEAN_ATTEMPTS, seed)
     unsolved = [each for each in pairs if not any(row.solved for row in (*each.first, *each.second))]

@@ -140,6 +140,7 @@ class Player:
         self, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
     ) -> AttemptRecord | None:
         """Returns None if the proof was refused. Raises BusError, MessageError, _WrongHeader."""
+        # 1. The search.
         await slot.come_back()
         attempt = attempt_of(
             self._plan,
@@ -158,6 +159,7 @@ class Player:
             script = proof_script(result.proof)
         except ValueError:
             return None
+        # 2. Verification, in one batch with other proofs that were found meanwhile.
         await self._gathering.wait()
         began = time.perf_counter()
         reply = await self._attempts.verify(statement.theorem, script)

@@ -163,6 +163,7 @@ class Results:
 
 def results_of(evaluation: Evaluation, requested_passes: int = 0) -> Results:
     """The results so far, over all passes. `requested_passes`: counts if it is more than in the plan."""
+    # 1. Of each pass the latest record counts: an attempt that infrastructure failed was played again.
     by_name: dict[str, dict[int, AttemptRecord]] = defaultdict(dict)
     for record in evaluation.attempts:
         by_name[record.name][record.number] = record
@@ -172,6 +173,7 @@ def results_of(evaluation: Evaluation, requested_passes: int = 0) -> Results:
     )
     begun = 1 + max((record.number for record in evaluation.attempts), default=-1)
     pass_count = max(requested_passes, evaluation.plan.passes, begun)
+    # 2. The numbers, over the statements that are solved or unsolved.
     counted = [row for row in rows if row.counts]
     latest = [attempt for row in rows for attempt in row.attempts]
     solid = [row for row in counted if not row.statement.flaw]

@@ -230,6 +230,7 @@ async def opened_prover(
 
     Raises ProvingFailed, BusError, LeanProblem.
     """
+    # 1. The provers of a mesh have a Lean of their own.
     if settings.url:
         from common.life import logging
         from node.proving.prover import MESH_AT_ONCE, mesh_prover
@@ -244,7 +245,7 @@ async def opened_prover(
     from node.lean.toolchain.find import confined_toolchain
 
     lean = LeanProcessSettings(lean=lean_for(settings.lean, [file] if file else []))
-    # Heavy modules are imported while Lean's first processes start.
+    # 2. Here: heavy modules are imported while Lean's first processes start.
     toolchain, _ = await together(confined_toolchain(lean.lean), asyncio.to_thread(_import_prover))
     from node.lean.opened import open_lean
     from node.proving.prover import local_prover

@@ -88,6 +88,7 @@ async def _verify(settings: VerifySettings) -> int:
 
     if not settings.paths:
         raise UserError("no path given: name files or folders")
+    # 1. Lean, the reference, and how far Lean is confined here.
     toolchain = await asyncio.to_thread(toolchain_of, settings)
     reference = reference_of(settings.against)
     for note in toolchain.notes:
@@ -98,6 +99,7 @@ async def _verify(settings: VerifySettings) -> int:
             say(f"proofmesh verify: Lean processes are not confined in: {', '.join(gaps)}", file=sys.stderr)
         if not toolchain.protections.reads:
             say(f"proofmesh verify: {READS_NOT_CONFINED}", file=sys.stderr)
+    # 2. The files. Each verdict is printed when it is known, unless a table or JSON is asked for.
     at_once = settings.jobs or len(os.sched_getaffinity(0))
     second = SecondKernel(toolchain) if settings.second_kernel else None
     verifier = FileVerifier(
