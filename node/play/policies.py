@@ -25,7 +25,6 @@ from node.prover.policies.names import (
     TACTICS,
     BadPolicy,
     PolicyName,
-    check_corrections,
     check_method,
     writers_of,
 )
@@ -112,8 +111,7 @@ def check_plays(
     def writes(name: PolicyName) -> bool:
         return writes_proofs(name, template(name) if name.is_model else None)
 
-    check_method(names, method, then, writes=writes)
-    check_corrections(names, method, correct, writes=writes)
+    check_method(names, method, then, correct, writes)
     for name in writers_of(names, writes) if method == Method.WHOLE_PROOF else ():
         if name.kind == OWN:
             _check_writing(name)

@@ -55,6 +55,7 @@ async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
 
     Raises ServingError, CheckpointError (no checkpoint, or a damaged one), BusError, OSError.
     """
+    # 1. Is it this run's next version?
     if any(node.role == "learner" for node in await bus.nodes()):
         raise ServingError(
             f"run {bus.run!r} has a learner, and its inference nodes serve the learner's network; start self-play with "
@@ -71,6 +72,7 @@ async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
             f"run {bus.run!r} already serves version {before.version} of the weights, so {checkpoint} cannot be "
             f"version {version}; if this is another run's state, begin a run of another name"
         )
+    # 2. Store it.
     persist = partial(persistently, until=bus.given_up.is_set)
     with tempfile.TemporaryDirectory(prefix="proofmesh-weights-") as folder:
         file = Path(folder) / "weights.safetensors"
@@ -80,8 +82,8 @@ async def publish(bus: Bus, checkpoint: Path, version: int) -> None:
             await weights.store(bus, persist, name, file, STORED)
         except weights.NoRoomForWeights as error:
             raise ServingError(f"{error}; raise [broker] max_store_mb, if its disk has room") from error
-    # Old objects are deleted before the new one is announced. After a crash between the two, the next call still finds
-    # the old state and its objects, so that none are left behind.
+    # 3. Announce it. Old objects are deleted before that: after a crash between the two, the next call still finds the
+    #    old state and its objects, so that none are left behind.
     for old in weights.objects_of(before) - {name}:
         await bus.delete_object(old)
     state = WeightsState(version=version, digest=digest, object_name=name)

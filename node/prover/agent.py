@@ -113,6 +113,7 @@ class AttemptAgent(ABC):
 
     async def play(self) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
+        # 1. Play.
         budget = self._budget
         budget.start()
         ended = None
@@ -122,6 +123,7 @@ class AttemptAgent(ABC):
             outcome, message = AttemptOutcome.BAD_STATEMENT, str(error)
         except (BusError, BadAdvice, UnknownMethod, ProofsUnavailable) as error:
             outcome, message = AttemptOutcome.ERROR, f"{type(error).__name__}: {error}"
+        # 2. Report.
         proved = outcome is AttemptOutcome.PROVED
         return AttemptResult(
             attempt_id=self.attempt.attempt_id,

@@ -50,6 +50,7 @@ class Prover:
         self, bus: Bus, settings: ProverSettings, prover_id: str, report: Callable[..., None] = lambda **values: None
     ) -> None:
         """Raises BadPolicy if the configured policy cannot be used."""
+        # 1. What plays attempts.
         self._bus = bus
         self._settings = settings
         sources = MeshSources(
@@ -64,6 +65,7 @@ class Prover:
             on_outcomes=self._count_outcomes,
             on_account=self._count_account,
         )
+        # 2. What is in progress, and what is counted.
         self._id = prover_id
         self._report = report
         self._searches = settings.resolved_searches()

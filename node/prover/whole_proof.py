@@ -98,7 +98,9 @@ class WholeProofAgent(AttemptAgent):
         self.statistics = SearchStatistics()
         self.beginnings: dict[str, None] = {}
         """The distinct beginnings of failed proofs: all tactics above the first error."""
-        self._requests = DraftRequests(attempt, source, self.account)
+        self._source = source
+        self._asked = 0
+        """First proofs requested so far."""
         self._ahead: asyncio.Task[Sequence[Draft]] | None = None
         """The next batch, which is sampled while Lean tries the current one."""
         self._seen: set[str] = set()
@@ -180,8 +182,11 @@ class WholeProofAgent(AttemptAgent):
     # --- asking the source ------------------------------------------------------------------------------------------
 
     def _ask(self, count: int) -> asyncio.Task[Sequence[Draft]]:
-        """Start to sample first proofs."""
-        return asyncio.create_task(self._requests.first(count))
+        """Start to sample the next first proofs. The source may give fewer."""
+        seed = self._seed("proofs", self._asked)
+        request = self._request(count=count, first=self.attempt.first + self._asked, seed=seed)
+        self._asked += count
+        return asyncio.create_task(self._propose(request))
 
     def _look_ahead(self, simulations: int) -> None:
         """Start to sample the batch that follows after this number of simulations, if the budget allows one."""
@@ -203,11 +208,35 @@ class WholeProofAgent(AttemptAgent):
         Raises TimeIsUp, BusError, ProofsUnavailable.
         """
         failed = failed[: self._budget.simulations_left(self.simulations, len(failed))]
-        refuted = [
-            Refuted(each.number, (*each.before, Failed(each.draft, each.script, each.errors, each.line)))
+        requests = [
+            self._request(
+                count=1,
+                first=0,
+                seed=self._seed("correction", each.number, round),
+                correct=(*each.before, Failed(each.draft, each.script, each.errors, each.line)),
+            )
             for each in failed
         ]
-        return await self._budget.in_time(self._requests.corrections(refuted, round))
+        replies = await self._budget.in_time(all_results(self._propose(request) for request in requests))
+        return [
+            (draft, request.correct) for request, drafts in zip(requests, replies, strict=True) for draft in drafts[:1]
+        ]
+
+    def _seed(self, *words: str | int) -> int:
+        """Each request to the source has its own seed."""
+        return derive_seed(self.attempt.seed, identity(self.attempt), *words)
+
+    def _request(self, *, count: int, first: int, seed: int, correct: tuple[Failed, ...] = ()) -> ProofRequest:
+        return ProofRequest(self.attempt.theorem, self.attempt.theorem_id, count, first, seed, correct)
+
+    async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
+        """Drafts of the source, whose costs are counted. Raises ProofsUnavailable, BusError."""
+        began = time.perf_counter()
+        drafts = await self._source.propose(request)
+        self.account.seconds_policy += time.perf_counter() - began
+        self.account.samples += len(drafts)
+        self.account.tokens += sum(draft.tokens for draft in drafts)
+        return drafts
 
     async def _drop_ahead(self) -> None:
         """Cancel the next batch."""
@@ -335,70 +364,6 @@ def words(outcome: Outcome) -> str:
     if outcome.kind is OutcomeKind.GOALS:
         return "unsolved goals\n" + "\n\n".join(branch.state for branch in outcome.branches)
     return outcome.message or f"Lean did not finish it: {outcome.kind}"
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Requests of a whole-proof attempt to its source: for first proofs, and for corrections. Each has its own seed.
-
-
-@dataclass(frozen=True, slots=True)
-class Refuted:
-    """A sample that failed."""
-
-    number: int
-    """Its place among the attempt's samples."""
-    history: tuple[Failed, ...]
-    """The samples that it corrected, and itself as the last one."""
-
-
-class DraftRequests:
-    """Requests the proofs of one attempt, and counts their costs."""
-
-    def __init__(self, attempt: Attempt, source: ProofSource, account: Account) -> None:
-        self._attempt = attempt
-        self._source = source
-        self._account = account
-        self._asked = 0
-        """First proofs requested so far."""
-
-    async def first(self, count: int) -> Sequence[Draft]:
-        """The next first proofs; fewer than `count` if the source has no more. Raises ProofsUnavailable, BusError."""
-        attempt, asked = self._attempt, self._asked
-        self._asked += count
-        seed = derive_seed(attempt.seed, identity(attempt), "proofs", asked)
-        return await self._propose(
-            ProofRequest(attempt.theorem, attempt.theorem_id, count, attempt.first + asked, seed)
-        )
-
-    async def corrections(self, refuted: Sequence[Refuted], round: int) -> list[tuple[Draft, tuple[Failed, ...]]]:
-        """New versions of samples that failed, each with its history. Empty if the source cannot correct proofs.
-
-        Raises ProofsUnavailable, BusError.
-        """
-        attempt = self._attempt
-        requests = [
-            ProofRequest(
-                attempt.theorem,
-                attempt.theorem_id,
-                count=1,
-                first=0,
-                seed=derive_seed(attempt.seed, identity(attempt), "correction", each.number, round),
-                correct=each.history,
-            )
-            for each in refuted
-        ]
-        replies = await all_results(self._propose(request) for request in requests)
-        return [
-            (draft, request.correct) for request, drafts in zip(requests, replies, strict=True) for draft in drafts[:1]
-        ]
-
-    async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
-        began = time.perf_counter()
-        drafts = await self._source.propose(request)
-        self._account.seconds_policy += time.perf_counter() - began
-        self._account.samples += len(drafts)
-        self._account.tokens += sum(draft.tokens for draft in drafts)
-        return drafts
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -119,12 +119,14 @@ def _answered(target: Target, side: _Side, negated: bool, seconds: float) -> Ans
     def without_proof(outcome: str, reason: str) -> Answer:
         return Answer(target.name, outcome, reason=reason, simulations=found.simulations, seconds=seconds)
 
+    # 1. No proof, or one that Lean does not accept.
     if found.outcome is AttemptOutcome.BAD_STATEMENT:
         return without_proof(BAD_STATEMENT, found.reason)
     if verdict is None:
         return without_proof(FAILED, found.reason or "no proof found")
     if not verdict.accepted:
         return without_proof(FAILED, f"Lean does not accept the proof that was found: {verdict.reason}")
+    # 2. A proof.
     place = side.theorem.place
     axioms = ", ".join(verdict.axioms) or "none"
     return Answer(

@@ -143,6 +143,7 @@ class FillRun:
         self, source: SourceFile, group: Sequence[SourceFile], toolchain: LeanToolchain, problems: dict[str, str]
     ) -> None:
         """Fill one file with gaps. `problems`: why some files cannot be imported."""
+        # 1. Read the file, and find its gaps.
         started = time.monotonic()
         imported = imported_texts(source, group)
         unimported = next((f"it imports {name}: {problems[name]}" for name, _ in imported if name in problems), "")
@@ -165,8 +166,10 @@ class FillRun:
         gap_count = sum(_wanted(gap, self.settings.only) for gap in gaps.gaps)
         if not gap_count:
             return  # `--only` selects no gap of this file
+        # 2. Fill them.
         self.report.opened(source.shown, gap_count)
         done = await tools.filler.fill(gaps, self._memory(imported))
+        # 3. Write the file, if that is wanted.
         new = file.edited(done.edits)
         refused = ""
         if self.settings.write and done.edits:

@@ -283,6 +283,7 @@ class TheoremProver:
     async def _search(self, task: _Task, stage: Stage) -> _Proof | None:
         """One search, with its share of the remaining time and simulations. Raises ProvingFailed, BadStatement,
         BusError."""
+        # 1. The attempt.
         lean_attempts = task.lean_attempts_of(stage.share)
         if lean_attempts is None:
             return None
@@ -306,6 +307,7 @@ class TheoremProver:
             verify=self._settings.whole_proofs,
             tactic_seconds=task.tactic_seconds,
         )
+        # 2. Its result, and what it cost.
         result = await self._attempts.play(attempt)
         task.simulations += result.statistics.simulations
         task.lean_attempts += result.statistics.lean_attempts

@@ -25,7 +25,6 @@ from node.prover.policies.names import (
     TACTICS,
     BadPolicy,
     PolicyName,
-    check_corrections,
     check_method,
     has_network,
     joined,
@@ -49,26 +48,20 @@ if TYPE_CHECKING:
 MOST_OPEN = 64
 """Size of the cache of language models' policies, and of their proofs: attempts may name any model and template."""
 
-LIST_SHARE = 1.0
-"""Share of the prior mass for a list of tactics in a mixture; a network has 1. So a tactic in one of a few samples has
-about the mass of the list's best guess."""
-
 
 def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
     """A list of tactics as a policy. `closing`: first tactics of the fixed list. Raises BadPolicy for a bad file."""
     return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
-def share_of(name: PolicyName) -> float:
-    """The part's share of the prior mass, relative to the shares of the other parts."""
-    if name.share is not None:
-        return name.share
-    return Part.share if name.is_network or name.is_model else LIST_SHARE
-
-
 def part_of(name: PolicyName, policy: Policy, source: str = "") -> Part:
-    """A part of a mixture. `source`: its name in results; empty: the policy's name."""
-    return Part(policy, share_of(name), has_values=name.is_network, name=source or name.source, turn=name.turn)
+    """A part of a mixture. `source`: its name in results; empty: the policy's name.
+
+    A list of tactics has the default share of a network, so a tactic in one of a few samples has about the mass of the
+    list's best guess.
+    """
+    share = Part.share if name.share is None else name.share
+    return Part(policy, share, has_values=name.is_network, name=source or name.source, turn=name.turn)
 
 
 def combined(parts: Sequence[Part], *, strict: bool) -> Policy | ByTurns:
@@ -144,8 +137,7 @@ class AttemptPolicies:
         """The policy of an attempt. An interactive attempt that names no policy gets a network together with the list
         of tactics. Other attempts get exactly their policy, and fail if its network fails. Raises BadPolicy."""
         names, theorem = self._names(attempt), attempt.theorem
-        check_method(names, attempt.method, attempt.then, writes=self._writes)
-        check_corrections(names, attempt.method, attempt.correct, writes=self._writes)
+        check_method(names, attempt.method, attempt.then, attempt.correct, self._writes)
         network, people = has_network(names), attempt.purpose is Purpose.INTERACTIVE
         parts = [self._part(name, attempt) for name in names if not self._writes(name)]
         policy = combined(parts, strict=not people)
@@ -154,7 +146,7 @@ class AttemptPolicies:
         policy = with_retrieved(policy, theorem, self._premises, has_values=network)
         policy = with_guide(policy, self._guide)
         if people and not attempt.policy and all(name.is_network for name in names):
-            return wrapped(policy, lambda each: for_people(each, theorem, network=True))
+            return wrapped(policy, lambda each: for_people(each, theorem))
         if people:
 
             def unknown(tactic: str) -> bool:

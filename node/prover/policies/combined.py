@@ -74,6 +74,7 @@ def mixed(advices: Sequence[tuple[Part, Advice]]) -> Advice:
     The masses of a part sum to its normalised share among the parts that propose something. A tactic of two parts gets
     the sum of both masses.
     """
+    # 1. Masses and sources of each tactic.
     mass: dict[str, float] = {}
     sources: dict[str, list[str]] = {}
     proposing = [(part, advice) for part, advice in advices if part.share > 0]
@@ -85,13 +86,14 @@ def mixed(advices: Sequence[tuple[Part, Advice]]) -> Advice:
             mass[proposal.tactic] = mass.get(proposal.tactic, 0.0) + portion
             if source := proposal.source or part.name:
                 sources.setdefault(proposal.tactic, []).append(source)
-    tokens = [advice.tokens for _, advice in advices if advice.tokens is not None]
-    # Log-probabilities of different policies cannot be compared: keep them only if one part replied.
+    # 2. Proposals. Log-probabilities of different policies cannot be compared: keep them only if one part replied.
     alone = {each.tactic: each.log_probability for each in advices[0][1].proposals} if len(advices) == 1 else {}
     proposals = [
         Proposal(tactic, portion, alone.get(tactic), source="+".join(sources.get(tactic, ())))
         for tactic, portion in mass.items()
     ]
+    # 3. What else the parts say.
+    tokens = [advice.tokens for _, advice in advices if advice.tokens is not None]
     return Advice(
         proposals,
         advices[0][1].value,

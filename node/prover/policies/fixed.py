@@ -105,6 +105,7 @@ def everything(goal: Goal) -> list[str]:
     Invertible steps come before all others: the goals after them are provable exactly if the goal is (as in focused
     proof search: Andreoli, J. Logic Comput. 1992).
     """
+    # 1. Tactics that may close the goal at once.
     at_once = _from(
         goal,
         linear_arithmetic,
@@ -115,9 +116,11 @@ def everything(goal: Goal) -> list[str]:
         goal_tactics.pairs,
         witnessed,
     )
+    # 2. An invertible step, if there is one: nothing else is tried beside it.
     for step in (introductions, eliminated, split_conclusion):
         if steps := list(step(goal)):
             return list(dict.fromkeys([*at_once, *steps]))
+    # 3. Otherwise steps that may lose a proof.
     choices = _from(
         goal,
         goal_tactics.parity,

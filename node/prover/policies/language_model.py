@@ -14,7 +14,7 @@ import msgspec
 from common.life import metrics
 from common.protocol.messages import SampledTactic
 from common.sampling import PLAIN, Sampling
-from node.llm.outputs import Parsed, parse_tactic, score
+from node.llm.outputs import parse_tactic, score
 from node.llm.prompts import Premise, PromptTooLong, tactic_prompt, with_own_names
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError
 from node.llm.templates import Template
@@ -132,16 +132,13 @@ class LanguageModelPolicy:
                 self.dropped[problem] += 1
                 _dropped.labels(self._template.name, problem).inc()
         tactics = [
-            (with_own_names(self._template, state, each.text), self._score(sample, each))
+            (with_own_names(self._template, state, each.text), score(self._template, sample, each))
             for sample, each in parsed
             if each.text
         ]
         has_score = {tactic: score is not None for tactic, score in tactics}
         merged = merge_samples(SampledTactic(tactic, score or 0.0) for tactic, score in tactics)
         return [each if has_score[each.tactic] else replace(each, log_probability=None) for each in merged]
-
-    def _score(self, sample: Sample, parsed: Parsed) -> float | None:
-        return score(self._template, sample, parsed)
 
 
 def decoding_of(template: Template, sampling: Sampling) -> Decoding:

@@ -127,11 +127,7 @@ def has_network(names: Iterable[PolicyName]) -> bool:
     return any(name.is_network for name in names)
 
 
-def _is_list(name: PolicyName) -> bool:
-    return name.is_proofs
-
-
-def writers_of(names: Iterable[PolicyName], writes: Callable[[PolicyName], bool] = _is_list) -> list[PolicyName]:
+def writers_of(names: Iterable[PolicyName], writes: Callable[[PolicyName], bool]) -> list[PolicyName]:
     """The parts of a policy that write whole proofs: those that only write proofs (`writes`), or else its networks,
     which may also propose tactics."""
     names = list(names)
@@ -141,11 +137,14 @@ def writers_of(names: Iterable[PolicyName], writes: Callable[[PolicyName], bool]
 def check_method(
     names: Sequence[PolicyName],
     method: str,
-    then: str = "",
-    writes: Callable[[PolicyName], bool] = _is_list,
+    then: str,
+    correct: int,
+    writes: Callable[[PolicyName], bool],
 ) -> None:
     """Check that a policy fits the method. A search needs tactics, whole-proof needs whole proofs, and whole-proof with
-    `then` (the search after it) needs both. `writes`: True for parts that write only whole proofs. Raises BadPolicy."""
+    `then` (the search after it) needs both. No network of proofmesh corrects its proofs (`correct`). `writes`: True for
+    parts that write only whole proofs. Raises BadPolicy."""
+    # 1. A search needs tactics, and whole-proof one writer of proofs.
     whole = method == Method.WHOLE_PROOF
     if not whole and (only := next(filter(writes, names), None)):
         raise BadPolicy(f"`{only}` gives whole proofs: they go with --method {Method.WHOLE_PROOF}")
@@ -156,6 +155,7 @@ def check_method(
             f"`{joined(names)}` {writing}, and the method {method} needs one part that writes whole proofs: "
             "`proofs:FILE`, a model with such a template, or a network that was trained on proofs"
         )
+    # 2. The search after whole proofs needs tactics, and without it they are of no use.
     if whole and then and len(names) == 1 and writes(names[0]):
         raise BadPolicy(
             f"`{joined(names)}` proposes no tactics, and the search {then} needs them: add a part that does, as in "
@@ -166,13 +166,8 @@ def check_method(
             f"`{idle}` proposes tactics, and the method {method} alone has no use for them: leave it out, or name "
             "the search that follows the whole proofs (--then)"
         )
-
-
-def check_corrections(
-    names: Sequence[PolicyName], method: str, correct: int, writes: Callable[[PolicyName], bool] = _is_list
-) -> None:
-    """Check that no network of proofmesh has to correct its proofs. Raises BadPolicy."""
-    for name in writers_of(names, writes) if correct and method == Method.WHOLE_PROOF else ():
+    # 3. Corrections.
+    for name in writers if correct and whole else ():
         if name.is_network:
             raise BadPolicy(f"`{name}`: a network of ours corrects nothing; leave --correct out")
 

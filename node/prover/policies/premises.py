@@ -384,11 +384,10 @@ def with_premises(
     )
 
 
-def for_people(policy: Policy, theorem: Theorem, *, network: bool) -> Policy:
-    """The policy that proves most. `network`: whether `policy` is a network; otherwise it is the list of tactics."""
-    if network:
-        policy = MixturePolicy([Part(policy, has_values=True, name=INFERENCE), Part(FixedPolicy(), name=TACTICS)])
-    return with_premises(policy, theorem, has_values=network)
+def for_people(network: Policy, theorem: Theorem) -> Policy:
+    """The policy that proves most, with this network."""
+    both = MixturePolicy([Part(network, has_values=True, name=INFERENCE), Part(FixedPolicy(), name=TACTICS)])
+    return with_premises(both, theorem, has_values=True)
 
 
 @lru_cache(maxsize=64)

@@ -161,6 +161,7 @@ class Tree:
 
         If another tactic of this state led to the same states, the tactic adds its prior mass to that action.
         """
+        # 1. Which of its states are known? A tactic that leads back would make a cycle.
         if branches and node.depth >= self.max_depth:
             return None
         if len(branches) > 1 and not self._and_nodes:
@@ -170,11 +171,13 @@ class Tree:
         known = tuple([child for child, _, _ in lookups])
         if any(known) and leads_back(node, known):
             return None
+        # 2. Another tactic may have led to the same states.
         twin = None if None in known else find_twin(node, known)
         layout = tuple([branch.goals for branch in branches])
         if twin is not None:
             join(twin, Result(tactic, layout, as_aliases(alias for _, alias, _ in lookups)), mass)
             return twin
+        # 3. A new action, with nodes for new states.
         action = Action(tactic, node, (), layout)
         children, aliases = [], []
         for index, (branch, (child, alias, sketch)) in enumerate(zip(branches, lookups, strict=True)):
@@ -185,6 +188,7 @@ class Tree:
             children.append(child)
             aliases.append(alias)
         action.children, action.aliases = tuple(children), as_aliases(aliases)
+        # 4. What it changes above: the state's prior mass, and perhaps the proof.
         node.actions.append(action)
         add_mass(action, mass)
         action.dead = any(known) and any(child.dead for child in action.children)

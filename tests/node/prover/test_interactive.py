@@ -21,14 +21,14 @@ async def tactics(policy, state: str = STATE) -> list[str]:
 
 
 async def test_a_network_is_joined_by_the_list_and_its_value_counts():
-    policy = for_people(Network(), ALONE, network=True)
+    policy = for_people(Network(), ALONE)
     assert {"from the network", "rfl"} <= {*await tactics(policy)}
     assert (await policy.advise(STATE, 6, 0)).value == -3.0
 
 
 async def test_at_a_place_in_a_file_its_own_names_join():
     assert {"from the network", "rfl", "simp [double]", "unfold double"} <= {
-        *await tactics(for_people(Network(), PLACED, network=True))
+        *await tactics(for_people(Network(), PLACED))
     }
     known = with_premises(Network(), PLACED, has_values=True, unknown=lambda tactic: tactic.startswith("unfold"))
     assert "simp [double]" in await tactics(known) and "unfold double" not in await tactics(known)
