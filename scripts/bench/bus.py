@@ -147,6 +147,7 @@ async def publish_rate(bus: Client, seconds: float) -> float:
 
 async def durable_rates(bus: Client, seconds: float) -> dict[str, int]:
     """Attempts per second into the work queue (confirmed), and out of it (leased, acknowledged with confirmation)."""
+    # 1. What one loop does: publish an attempt and wait until it is stored; lease a hundred and acknowledge them.
     published = 0
 
     async def publish(_: int) -> int:
@@ -170,6 +171,7 @@ async def durable_rates(bus: Client, seconds: float) -> dict[str, int]:
         await asyncio.gather(*(lease.ack() for lease in leases))
         return len(leases)
 
+    # 2. Publishing goes on for longer than leasing, so that the queue does not run empty.
     serial = await rate(publish, seconds / 2, 1)
     pipelined = await rate(publish, 2 * seconds, IN_FLIGHT)
     leased = await rate(lease, seconds / 2, 1)
@@ -238,6 +240,7 @@ async def answer_at_once(url: str) -> None:
     from node.model.tokenizer import Tokenizer
     from node.model.transformer import Transformer
 
+    # 1. An engine that finishes every state in its first step.
     answer = tuple(SampledTactic(tactic, -1.5) for tactic in TACTICS)
 
     class Instant(Engine):
@@ -257,6 +260,7 @@ async def answer_at_once(url: str) -> None:
             self.jobs.clear()
             return finished
 
+    # 2. Everything else is a real node's: weights from a file, the connection, the queue and the worker thread.
     gc.collect()
     gc.freeze()  # as in a real node
     with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as folder:
@@ -275,10 +279,12 @@ async def of_clients(url: str, clients: int, seconds: float, node: int) -> dict[
 
     Also returns the processor time of a request, which other load on the machine affects less than the rate.
     """
+    # 1. Wait until the node answers.
     bus = await connected(url, RUN, "client")
     question = TacticRequest(state=STATE, samples=len(TACTICS), seed=1)
     # The node may still be starting.
     await bus.request_patiently(TACTIC_REQUEST, question, TacticReply, timeout=10, deadline=60)
+    # 2. Concurrent clients, and the processor time of both sides meanwhile.
     times: list[float] = []
     process, client_before = psutil.Process(node), time.process_time()
     node_before = sum(process.cpu_times()[:2])

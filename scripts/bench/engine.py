@@ -157,6 +157,7 @@ def build(shape: Shape, settings: Engine) -> Generator:
     from node.model.transformer import Transformer
     from node.model.weights import Weights
 
+    # 1. A tokenizer that stands for a trained one of the shape's size.
     class Widened(Tokenizer):
         """Stands for a trained tokenizer with the shape's vocabulary. It accepts every id as text."""
 
@@ -166,6 +167,7 @@ def build(shape: Shape, settings: Engine) -> Generator:
 
     # Trained so that both words of the states, ` p` and ` q`, become one token each.
     tokenizer = Widened.from_json(Tokenizer.train([" p q p q"] * 10, 300).to_json())
+    # 2. Random weights, as sharp as asked.
     torch.manual_seed(0)
     model = Transformer(
         ModelConfig(
@@ -197,6 +199,7 @@ def one_run(engine: Generator, shape: Shape, waiting: int, settings: Engine, fir
     """
     from node.inference.engine.job import Job
 
+    # 1. Submit, and step until all are finished; the next batch comes then.
     rng = random.Random(first)
     engine.counters.clear()
     submitted = first
@@ -210,6 +213,7 @@ def one_run(engine: Generator, shape: Shape, waiting: int, settings: Engine, fir
             submitted += 1
         while engine.busy:
             engine.step()
+    # 2. Rates from the engine's own counters.
     cpu = time.process_time() - cpu_start
     counters = engine.counters
     return {
@@ -344,6 +348,7 @@ def small_llama(settings: Models, folder: Path) -> None:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+    # 1. A tokenizer with one token for each word.
     words = ["<pad>", "</s>", *(f"Ġw{number}" for number in range(4094))]
     tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(words)}, unk_token="<pad>"))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)
@@ -352,6 +357,7 @@ def small_llama(settings: Models, folder: Path) -> None:
     )
     tokenizer.decoder = decoders.ByteLevel()
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>").save_pretrained(folder)
+    # 2. Random weights of the asked shape.
     torch.manual_seed(settings.seed)
     config = LlamaConfig(
         vocab_size=len(words),

@@ -355,6 +355,7 @@ class Batches(Part):
 
     async def measure(self) -> Results:
         """All measurements."""
+        # 1. The proofs, and a verifier for batches and one for single proofs.
         toolchain, rng, truths = await LeanToolchain.pocket().confined(), random.Random(self.seed), recorded("train")
         proofs, few = rng.sample(truths, max(self.sizes)), rng.sample(truths, self.alone)
         together, alone = (
@@ -365,6 +366,7 @@ class Batches(Part):
         try:
             # Starts Lean and reads its version.
             await asyncio.gather(*(each.verify(*few[0]) for each in (together, alone)))
+            # 2. Single proofs before and after each batch, so that a change of other load shows in both.
             for size in self.sizes:
                 before = await verified(alone, few)
                 right = await verified(together, proofs[:size])
@@ -623,6 +625,7 @@ class Rewards(Part):
 
     async def measure(self) -> Results:
         """All measurements."""
+        # 1. Three ways to the same rewards.
         made = self.completions()
         async with served(self.workers) as (child, line):
             url = line.split()[2].rstrip(",")
@@ -642,14 +645,17 @@ class Rewards(Part):
                     Way("serve", self.reward(url), lambda: [child.pid, *descendants(child.pid)]),
                     Way("one_process_each", one_each, list),
                 ]
+                # 2. Start each of them; the start does not count.
                 warm = Completion("theorem warm : 1 = 1", "theorem warm : 1 = 1 := by\n  rfl", True)
                 for way in ways:
                     began = time.monotonic()
                     await way.pay([warm])
                     way.start_seconds = time.monotonic() - began
+                # 3. They take turns batch by batch.
                 for batch in parts_of(made, self.batch):
                     for way in ways:
                         await way.take(batch)
+        # 4. Each beside the baseline.
         results: Results = {"asked": self.asked(), "machine": machine()}
         results |= {way.name: way.result(made) for way in ways}
         base = results["one_process_each"]["rewards_per_cpu_s"]

@@ -227,6 +227,7 @@ async def unless_failed(mesh: Mesh, measuring: Coroutine[Any, Any, Results]) -> 
 
 def summary(cpu: dict[str, float], grown: dict[str, float], seconds: float) -> Results:
     """The results: CPU seconds of each part, its share, and its CPU time per expansion."""
+    # 1. What each part cost; nothing is divided by zero if nothing was expanded.
     expansions = max(grown.get("prover.expansions", 0.0), 1.0)
     total = sum(cpu.values())
     parts = {
@@ -237,6 +238,7 @@ def summary(cpu: dict[str, float], grown: dict[str, float], seconds: float) -> R
         }
         for part, spent in sorted(cpu.items(), key=lambda item: -item[1])
     }
+    # 2. Per candidate and per proof. Candidates from the cache cost Lean nothing.
     candidates = max(grown.get("lean-proxy.candidates", 0.0) - grown.get("lean-proxy.cache_hits", 0.0), 1.0)
     proofs = max(grown.get("lean-proxy.proofs_accepted", 0.0), 1.0)
     counted = {name: grown[name] for name in COUNTED if name in grown}
@@ -344,7 +346,7 @@ class Scale(Part):
         self, database: Path, samples: list[Sample], parts: list[Measured], span: tuple[float, float]
     ) -> Results:
         """What was measured within a span of time."""
-        # Only results within the measured span count: the mesh was still starting before it, and stopping after it.
+        # 1. How long each result waited. Only results within the measured span count: the mesh was still starting before it, and stopping after it.
         published = {attempt: when for part in parts for attempt, when in part.published.items()}
         rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
         rate = len(rows) / (span[1] - span[0])
@@ -356,6 +358,7 @@ class Scale(Part):
                 if attempt in published and (outcome == "proved") is proved
             ]
 
+        # 2. The records must add up, whatever the load.
         with contextlib.closing(Store(database)) as store:
             audit = store.audit()
         busy = cores(samples)
@@ -666,6 +669,7 @@ class Matchmaker(Part):
         from node.learner.choosing.matchmaker import Matchmaker as Chooser
         from node.learner.settings import LearnerSettings
 
+        # 1. The bank, as a learner reads it.
         learner = LearnerSettings(bank=str(folder))
         learner.warm_start.checkpoint = "none"
         before = resident_mb()
@@ -675,11 +679,13 @@ class Matchmaker(Part):
         with_statements = resident_mb()
         if self.curriculum:
             learner.matchmaker.curriculum = CurriculumSettings(sharpness=4.0, retry_share=0.2)
+        # 2. A matchmaker for it, which is restored from records of an earlier version.
         names = [row.theorem.name for row in loaded.train]
         matchmaker = Chooser(names, learner.matchmaker, 0, groups=groups_of(loaded.train))
         with_matchmaker = resident_mb()
         write_records(folder / "proofs.sqlite", names, self.attempts)
         restoring = restored(matchmaker, folder / "proofs.sqlite")
+        # 3. Choices, with a constant number of outstanding attempts.
         assign, record = [], []
         waiting: list[tuple[str, bool]] = []
         for number in range(self.choices):

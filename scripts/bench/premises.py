@@ -122,10 +122,12 @@ def asked_index(settings: Premises, folder: Path) -> Results:
     """Times of queries, and the memory of this process after them."""
     from node.retrieval.index import PremiseIndex
 
+    # 1. Open the index as a search does.
     began = time.perf_counter()
     index = PremiseIndex(folder)
     index.encode(["⊢ True"])  # warm-up: loads the encoder
     opened = time.perf_counter() - began
+    # 2. Queries, with the exact nearest premises beside.
     rng = random.Random(settings.seed + 1)
     cases = list(_cases(index.corpus, rng, settings.queries))
     encode, search, query, cpu, hits = [], [], [], [], 0
@@ -140,6 +142,7 @@ def asked_index(settings: Premises, folder: Path) -> Results:
         search.append(ended - middle)
         query.append(ended - began)
         hits += len({number for number, _ in nearest} & set(_exact(index, vector, mask)))
+    # 3. Percentiles; memory as it is after all queries.
     results: dict[str, Any] = {
         "open_seconds": round(opened, 2),
         "accessible": round(float(np.mean([mask.sum() for _, mask in cases]))),
@@ -174,6 +177,7 @@ def _others(
     vectors: NDArray[np.float16], queries: NDArray[np.float32], masks: list[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Any]]:
     faiss: Any = importlib.import_module("faiss")  # faiss's type stubs lack the methods of its Python layer
+    # 1. A search among the accessible premises only, as in a proof.
     whole = vectors.astype(np.float32)
 
     def timed(index: Any, parameters: Callable[[Any], Any]) -> dict[str, float]:
@@ -186,6 +190,7 @@ def _others(
             seconds.append(time.perf_counter() - began)
         return _times(seconds)
 
+    # 2. Each index, with its own parameters of search.
     for name in ("Flat", "SQfp16", "SQ8", "HNSW32,SQ8", "IVF512,Flat", "IVF512,SQ8"):
         began = time.perf_counter()
         index = faiss.index_factory(whole.shape[1], name, faiss.METRIC_INNER_PRODUCT)

@@ -222,11 +222,13 @@ def equal_elsewhere(gapped: str, filled: str) -> bool:
 
 async def filled_file(settings: Fill, file: Path, folder: Path, verifier: FileVerifier) -> Results:
     """Measure one file."""
+    # 1. A copy with every n-th proof left out.
     place = Path(tempfile.mkdtemp(dir=folder))
     text = file.read_text(encoding="utf-8")
     gapped = await without_proofs(text, settings.every, place)
     copy = place / file.name
     copy.write_text(gapped, encoding="utf-8")
+    # 2. Fill it, as a person would.
     command = [*CLI, "fill", str(copy), "--json", "--write", "--again"]
     command += ["--seconds", str(settings.seconds), *settings.flags]
     started = time.monotonic()
@@ -237,7 +239,7 @@ async def filled_file(settings: Fill, file: Path, folder: Path, verifier: FileVe
             f"proofmesh bench fill: {file}: fill ended with code {completed.returncode}: {completed.stderr[-500:]}"
         )
     gaps = json.loads(completed.stdout)["files"][0]["gaps"]
-    # Checked independently of what `fill` reports.
+    # 3. Check the file independently of what `fill` reports.
     written = copy.read_text(encoding="utf-8")
     verdicts = (await verifier.verify_text(written)).declarations
     refused = [verdict for verdict in verdicts if not verdict.accepted and "uses sorry" not in verdict.reason]

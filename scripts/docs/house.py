@@ -183,6 +183,7 @@ def floors(room: dict[str, File]) -> int | None:
 
 def static(root: Path = ROOT) -> dict[str, Any]:
     """All counts from the source text."""
+    # 1. Files, importers, rooms.
     files = read(root)
     used_by = importers(files, root)
     single = {name: next(iter(used_by[name])) for name in files if files[name].door and len(used_by[name]) == 1}
@@ -198,6 +199,7 @@ def static(root: Path = ROOT) -> dict[str, Any]:
         lines = sum(files[name].lines for name in found)
         return {"files": len(found), "lines": lines, "importer_in_same_room": beside}
 
+    # 2. All counts.
     return {
         "total": _sizes(files.values()),
         "packages": {name: _sizes(each) for name, each in packages.items()},
@@ -404,11 +406,13 @@ async def tactic_way(folder: Path, calls: Calls) -> list[str]:
     from node.prover.policies.sources import MeshSources
     from node.prover.settings import ProverSettings
 
+    # 1. A tiny network in a file.
     states = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "n : Nat\n⊢ n + 0 = n")
     tokenizer = Tokenizer.train(states * 20, 300)
     model = Transformer(ModelConfig(vocab_size=tokenizer.vocab_size, depth=1, width=32, hidden=64, context=128))
     model.reset(torch.Generator().manual_seed(1))
     weights.write(folder / "weights.safetensors", model.eval(), tokenizer, {"version": "1"})
+    # 2. A prover's policy and an inference node on one broker; the second request is the one that counts.
     async with _mesh(folder) as join:
         prover, inference = await join("prover"), await join("inference")
         settings = InferenceSettings(weights=str(folder / "weights.safetensors"), device="cpu", threads=1)
@@ -453,20 +457,24 @@ def tables(counts: dict[str, Any]) -> Iterator[Any]:
             made.add_row(*map(str, row))
         return made
 
+    # 1. Sizes by package.
     sizes = {**counts["packages"], "total": counts["total"]}
     shares = [(n, *(f"{v:.1%}" if isinstance(v, float) else v for v in each.values())) for n, each in sizes.items()]
     yield table(
         "Python outside tests (shares of all lines)", "package, files, lines, imports, # comments, blank", shares
     )
+    # 2. Files with one importer.
     for key, words in (("one_importer", "in all"), ("one_importer_small", f"under {SMALL} lines")):
         each = counts[key]
         where = f"{each['importer_in_same_room']} of them into the same room"
         yield f"Files with exactly one importer, {words}: {each['files']} with {each['lines']} lines, {where}"
+    # 3. Rooms.
     small = Counter(str(Path(*name.split(".")[:-1])) for name in counts["one_importer_small"]["importer_of"])
     rows = [(n, e["doors"], e["lines"], e["floors"], small[n] or "") for n, e in counts["rooms"].items()]
     full = [row for row in rows if row[1] > DOORS]
     yield table("Rooms", f"room, doors, lines, floors, one importer and under {SMALL} lines", rows)
     yield f"{len(full)} of {len(rows)} rooms have more than {DOORS} doors: {', '.join(f'{n} {d}' for n, d, *_ in full)}"
+    # 4. The modules on the two ways, by room.
     for way, modules in counts.get("trace", {}).items():
         by_room: dict[str, list[str]] = defaultdict(list)
         for name in modules:

@@ -115,6 +115,7 @@ def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
     """The block, wrapped to lines of at most WIDTH columns."""
     if lines[0].startswith(("#", "    ", "|")):
         return list(lines)
+    # 1. Lines are gathered into a paragraph, which `finish` wraps and puts away.
     result: list[str] = []
     paragraph: list[str] = []
     indent = ""
@@ -134,6 +135,7 @@ def _wrapped(lines: tuple[str, ...] | list[str]) -> list[str]:
             result.extend(line.replace("\0", " ") for line in wrapped)
             paragraph.clear()
 
+    # 2. An item of a list begins a new paragraph, a row of a table stands for itself.
     marker = ""
     for line in lines:
         item = _ITEM.match(line)

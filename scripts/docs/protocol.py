@@ -93,6 +93,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "mesh_client.py"
 
 def page() -> str:
     """The page as Markdown."""
+    # 1. The introduction, with the code's own numbers.
     head = INTRODUCTION.format(
         version=messages.SCHEMA_VERSION,
         size=messages.MAX_MESSAGE_BYTES // 1024,
@@ -102,6 +103,7 @@ def page() -> str:
         patience=ProverSettings().verify_patience,
         example=EXAMPLE.read_text(encoding="utf-8"),
     )
+    # 2. Sections in the order of the page.
     parts = [
         head,
         "## Subjects\n",

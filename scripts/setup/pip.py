@@ -31,6 +31,7 @@ def run_logged(
     `milestone` turns a line of output into a line for the user, or into None. `environment` is added to this process's.
     Raises TimeoutError, and kills the command, if it takes longer than `seconds`.
     """
+    # 1. Start the program; a timer kills it, because reading its output blocks.
     lines: list[str] = []
     too_late = threading.Event()
     with log.open("a", encoding="utf-8") as file:
@@ -55,6 +56,7 @@ def run_logged(
             if seconds is not None:
                 timer.start()
             try:
+                # 2. Every line goes to the log, a few of them to the user.
                 for line in process.stdout:
                     file.write(line)
                     lines.append(line.rstrip())

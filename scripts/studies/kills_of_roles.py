@@ -366,6 +366,7 @@ def write_mesh(settings: RoleKillSettings) -> Path:
 def mesh_content(settings: RoleKillSettings) -> dict[str, Any]:
     """The sections of the file. The broker has a fixed port, so that nodes find it again after a restart."""
     folder = settings.out.resolve()
+    # 1. A learner that trains often, a little at a time.
     learner: dict[str, Any] = {
         "seed": settings.seed,
         "bank": settings.bank,
@@ -380,10 +381,12 @@ def mesh_content(settings: RoleKillSettings) -> dict[str, Any]:
         "schedule": {"fresh": 20, "patience": 20.0, "steps_limit": 2, "checkpoint_every": 1},
         "trainer": {"batch": 8, "threads": 1},
     }
+    # 2. With a checkpoint it proves things from the start.
     if settings.checkpoint is not None:
         learner["warm_start"] = {"checkpoint": str(settings.checkpoint.resolve())}
     else:
         learner |= {"model": TINY_MODEL, "warm_start": TINY_WARM_START}
+    # 3. The other roles, with short waits.
     return {
         "run": {"name": RUN, "dir": str(folder / "runs")},
         "broker": {"port": free_port(), "store": str(folder / "store")},

@@ -69,6 +69,7 @@ def multiples(rng: random.Random) -> Draft | None:
     if bound in statement.names.used:
         return None
     statement.names.used.add(bound)
+    # 1. Hypotheses: some numbers are multiples of the factor. The proof begins by taking their quotients.
     for _ in range(rng.choice((1, 2, 2))):
         number = statement.variable("Nat")
         product = mul(factor, var(bound)) if left else mul(var(bound), factor)
@@ -79,10 +80,12 @@ def multiples(rng: random.Random) -> Draft | None:
         product = mul(factor, var(value_name)) if left else mul(var(value_name), factor)
         rules.append(Rule(equation_name, var(number), product))
         quotients.append((name, var(number), var(value_name), equation_name))
+    # 2. The goal: an expression in these numbers is a multiple, too. Its quotient is the witness.
     other = var(statement.variable("Nat"))
     expression, inner = _combine(rng, quotients, other, factor)
     goal = f"∃ {bound}, {show(expression)} = {show(mul(factor, var(bound)) if left else mul(var(bound), factor))}"
     equation = (expression, mul(factor, inner) if left else mul(inner, factor))
+    # 3. What is left is an equation; rewriting has to close it.
     lemmas = ("Nat.mul_add", "Nat.add_mul", "Nat.mul_assoc", "Nat.mul_left_comm", "Nat.mul_comm", "Nat.add_comm")
     tactics = solve(equation, [*rules, *(NAT[name] for name in lemmas)], 5, max_nodes=600, explicit=False)
     if tactics is None:

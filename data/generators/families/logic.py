@@ -235,14 +235,17 @@ def _both(sequent: Sequent) -> list[Sequent]:
 
 def close(sequent: Sequent) -> str | None:
     """A tactic that closes the goal from the context; None if there is none."""
+    # 1. The context, by formulas up to names of bound variables.
     known: dict[Formula, str] = {}
     for name, formula in sequent.context:
         known.setdefault(canonical(formula), name)
     goal = canonical(sequent.goal)
+    # 2. Closed by one hypothesis, or by a contradiction.
     if goal in known:
         return f"exact {known[goal]}"
     if FALSE in known or any(("not", formula) in known for formula in known):
         return "contradiction"
+    # 3. A compound goal whose parts are known.
     if goal[0] == "and" and goal[1] in known and goal[2] in known:
         return f"exact ⟨{known[goal[1]]}, {known[goal[2]]}⟩"
     if goal[0] == "or":
@@ -254,6 +257,7 @@ def close(sequent: Sequent) -> str | None:
             witness = canonical(substitute(sequent.goal[2], sequent.goal[1], term))
             if witness in known:
                 return f"exact ⟨{term}, {known[witness]}⟩"
+    # 4. An implication or an equivalence whose premises are known.
     for name, formula in sequent.context:
         for arguments, premises, head in instances(sequent, formula):
             if canonical(head) == goal and (arguments or premises):

@@ -348,6 +348,7 @@ def sequent_draft(
 ) -> Draft | None:
     """Prove a sequent and make it a statement. Hypotheses become binders or premises of the conclusion; unused
     variables are dropped. None: it is unsuitable or not proved."""
+    # 1. Unsuitable sequents.
     if (
         len(hypotheses) > MAX_HYPOTHESES
         or goal in hypotheses
@@ -360,6 +361,7 @@ def sequent_draft(
     in_binders = hypotheses[: max(len(hypotheses) - moved, 0)]
     for formula in reversed(hypotheses[len(in_binders) :]):
         goal = ("imp", formula, goal)
+    # 2. Names and types of what is mentioned.
     named = [(names.hypothesis(), formula) for formula in in_binders]
     mentioned = {part for formula in [*in_binders, goal] for letter in atoms(formula) for part in letter[1:]}
     mentioned |= {name for formula in [*in_binders, goal] for name in free_terms(formula)}

@@ -60,10 +60,12 @@ def bracketed(text: str) -> str:
 
 def nat_order(rng: random.Random) -> Draft | None:
     """Statements with conclusion `s ≤ t`, `s < t`, `s = t`, a negation, `False` or a conjunction."""
+    # 1. Two terms that can be compared; the maker adds the hypotheses which its proof needs.
     maker = _Order(rng)
     budget = rng.randint(0, 4)
     kind = rng.choices(("le", "lt", "eq", "not", "false", "and"), (6, 3, 2, 1.5, 1, 1.5))[0]
     left, right = maker.pair(rng.choice((0, 1, 1, 2)))
+    # 2. The goal and its proof, by kind.
     try:
         if kind == "le":
             goal, proof = f"{show(left)} ≤ {show(right)}", maker.le(left, right, budget)
@@ -96,6 +98,7 @@ def nat_order(rng: random.Random) -> Draft | None:
             proof = step("constructor", maker.le(left, right, budget // 2), maker.le(other, another, budget // 2))
     except IndexError:  # out of names
         return None
+    # 3. `¬` binds stronger than the relation: the whole inequality is in brackets.
     if kind in ("not",):
         goal = goal.replace("¬", "¬(", 1) + ")"
     return maker.statement.draft("nat-order", "explain", goal, proof)
@@ -135,6 +138,7 @@ class _Order:
 
     def le(self, left: Term, right: Term, budget: int) -> ProofTree:
         """A proof of `left ≤ right`, adding hypotheses."""
+        # 1. Equal terms, and terms of the same operation: monotonicity takes them apart.
         if left == right:
             return step(self.rng.choice(("exact Nat.le_refl _", "apply Nat.le_refl")))
         if left[0] == right[0] == "+" and left[2] == right[2] == num(1):
@@ -150,6 +154,7 @@ class _Order:
             if all(text.startswith("exact h") or (text.startswith("exact ") and " " not in text[6:]) for text in texts):
                 return step(f"exact Nat.{word}_le_{word} {texts[0][6:]} {texts[1][6:]}")
             return step(f"apply Nat.{word}_le_{word}", *children)
+        # 2. A sum on the right is at least as large as its parts.
         if right[0] == "+" and left in right[1:]:
             side = "right" if right[1] == left else "left"
             return step(self.rng.choice((f"apply Nat.le_add_{side}", f"exact Nat.le_add_{side} _ _")))
@@ -157,6 +162,7 @@ class _Order:
             if self._similar(left, right[1]):
                 return step("apply Nat.le_add_right_of_le", self.le(left, right[1], budget))
             return step("apply Nat.le_add_left_of_le", self.le(left, right[2], budget))
+        # 3. Values of the function, by a hypothesis that it is monotone; all else by hypotheses about the terms.
         if left[0] == right[0] == self.function and self.rng.random() < 0.9:
             x, y = ("x", "y") if not {"x", "y"} & self.statement.names.used else ("i1", "i2")
             name = self.statement.hypothesis(f"∀ {x} {y}, {x} ≤ {y} → {self.function} {x} ≤ {self.function} {y}")
@@ -192,6 +198,7 @@ class _Order:
 
     def lt(self, left: Term, right: Term, budget: int) -> ProofTree:
         """A proof of `left < right`, adding hypotheses."""
+        # 1. Successors, and sums with one strict part.
         if right == add(left, num(1)):
             return step("apply Nat.lt_succ_self")
         if right[0] == "+" and right[2] == num(1):
@@ -204,6 +211,7 @@ class _Order:
                 return step("apply Nat.add_lt_add_of_lt_of_le", *children)
             children = self.le(left[1], right[1], budget // 2), self.lt(left[2], right[2], budget // 2)
             return step("apply Nat.add_lt_add_of_le_of_lt", *children)
+        # 2. A hypothesis, or transitivity over a new number.
         if budget <= 0:
             return step(f"exact {self.statement.hypothesis(f'{show(left)} < {show(right)}')}")
         middle = self.letter(0.8)
@@ -235,10 +243,12 @@ def false_order(rng: random.Random) -> Draft | None:
             term(depth - 1), var(rng.choice(letters)) if rng.random() < 0.7 else num(rng.randint(1, 3))
         )
 
+    # 1. Random relations between small terms; the last one is the conclusion.
     relations = [
         (term(rng.choice((0, 0, 1))), rng.choice(("≤", "<")), term(rng.choice((0, 0, 1))))
         for _ in range(rng.randint(2, 4))
     ]
+    # 2. Every variable has to occur, and no relation may be trivial.
     used = [
         name
         for name in letters

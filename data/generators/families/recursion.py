@@ -211,11 +211,13 @@ def linear(rng: random.Random) -> Draft | None:
     """Closed forms of functions with `f (n + 1) = f n + d`, and equations about their values."""
     statement = Statement(rng)
     statement.curried = False
+    # 1. The function: `f 0 = start`, `f (n + 1) = f n + slope`.
     slope: Term = rng.choice((num(rng.randint(1, 6)), var(statement.variable("Nat"))))
     start: Term = rng.choice((num(0), num(0), num(rng.randint(1, 5)), var(statement.variable("Nat"))))
     call: Term = ("call",)
     body = add(call, slope) if rng.random() < 0.6 else add(slope, call)
     f = define_nat(statement, start, body)
+    # 2. The claim: its closed form.
     n = statement.names.variable("Nat")
     product = mul(slope, var(n)) if rng.random() < 0.5 else mul(var(n), slope)
     closed = (
@@ -235,6 +237,7 @@ def linear(rng: random.Random) -> Draft | None:
         claim = ((f.name, add(var(k), var(n))), right)
     if rng.random() < 0.3:
         claim = claim[::-1]
+    # 3. The induction.
     names = (
         "Nat.mul_zero",
         "Nat.zero_mul",
@@ -263,6 +266,7 @@ def sums(rng: random.Random) -> Draft | None:
     """Equations about sums that are defined by recursion: `F n + G n = H n`, `k * F n = H n`, ..."""
     statement = Statement(rng)
     statement.curried = False
+    # 1. What is summed up.
     term = statement.variable("Nat → Nat")
     call: Term = ("call",)
     here: Term = (term, var("n")) if rng.random() < 0.7 else (term, add(var("n"), ONE))
@@ -293,6 +297,7 @@ def sums(rng: random.Random) -> Draft | None:
         claim = ((second.name, var(n)), add(extra, f) if rng.random() < 0.5 else add(f, extra))
         names = ("Nat.zero_add", "Nat.add_assoc", "Nat.add_comm", "Nat.add_right_comm", "Nat.add_left_comm")
         rules = [*first.rules, *second.rules, *(NAT[name] for name in names)]
+    # 2. Either side may stand on the left.
     if rng.random() < 0.3:
         claim = claim[::-1]
     proof = nat_induction(statement, claim, n, rules)
@@ -302,12 +307,14 @@ def sums(rng: random.Random) -> Draft | None:
 def unrolled(rng: random.Random) -> Draft | None:
     """The value of a recursive function at a number, or after a few steps: `f 3 = 8`, `f (n + 2) = ...`."""
     statement = Statement(rng)
+    # 1. A function with a random body.
     constants = [var(statement.variable("Nat"))] if rng.random() < 0.6 else []
     others = [statement.variable("Nat → Nat")] if rng.random() < 0.5 else []
     base = rng.choice([*constants, num(rng.randint(0, 4))])
     count = rng.choice((1, 2, 2, 3, 3, 4))
     body = random_body(rng, constants, others, var("n") if rng.random() < 0.3 else num(rng.randint(1, 4)))
     f = define_nat(statement, base, body)
+    # 2. Its value after some steps.
     at_number = rng.random() < 0.6
     n = statement.variable("Nat")
     start: Term = num(0) if at_number else var(n)
@@ -316,6 +323,7 @@ def unrolled(rng: random.Random) -> Draft | None:
         here = num(index) if at_number else (add(var(n), num(index)) if index else var(n))
         result = substitute(replace(body, ("call",), result), {"n": here})
     argument = num(count) if at_number else add(start, num(count))
+    # 3. The right side: a number, or the term with some laws applied to it.
     number = value(result)
     right = num(number) if number is not None else result
     vocabulary = [
@@ -324,6 +332,7 @@ def unrolled(rng: random.Random) -> Draft | None:
     ]
     shuffled = walk(rng, right, vocabulary, rng.choice((0, 0, 0, 1, 1, 2)))
     used = vocabulary if shuffled != right else []
+    # 4. The claim, which must stay short.
     claim: Equation = ((f.name, argument), shuffled)
     if rng.random() < 0.25:
         claim = claim[::-1]
@@ -336,6 +345,7 @@ def unrolled(rng: random.Random) -> Draft | None:
 def mutual(rng: random.Random) -> Draft | None:
     """Values of two mutually recursive functions."""
     statement = Statement(rng)
+    # 1. Two functions, each defined by the other.
     f, g = statement.variable("Nat → Nat"), statement.variable("Nat → Nat")
     constant = var(statement.variable("Nat"))
     bound = bound_name(statement, ("n", "m", "k"))
@@ -362,6 +372,7 @@ def mutual(rng: random.Random) -> Draft | None:
         rules.append(
             rule(statement.hypothesis(show_equation(((name, num(0)), starts[name]))), (name, num(0)), starts[name])
         )
+    # 2. A value some steps away from the start.
     count = rng.randint(2, 5)
     symbolic = rng.random() < 0.4
     n = statement.variable("Nat")
@@ -374,6 +385,7 @@ def mutual(rng: random.Random) -> Draft | None:
             if new is not None:
                 term = new[0]
                 break
+    # 3. The claim; results that are long or nested sums are dropped.
     number = value(term)
     claim: Equation = (start, num(number) if number is not None else term)
     if (
@@ -393,6 +405,7 @@ def applied(outer: str, inner: str = "") -> Callable[[str], str]:
 def predicates(rng: random.Random) -> Draft | None:
     """Induction with predicates and order: `P 0` and `P n → P (n + 1)`; monotone functions."""
     statement = Statement(rng)
+    # 1. The induction, and what it is about.
     n = statement.names.variable("Nat")
     bound = bound_name(statement, ("k", "m", "i"))
     induct = f"induction {n} with | zero => ?_ | succ {n} ih => ?_"
@@ -427,6 +440,7 @@ def predicates(rng: random.Random) -> Draft | None:
             goal = here(n)
         statement.variables.append((n, "Nat"))
         return statement.draft("induction", kind, goal, proof)
+    # 2. The order of a function's values.
     statement.curried = False
     f = statement.variable("Nat → Nat")
     statement.variables.append((n, "Nat"))
@@ -459,6 +473,7 @@ def list_functions(rng: random.Random) -> Draft | None:
     """Recursive functions on lists: homomorphisms, equal recursions, lengths, maps."""
     statement = Statement(rng)
     statement.curried = False
+    # 1. What the functions may use.
     call: Term = ("call",)
     xs, ys = statement.names.variable("List Nat"), statement.names.variable("List Nat")
     kind = rng.choice(("append", "append", "equal", "equal", "map", "length", "copy", "copy-append"))
@@ -468,6 +483,7 @@ def list_functions(rng: random.Random) -> Draft | None:
         NAT[name]
         for name in ("Nat.zero_add", "Nat.add_assoc", "Nat.add_comm", "Nat.add_left_comm", "Nat.add_right_comm")
     ]
+    # 2. The functions and the claim about them, by kind.
     rules: list[Rule] = [*LIST_STEPS[:2]]
     if kind == "append":
         f = define_list(statement, num(0), rng.choice((add(item, call), add(call, item))))
@@ -511,6 +527,7 @@ def list_functions(rng: random.Random) -> Draft | None:
             statement.variables.append((ys, "List Nat"))
             claim = ((f.name, ("++", var(xs), var(ys))), ("++", (f.name, var(xs)), (f.name, var(ys))))
             rules += list(f.rules)
+    # 3. The induction over the list.
     if rng.random() < 0.3:
         claim = claim[::-1]
     proof = list_induction(statement, claim, xs, rules)

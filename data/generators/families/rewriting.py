@@ -216,6 +216,7 @@ def list_algebra(rng: random.Random) -> Draft | None:
 
 def equations(rng: random.Random) -> Draft | None:
     """Equations proved by rewriting with hypotheses about constants and functions, such as `∀ x, f (g x) = x`."""
+    # 1. Functions, constants, and a walk from a term by hypotheses that are made on the way.
     names = NameSupply(rng)
     kind = rng.choice(("α", "Nat", "Nat"))
     arrow = f"{kind} → {kind}"
@@ -235,11 +236,13 @@ def equations(rng: random.Random) -> Draft | None:
         equation = (term, start)
     # The walk itself is a proof, but a shorter one may exist, and Lean's `rw` may rewrite in other places.
     closing = solve(equation, rules, 7, max_nodes=400, explicit=False)
+    # 2. Sometimes a second equation from the same hypotheses.
     second = _second_equation(rng, maker, rules) if rng.random() < 0.35 else None
     goals = [equation, *([second[0]] if second else [])]
     text = " ∧ ".join(show_equation(goal) for goal in goals)
     if closing is None or len(text + "".join(text for _, text in maker.hypotheses)) > 170:
         return None
+    # 3. Only what is mentioned becomes a variable; sometimes the equation is used inside a predicate.
     kinds = ({"α": "Type"} if kind == "α" else {}) | maker.kinds
     mentioned = {name for goal in goals for side in goal for name in _names(side)} | maker.mentioned
     kinds = {name: what for name, what in kinds.items() if name in mentioned or name == "α"}
