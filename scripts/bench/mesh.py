@@ -346,7 +346,8 @@ class Scale(Part):
         self, database: Path, samples: list[Sample], parts: list[Measured], span: tuple[float, float]
     ) -> Results:
         """What was measured within a span of time."""
-        # 1. How long each result waited. Only results within the measured span count: the mesh was still starting before it, and stopping after it.
+        # 1. How long each result waited. Only results within the measured span count: before it the mesh was still
+        # starting, and after it, stopping.
         published = {attempt: when for part in parts for attempt, when in part.published.items()}
         rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
         rate = len(rows) / (span[1] - span[0])
