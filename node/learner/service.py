@@ -55,6 +55,7 @@ async def _in_directory(
     from common import config
     from common.records.database import explained
     from common.records.store import Store, StoreThread
+    from node.learner.algorithms.algorithm import named
     from node.learner.choosing import data
     from node.learner.choosing.curriculum import groups_of
     from node.learner.choosing.matchmaker import Matchmaker
@@ -70,6 +71,10 @@ async def _in_directory(
         clear(directory.replay)
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
+    algorithm = named(settings)
+    # The losses are the algorithm's. The trainer, and the key of a cached warm start, read them from the settings.
+    losses = algorithm.loss()
+    settings.trainer.value_weight, settings.trainer.unlikelihood = losses.value, losses.unlikelihood
     store = await StoreThread.open(directory.database)
     trainer = ResilientTrainer(
         settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
@@ -90,7 +95,7 @@ async def _in_directory(
         # All transitions are read, so this is done in the store's thread, before anything else uses the buffer.
         await store.call(lambda opened: replay.fill(opened.examples))
         journal = LearnerJournal(ctx, directory.metrics)
-        run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal)
+        run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal, algorithm)
         await Learner(run, trainer).work()
     finally:
         await trainer.stop()

@@ -8,6 +8,7 @@ from typing import Literal
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from common.sampling import SAMPLES
 from common.sizing import read_machine
+from node.learner.algorithms import ALGORITHMS
 from node.learner.choosing.banks import parts_of
 from node.learner.choosing.matchmaker import MatchmakerSettings
 from node.learner.learning.gate import GateSettings
@@ -172,8 +173,13 @@ class LearnerSettings:
     """Train statements to use, chosen by seed; 0: all."""
     samples: Positive = SAMPLES
     """K: tactics sampled per expansion, in every attempt of the run, on every prover."""
+    algorithm: str = ""
+    """What the learner attempts and learns from: `alphaproof`, `expert-iteration` or `hard-proofs`
+    (`node.learner.algorithms`). Empty: as `method` says."""
     method: Literal["mcts", "best-first", "random"] = "mcts"
-    """Search method of all attempts of the run. `best-first` does not use the value: expert iteration."""
+    """The older key for it, with the same results as ever: `best-first` is the algorithm `expert-iteration`, which does
+    not use the value; `mcts` is `alphaproof`; `random` is `alphaproof` with a random search in all attempts of the
+    run."""
     ahead: Ratio = 1.5
     """Attempts outstanding for each search slot of the mesh."""
     results: Positive = 64
@@ -211,6 +217,14 @@ class LearnerSettings:
     model: ModelConfig = field(default_factory=ModelConfig)
     """Shape of the network."""
 
+    def algorithm_name(self) -> str:
+        """The name of the algorithm, from whichever key has it."""
+        return self.algorithm or ("expert-iteration" if self.method == "best-first" else "alphaproof")
+
     def check(self) -> None:
-        """Raises ValueError for bank settings that cannot be parsed."""
+        """Raises ValueError for bank settings that cannot be parsed, and for an algorithm that there is not."""
         parts_of(self.bank, self.banks)
+        if self.algorithm and self.algorithm not in ALGORITHMS:
+            raise ValueError(f"algorithm = {self.algorithm!r}: use one of {', '.join(ALGORITHMS)}")
+        if self.algorithm and self.method != "mcts":
+            raise ValueError(f"algorithm and method = {self.method!r} are both given: leave method out")

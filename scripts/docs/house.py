@@ -343,6 +343,7 @@ async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     """A learner without a trainer, until the result of an attempt is recorded; `calls` is on from the first dispatch
     until then, and while the bank is read. Raises RuntimeError if there is no proof."""
     from common.records.store import Store, StoreThread
+    from node.learner.algorithms.algorithm import named
     from node.learner.attempts.collector import Collector
     from node.learner.attempts.dispatcher import Dispatcher
     from node.learner.choosing import data
@@ -368,7 +369,7 @@ async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     await store.call(Store.add_theorems, loaded.train)
     matchmaker = Matchmaker([row.theorem.name for row in loaded.train], settings.matchmaker, settings.seed)
     replay, journal = Replay(directory.database, settings.replay), LearnerJournal(learner, directory.metrics)
-    run = Run(learner, settings, directory, store, loaded, matchmaker, replay, journal)
+    run = Run(learner, settings, directory, store, loaded, matchmaker, replay, journal, named(settings))
     dispatcher = await Dispatcher.create(run)
     recorded = asyncio.Event()
     run.on_recorded.append(lambda _: recorded.set())

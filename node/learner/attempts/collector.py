@@ -15,13 +15,22 @@ from common.lean import ProofTree
 from common.life import faults, metrics
 from common.life.waiting import Gathering
 from common.proofs import transitions_of
-from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, AttemptOutcome, AttemptResult, ResultPart
+from common.protocol.attempts import (
+    LEARNER,
+    TRAINED_PURPOSES,
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    Purpose,
+    ResultPart,
+)
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.lean.text.script import proof_script
+from node.learner.algorithms.algorithm import Found
 from node.learner.run.journal import DUPLICATES
 from node.learner.run.run import Recorded, Run, now
 
@@ -206,7 +215,13 @@ class Collector:
         if not reply.accepted:
             self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
             return Verdict(AttemptOutcome.REJECTED, reply.reason)
-        verified = VerifiedProof(script, transitions_of(proof), reply.axioms, reply.lean_version, reply.header)
+        transitions = transitions_of(proof)
+        weights: tuple[float, ...] = ()
+        if trains:
+            standing = self._run.matchmaker.standing(attempt.theorem_id)
+            found = Found(transitions, standing, disproof=attempt.purpose is Purpose.DISPROVE)
+            weights = tuple(self._run.algorithm.examples(found))
+        verified = VerifiedProof(script, transitions, reply.axioms, reply.lean_version, reply.header, weights)
         return Verdict(AttemptOutcome.PROVED, proof=verified)
 
     async def _announce(self, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from common.bus import BusError, names
 from common.protocol import subjects
-from common.protocol.attempts import LEARNER, MOST_FAILED, TRAINED_PURPOSES, Attempt, Purpose
+from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, Purpose
 from common.records.rows import Planned, TheoremRow
 from common.records.store import Store
 from common.seeds import derive_seed
@@ -112,7 +112,7 @@ class Dispatcher:
         planned = []
         for _ in range(max(0, min(missing, BATCH))):
             number = self._number
-            choice = self._run.matchmaker.choose(number)
+            choice = self._run.algorithm.choose(self._run.matchmaker, number)
             if choice is None:
                 break
             self._next()
@@ -157,6 +157,7 @@ class Dispatcher:
     ) -> Attempt:
         if purpose in TRAINED_PURPOSES and row.split != "train":
             raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
+        asked = self._run.algorithm.attempt(purpose, explore)
         return Attempt(
             attempt_id=f"{self._tag}-{number}",
             theorem_id=row.theorem.name,
@@ -165,10 +166,11 @@ class Dispatcher:
             simulations=simulations,
             seed=seed,
             weights=weights,
-            samples=self._run.settings.samples,
-            explore=explore,
-            method=self._run.settings.method,
-            failed=MOST_FAILED if purpose in TRAINED_PURPOSES and self._run.settings.trainer.unlikelihood else 0,
+            samples=asked.samples,
+            explore=asked.explore,
+            method=asked.method,
+            failed=asked.failed,
+            sampling=asked.sampling,
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

@@ -1,6 +1,6 @@
-"""The matchmaker: which theorem to attempt next, to prove or to disprove, and with how many simulations.
+"""The matchmaker: draws the theorem to attempt next, and says how many simulations its failures call for.
 
-Pure: its choices derive from the run's seed, the attempt's number, and the dispatched attempts and outcomes so far,
+Pure: its draws derive from the run's seed, the attempt's number, and the dispatched attempts and outcomes so far,
 never from a clock.
 """
 
@@ -47,18 +47,22 @@ class MatchmakerSettings:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The next attempt."""
+class Drawn:
+    """A theorem that was drawn for an attempt."""
 
     theorem_id: str
-    disproof: bool
-    simulations: int
-    explore: int = 0
-    """Number of tactics from the prover's fixed list that join each expansion."""
+    standing: Standing
+    generator: np.random.Generator
+    """Further random decisions about this attempt."""
+
+    def happens(self, chance: float) -> bool:
+        """True with this chance."""
+        return bool(self.generator.random() < chance)
 
 
 class Matchmaker:
-    """Chooses among theorems. One attempt per theorem is outstanding at a time."""
+    """The train theorems and what is known about each; draws among them. An algorithm decides what is attempted with a
+    drawn theorem (`node.learner.algorithms`). One attempt per theorem is outstanding at a time."""
 
     def __init__(
         self,
@@ -100,18 +104,13 @@ class Matchmaker:
                 self._rates.saw(self._groups[index], each.proved)
         self._build()
 
-    def choose(self, number: int) -> Choice | None:
-        """The attempt with this number; None if no theorem can be attempted now. Changes no state."""
+    def draw(self, number: int) -> Drawn | None:
+        """A theorem for the attempt with this number; None if no theorem can be attempted now. Changes no state."""
         if self._weights.total <= 0:
             return None
         generator = np.random.default_rng(derive_seed(self.seed, "match", number))
         index = self._draw(generator)
-        standing = self._known(index)
-        undecided = not (standing.proved or standing.disproved)
-        disproof = undecided and generator.random() < self.settings.disprove_chance
-        explores = generator.random() < self.settings.explore_chance
-        explore = self.settings.explore_candidates if explores else 0
-        return Choice(self._ids[index], bool(disproof), budget(standing, self.settings), explore)
+        return Drawn(self._ids[index], self._known(index), generator)
 
     def dispatched(self, theorem_id: str) -> None:
         """An attempt on the theorem is outstanding."""
@@ -135,8 +134,9 @@ class Matchmaker:
         self._weigh(index)
 
     def standing(self, theorem_id: str) -> Standing:
-        """What is known about a theorem. Raises KeyError."""
-        return self._known(self._index[theorem_id])
+        """What is known about a theorem; nothing about one that the banks do not have any more."""
+        index = self._index.get(theorem_id)
+        return self._known(index) if index is not None else Standing()
 
     def chance(self, theorem_id: str) -> float:
         """Estimated chance that the next attempt to prove a theorem does. Raises KeyError."""

@@ -16,6 +16,7 @@ from common.life.waiting import wait_first
 from common.protocol.attempts import TRAINED_PURPOSES, AttemptOutcome, Purpose
 from common.records.rows import Verdict
 from common.records.store import Store, StoreThread
+from node.learner.algorithms.algorithm import Algorithm
 from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
@@ -53,6 +54,8 @@ class Run:
     matchmaker: Matchmaker
     replay: Replay
     journal: LearnerJournal
+    algorithm: Algorithm
+    """Decides what is attempted, how, and what is learned from it."""
     on_recorded: list[Callable[[Recorded], None]] = field(default_factory=list)
     judging: Counter[str] = field(default_factory=Counter)
     """By purpose, the number of attempts whose proofs are being verified. They are outstanding, but hold no search

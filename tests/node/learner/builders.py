@@ -10,6 +10,16 @@ import msgspec
 from common.lean import ProofTree, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
+from node.learner.algorithms.algorithm import Choice
+from node.learner.algorithms.alphaproof import AlphaProof
+from node.learner.choosing.matchmaker import Matchmaker
+from node.learner.settings import LearnerSettings
+
+
+def choose(matchmaker: Matchmaker, number: int) -> Choice | None:
+    """The attempt that AlphaProof chooses, with the settings of the matchmaker."""
+    return AlphaProof(LearnerSettings(matchmaker=matchmaker.settings)).choose(matchmaker, number)
+
 
 FAILED = Verdict(AttemptOutcome.FAILED)
 

@@ -10,6 +10,7 @@ import pytest
 from common.bus import Bus
 from common.life.node import NodeContext, NodeSettings
 from common.records.store import Store, StoreThread
+from node.learner.algorithms.algorithm import named
 from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
@@ -33,7 +34,17 @@ async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
     await store.call(Store.add_theorems, [*data.train, *data.test])
     matchmaker = Matchmaker(["t", "u"], settings.matchmaker, seed=1)
     replay = Replay(directory.database, settings.replay)
-    yield Run(ctx, settings, directory, store, data, matchmaker, replay, LearnerJournal(ctx, directory.metrics))
+    yield Run(
+        ctx,
+        settings,
+        directory,
+        store,
+        data,
+        matchmaker,
+        replay,
+        LearnerJournal(ctx, directory.metrics),
+        named(settings),
+    )
     await ctx.cancel_tasks()
     await store.close()
     directory.close()

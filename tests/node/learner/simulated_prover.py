@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
+from tests.node.learner.builders import choose
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def simulate(settings: MatchmakerSettings, statements: int, attempts: int, seed:
     matchmaker = Matchmaker(names, settings, seed, groups=[int(level) for level in levels])
     skill, solved, failed, late, again = 0.0, set(), set(), 0, 0
     for number in range(attempts):
-        choice = matchmaker.choose(number)
+        choice = choose(matchmaker, number)
         assert choice is not None
         index = int(choice.theorem_id[1:])
         matchmaker.dispatched(choice.theorem_id)

@@ -24,7 +24,7 @@ from node.learner.choosing.banks import load as load_banks
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.errors import DataError
 from node.learner.settings import LearnerSettings
-from tests.node.learner.builders import write_bank
+from tests.node.learner.builders import choose, write_bank
 
 
 def write(folder: Path, **splits: list[tuple[str, str]]) -> Path:
@@ -103,7 +103,7 @@ def test_one_bank_in_a_list_is_chosen_from_as_the_bank_alone(tmp_path: Path) -> 
         loaded = data.load(chosen, tmp_path / "segments")
         names = [row.theorem.name for row in loaded.train]
         matchmaker = Matchmaker(names, chosen.matchmaker, 3, loaded.factors)
-        choices.append([matchmaker.choose(number) for number in range(40)])
+        choices.append([choose(matchmaker, number) for number in range(40)])
     assert choices[0] == choices[1]
 
 
@@ -112,11 +112,11 @@ def test_new_theorems_are_attempted_in_proportion_to_their_banks_weights(tmp_pat
     small = write(tmp_path / "small", train=[(f"s{index}", f"{index} + 1 = 1 + {index}") for index in range(10)])
     loaded = data.load(settings(f"{large}*1", f"{small}*3"), tmp_path / "segments")
     matchmaker = Matchmaker([row.theorem.name for row in loaded.train], MatchmakerSettings(), 1, loaded.factors)
-    drawn = Counter(matchmaker.choose(number).theorem_id[0] for number in range(2000))  # type: ignore[union-attr]
+    drawn = Counter(choose(matchmaker, number).theorem_id[0] for number in range(2000))  # type: ignore[union-attr]
     assert 0.22 < drawn["l"] / 2000 < 0.28
     for index in range(10):
         matchmaker.recorded(f"s{index}", True, "proved")  # disproved: nothing of the small bank is left
-    assert {matchmaker.choose(number).theorem_id[0] for number in range(50)} == {"l"}  # type: ignore[union-attr]
+    assert {choose(matchmaker, number).theorem_id[0] for number in range(50)} == {"l"}  # type: ignore[union-attr]
 
 
 def test_a_choice_of_statements_keeps_the_proportion(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_large_bank_takes_little_more_than_its_text(tmp_path: Path) -> None:
     matchmaker = Matchmaker([row.theorem.name for row in loaded.train], MatchmakerSettings(), 1, loaded.factors)
     held, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert matchmaker.choose(1) is not None
+    assert choose(matchmaker, 1) is not None
     # Each statement's 465 characters of header would be 2.3 MB, held once for each.
     assert held / count < 1000 and peak / count < 2000
 

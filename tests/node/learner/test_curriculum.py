@@ -11,6 +11,7 @@ from common.lean import Theorem
 from common.records.rows import Standing, TheoremRow
 from node.learner.choosing.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
+from tests.node.learner.builders import choose
 from tests.node.learner.simulated_prover import Simulated, simulate
 
 SHARP = CurriculumSettings(sharpness=2.0)
@@ -60,7 +61,7 @@ def test_what_is_solved_half_the_time_is_chosen_more_often_than_what_is_too_easy
         for kind, outcome in (("easy", "proved"), ("right", "proved" if index % 2 else "failed"), ("hard", "failed")):
             matchmaker.recorded(f"{kind}{index}", False, outcome)
     untried = [name for name in names if int(name.lstrip("easyrightd")) >= 40]
-    drawn = Counter(choice.theorem_id for number in range(4000) if (choice := matchmaker.choose(number)))
+    drawn = Counter(choice.theorem_id for number in range(4000) if (choice := choose(matchmaker, number)))
     by_kind = {
         kind: sum(drawn[name] for name in untried if name.startswith(kind)) for kind in ("easy", "right", "hard")
     }
@@ -72,7 +73,7 @@ def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_fi
     names = [f"t{index}" for index in range(3000)]
     settings = replace(ALL_TO_PROVE, curriculum=CurriculumSettings(retry_share=0.25))
     matchmaker = Matchmaker(names, settings, seed=2)
-    assert matchmaker.choose(0) is not None  # nothing has failed yet
+    assert choose(matchmaker, 0) is not None  # nothing has failed yet
     for index in range(20):
         for _ in range(1 if index < 10 else 5):
             matchmaker.recorded(f"t{index}", False, "failed")
@@ -80,7 +81,7 @@ def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_fi
     matchmaker.recorded("t31", True, "proved")
     matchmaker.recorded("t32", False, "bad-statement")
     matchmaker.dispatched("t0")
-    choices = [choice for number in range(4000) if (choice := matchmaker.choose(number)) and choice.theorem_id != "t0"]
+    choices = [choice for number in range(4000) if (choice := choose(matchmaker, number)) and choice.theorem_id != "t0"]
     retried = [choice for choice in choices if matchmaker.standing(choice.theorem_id).failures]
     assert len(choices) == 4000 and 0.22 < len(retried) / len(choices) < 0.28
     once = [choice for choice in retried if choice.simulations == int(250 * 1.17)]
@@ -94,7 +95,7 @@ def test_without_the_options_choices_are_those_of_a_matchmaker_that_has_none() -
     for matchmaker in (plain, grouped):
         for index in range(25):
             matchmaker.recorded(f"t{index}", False, "failed" if index % 2 else "proved")
-    assert [plain.choose(number) for number in range(100)] == [grouped.choose(number) for number in range(100)]
+    assert [choose(plain, number) for number in range(100)] == [choose(grouped, number) for number in range(100)]
 
 
 def played(curriculum: CurriculumSettings) -> Simulated:

@@ -10,6 +10,7 @@ from common.records.rows import TheoremRow
 from common.records.store import Store
 from node.learner.choosing.matchmaker import weight
 from node.learner.run.run import Run
+from tests.node.learner.builders import choose
 from tests.node.learner.test_collector import collecting, drained
 from tests.node.learner.test_dispatcher import dispatching
 from tests.node.prover.test_prover import running
@@ -34,7 +35,7 @@ async def test_a_verified_disproof_is_recorded_learned_from_and_ends_the_theorem
         assert collects.verified >= 1 and collects.rejected == 0
     standing = run.matchmaker.standing(FALSE.name)
     assert not standing.proved and weight(standing, run.settings.matchmaker) == 0.0
-    assert run.matchmaker.choose(1) is None, "nothing is left to be tried"
+    assert choose(run.matchmaker, 1) is None, "nothing is left to be tried"
     proofs = sqlite3.connect(run.directory.database).execute("SELECT theorem_id, disproof, script FROM proofs")
     found = proofs.fetchall()
     assert found and all((name, disproof, bool(script)) == (FALSE.name, 1, True) for name, disproof, script in found)

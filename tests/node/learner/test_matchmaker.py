@@ -8,6 +8,7 @@ import pytest
 from common.records.rows import Recent, Standing, learn
 from node.learner.choosing.curriculum import CurriculumSettings
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
+from tests.node.learner.builders import choose
 
 SETTINGS = MatchmakerSettings()
 
@@ -62,24 +63,24 @@ def test_the_budget_grows_with_failures_up_to_its_limit() -> None:
 def test_choices_are_equal_for_equal_seeds_and_differ_between_seeds() -> None:
     names = [f"t{index}" for index in range(50)]
     first, second, other = (Matchmaker(names, SETTINGS, seed) for seed in (1, 1, 2))
-    choices = [[matchmaker.choose(number) for number in range(30)] for matchmaker in (first, second, other)]
+    choices = [[choose(matchmaker, number) for number in range(30)] for matchmaker in (first, second, other)]
     assert choices[0] == choices[1] != choices[2]
 
 
 def test_half_of_undecided_attempts_disprove_and_none_of_a_proved_theorem() -> None:
     matchmaker = Matchmaker(["t"], SETTINGS, seed=3)
-    share = sum(matchmaker.choose(number).disproof for number in range(1000)) / 1000  # type: ignore[union-attr]
+    share = sum(choose(matchmaker, number).disproof for number in range(1000)) / 1000  # type: ignore[union-attr]
     assert 0.45 < share < 0.55
     matchmaker.recorded("t", False, "proved")
-    assert not any(matchmaker.choose(number).disproof for number in range(100))  # type: ignore[union-attr]
+    assert not any(choose(matchmaker, number).disproof for number in range(100))  # type: ignore[union-attr]
 
 
 def test_attempts_explore_as_often_as_asked_and_never_by_default() -> None:
     exploring = Matchmaker(["t"], MatchmakerSettings(explore_chance=0.25, explore_candidates=5), seed=3)
-    drawn = Counter(exploring.choose(number).explore for number in range(1000))  # type: ignore[union-attr]
+    drawn = Counter(choose(exploring, number).explore for number in range(1000))  # type: ignore[union-attr]
     assert set(drawn) == {0, 5} and 200 < drawn[5] < 300
     plain = Matchmaker(["t"], SETTINGS, seed=3)
-    assert {plain.choose(number).explore for number in range(100)} == {0}  # type: ignore[union-attr]
+    assert {choose(plain, number).explore for number in range(100)} == {0}  # type: ignore[union-attr]
 
 
 def test_choices_follow_the_weights() -> None:
@@ -89,7 +90,7 @@ def test_choices_follow_the_weights() -> None:
     for _ in range(12):
         matchmaker.recorded("learned", False, "proved")
     matchmaker.recorded("false", True, "proved")
-    chosen = Counter(matchmaker.choose(number).theorem_id for number in range(2000))  # type: ignore[union-attr]
+    chosen = Counter(choose(matchmaker, number).theorem_id for number in range(2000))  # type: ignore[union-attr]
     assert chosen["false"] == 0 and chosen["learned"] < 15
     assert 0.06 < chosen["hard"] / chosen["new"] < 0.15
 
@@ -97,11 +98,11 @@ def test_choices_follow_the_weights() -> None:
 def test_a_theorem_with_an_outstanding_attempt_is_not_chosen_again() -> None:
     matchmaker = Matchmaker(["a", "b"], SETTINGS, seed=5)
     matchmaker.dispatched("a")
-    assert {matchmaker.choose(number).theorem_id for number in range(50)} == {"b"}  # type: ignore[union-attr]
+    assert {choose(matchmaker, number).theorem_id for number in range(50)} == {"b"}  # type: ignore[union-attr]
     matchmaker.dispatched("b")
-    assert matchmaker.choose(99) is None
+    assert choose(matchmaker, 99) is None
     matchmaker.recorded("a", False, "failed")
-    assert matchmaker.choose(99) is not None
+    assert choose(matchmaker, 99) is not None
 
 
 @pytest.mark.parametrize("curriculum", [CurriculumSettings(), CurriculumSettings(2.0, window=30, retry_share=0.5)])
@@ -111,7 +112,7 @@ def test_a_restored_matchmaker_goes_on_as_the_first_would(curriculum: Curriculum
     first, second = (Matchmaker(names, settings, 6, groups=[index % 3 for index in range(10)]) for _ in range(2))
     recent: list[Recent] = []
     for number in range(60):
-        choice = first.choose(number)
+        choice = choose(first, number)
         assert choice is not None
         outcome = "proved" if number % 3 else "failed"
         first.dispatched(choice.theorem_id)
@@ -121,4 +122,6 @@ def test_a_restored_matchmaker_goes_on_as_the_first_would(curriculum: Curriculum
     first.dispatched("t0")
     standings = {name: copy(first.standing(name)) for name in names} | {"of another bank": told("proved")}
     second.restore(standings, ["t0", "of another bank"], [*recent[-30:]])
-    assert [first.choose(number) for number in range(100, 140)] == [second.choose(number) for number in range(100, 140)]
+    assert [choose(first, number) for number in range(100, 140)] == [
+        choose(second, number) for number in range(100, 140)
+    ]
