@@ -16,10 +16,7 @@ from common.records.store import Store
 from node.learner import summary
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.attempts.evaluation_beside import EvaluationBeside
-from node.learner.attempts.evaluation_history import EvaluationHistory
-from node.learner.attempts.evaluator import Evaluator
-from node.learner.attempts.tally import solved_by
+from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, solved_by
 from node.learner.learning import phases
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.loop import Learning
@@ -80,8 +77,7 @@ class Learner:
         self._heard = await store.call(Store.noted, "heard", {})
         self._dispatcher = await Dispatcher.create(self._run)
         self._history = EvaluationHistory(self._run, self._worked)
-        evaluating = (self._run, self._dispatcher, self._publisher, self._history)
-        self._evaluator, self._beside = Evaluator(*evaluating), EvaluationBeside(*evaluating)
+        self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher, self._history)
         await self._run.bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
         collecting = self._run.ctx.spawn(self._collector.work(), "collector")
         self._run.ctx.spawn(self._dispatcher.work(), "dispatcher")
@@ -133,7 +129,7 @@ class Learner:
         self._learning.warm_steps = self._warm.steps if self._warm else 0
         await self._trainer.start()
         await self._publisher.restore()
-        await self._beside.resume(learning=self._progress.phase == phases.RL)
+        await self._evaluator.resume(learning=self._progress.phase == phases.RL)
         await self._history.write()
         if not self._acts():
             await self._publisher.publish()
@@ -168,7 +164,7 @@ class Learner:
     async def _learn(self) -> None:
         self._dispatcher.learning = True
         self._learning.begin()
-        self._run.ctx.spawn(self._beside.work(), "evaluations beside learning")
+        self._run.ctx.spawn(self._evaluator.work(), "evaluations beside learning")
         try:
             while not phases.finished(self._progress, self._plan) and not self._run.stopping:
                 await self._learning.turn(self._progress)
@@ -176,7 +172,7 @@ class Learner:
         finally:
             self._dispatcher.learning = False
         if not self._run.stopping:
-            self._beside.end()
+            self._evaluator.end()
         await self._learning.last_turn(self._progress)
 
     async def _control(self) -> None:

@@ -25,7 +25,7 @@ Totals = dict[str, dict[str, float]]
 """Node id to its role's counters."""
 
 Solved = Mapping[str, bool | None]
-"""Whether each statement of an evaluation was solved; None: undecided (`node.learner.attempts.evaluator.solved`)."""
+"""Whether each statement of an evaluation was solved; None: undecided (`node.learner.attempts.evaluation.solved`)."""
 
 
 def hear(totals: Totals, heartbeat: Heartbeat) -> None:

@@ -110,7 +110,7 @@ class Publisher:
         self._run.log.info("weights published", version=version, step=row.step)
         return row
 
-    async def pin(self, versions: Sequence[int], holder: str = "phase") -> None:
+    async def pin(self, versions: Sequence[int], holder: str) -> None:
         """Keep these versions available for `holder` (an evaluation), in place of its earlier pins, and announce them
         to the inference nodes. An empty sequence pins none.
 

@@ -19,8 +19,7 @@ from common.records.store import Store
 from common.weights import KEY
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.attempts.evaluation_beside import EvaluationBeside
-from node.learner.attempts.evaluation_history import EvaluationHistory
+from node.learner.attempts.evaluation import EvaluationHistory, Evaluator
 from node.learner.learning.publisher import Publisher
 from node.learner.run.run import Recorded, Run
 from tests.node.learner.builders import proved, result, row
@@ -39,7 +38,7 @@ class World:
     trainer: StandInTrainer
     dispatcher: Dispatcher
     publisher: Publisher
-    beside: EvaluationBeside
+    beside: Evaluator
     task: asyncio.Task[None]
 
     async def train(self) -> None:
@@ -95,7 +94,7 @@ async def process(run: Run, bus: Bus, folder: Path, step: int = 0) -> AsyncItera
     trainer.group.step_number = step
     works, publisher = await Dispatcher.create(run), Publisher(run, trainer)
     history = EvaluationHistory(run, lambda: 12.0)
-    beside = EvaluationBeside(run, works, publisher, history)
+    beside = Evaluator(run, works, publisher, history)
     await publisher.restore()
     await beside.resume(learning=True)
     await history.write()
@@ -230,8 +229,8 @@ async def test_one_that_is_unfinished_when_learning_ends_has_no_result(run: Run,
         await until(lambda: _given_up(world))
         # Its version stays for the attempt that is out, also while a phase pins and lets go another.
         await world.train()
-        await world.publisher.pin([2])
-        await world.publisher.pin([])
+        await world.publisher.pin([2], "phase")
+        await world.publisher.pin([], "phase")
         state = await bus.get_state(KEY, WeightsState)
         assert state is not None and [pin.version for pin in state.pinned] == [1]
         await world.record(attempts[5])
@@ -258,7 +257,7 @@ async def test_one_that_was_open_when_the_learner_died_is_given_up_in_a_later_ph
     publisher = Publisher(run, StandInTrainer(tmp_path))
     await publisher.restore()
     history = EvaluationHistory(run, lambda: 1.0)
-    beside = EvaluationBeside(run, await Dispatcher.create(run), publisher, history)
+    beside = Evaluator(run, await Dispatcher.create(run), publisher, history)
     await beside.resume(learning=False)
     assert await _given_up(world)
 

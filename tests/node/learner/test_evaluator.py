@@ -13,9 +13,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.records.rows import Verdict
 from common.records.store import Store
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.attempts.evaluation_history import EvaluationHistory
-from node.learner.attempts.evaluator import Evaluator
-from node.learner.attempts.tally import Tally, needs_attempt, solved_by, tally
+from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, Tally, needs_attempt, solved_by, tally
 from node.learner.learning.publisher import Publisher
 from node.learner.run.run import Run
 from tests.node.learner.builders import proved, result

@@ -62,7 +62,7 @@ async def test_old_versions_go_and_pinned_ones_stay(
     run.settings.keep_weights = 2
     publisher = Publisher(run, trainer)
     await published(publisher, trainer, 1)
-    await publisher.pin([1])
+    await publisher.pin([1], "phase")
     await published(publisher, trainer, 4)
     rows = {row.version: row for row in await run.store.call(Store.weights)}
     kept = {path.name for path in run.directory.weights.iterdir()}
@@ -86,7 +86,7 @@ async def test_what_an_earlier_process_published_is_announced_again_without_dama
     assert (state.version, again.latest.version) == (1, 1)
     await bus.get_object(state.object_name, tmp_path / "fetched", digest=state.digest)
     with pytest.raises(LearnerError, match=r"\[2\] are missing"):
-        await again.pin([2])
+        await again.pin([2], "phase")
 
 
 @pytest.mark.parametrize("lost", ["KV_{}-state", "OBJ_{}-weights"])
@@ -120,7 +120,7 @@ async def test_the_object_store_grows_to_what_the_run_keeps_and_a_broker_that_st
     trainer.weights_bytes = 3 * MIB
     publisher = Publisher(run, trainer)
     await published(publisher, trainer, 1)
-    await publisher.pin([1])
+    await publisher.pin([1], "phase")
     await streams.ensure(bus)
     await published(publisher, trainer, 6)
     assert (await announced(bus)).version == 7
