@@ -39,7 +39,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
 def _serve_model(settings: InferenceSettings, node: NodeSettings) -> int:
     """Run a node that serves a third-party language model. It does not import torch, which a gateway does not need."""
     from common.life.node import run_node
-    from node.inference.models.serving import ModelServing
+    from node.inference.models import ModelServing
 
     async def serve(context: NodeContext) -> None:
         await ModelServing(settings, context).run()

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 from common.life import faults
 from common.protocol.messages import Failure, FailureKind, TacticReply, TacticRequest
-from node.inference.engine.engine import Engine
-from node.inference.engine.engine_set import EngineSet, JobAnswer
-from node.inference.engine.job import Counters, FinishedJob, Job
-from node.inference.weights.shelf import WeightsId
+from node.inference.engine.batch import Counters, FinishedJob, Job
+from node.inference.engine.engine import Engine, EngineSet, JobAnswer, WeightsId
 
 Command = Callable[[], None]
 

@@ -151,7 +151,7 @@ def build(shape: Shape, settings: Engine) -> Generator:
     import torch
 
     from node.inference.engine.engine import Engine as Generator
-    from node.inference.engine_settings import EngineSettings
+    from node.inference.settings import EngineSettings
     from node.model.config import ModelConfig
     from node.model.tokenizer import SPECIAL, Tokenizer
     from node.model.transformer import Transformer
@@ -197,7 +197,7 @@ def one_run(engine: Generator, shape: Shape, waiting: int, settings: Engine, fir
 
     `states_per_cpu_s` is the rate of a single free core; other load on the machine does not affect it.
     """
-    from node.inference.engine.job import Job
+    from node.inference.engine.batch import Job
 
     # 1. Submit, and step until all are finished; the next batch comes then.
     rng = random.Random(first)

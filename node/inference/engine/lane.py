@@ -18,14 +18,10 @@ import torch
 from torch import Tensor
 
 from common.protocol.messages import SampledTactic
-from node.inference.engine.cache import Cache
-from node.inference.engine.job import Counters, FinishedJob, Job
-from node.inference.engine.layout import Segment, choose_slot, segments
-from node.inference.engine.network import Grid, Network, Pass
-from node.inference.engine.prefixes import Prefilled, Prefixes
-from node.inference.engine.running import Running
+from node.inference.engine.batch import Counters, FinishedJob, Job, Running, Segment, choose_slot, segments
+from node.inference.engine.network import Cache, Grid, Network, Pass, Prefilled, Prefixes
 from node.inference.engine.sampling import Rules, draw
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.names import Names
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import expected_value

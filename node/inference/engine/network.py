@@ -9,14 +9,15 @@ of them a completion may see. So completions share the prompt, and common prefix
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from node.inference.engine.cache import Cache, CacheShape
 from node.inference.engine.sampling import BLOCK, WIDE
 from node.model.masks import visible
 from node.model.transformer import NORM_FLOOR, Block, Transformer
@@ -273,3 +274,134 @@ class Network:
         attended = F.scaled_dot_product_attention(queries.flatten(2, 3), stored[0], stored[1], attn_mask=mask)
         attended = attended.unflatten(2, (group, cells)).permute(0, 3, 1, 2, 4)
         return attended.reshape(slots * cells, self.width).index_select(0, grid.at)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The KV cache of the running states, with a mask of the keys that each completion sees.
+
+
+@dataclass(frozen=True)
+class CacheShape:
+    """Sizes of a cache."""
+
+    depth: int
+    slots: int
+    cells: int
+    kv_heads: int
+    head_size: int
+    dtype: torch.dtype
+    device: torch.device
+    places: bool
+    """Store the position of each key in its sequence: only a sliding window needs it."""
+
+
+class Cache:
+    """Keys and values (layer, slot, key, k|v, kv head, head size) and the mask (slot, cell, key): 0 visible, -inf
+    hidden. One extra slot is never read: padding rows write there."""
+
+    def __init__(self, shape: CacheShape, capacity: int) -> None:
+        self.shape, self.capacity = shape, capacity
+        size = (shape.depth, shape.slots + 1, capacity, 2, shape.kv_heads, shape.head_size)
+        self.entries = torch.zeros(size, device=shape.device, dtype=shape.dtype)
+        self.mask = torch.full((shape.slots, shape.cells, capacity), -torch.inf, device=shape.device, dtype=shape.dtype)
+        places = (shape.slots + 1, capacity) if shape.places else (0, 0)
+        self.places = torch.zeros(places, device=shape.device, dtype=torch.int64)
+        self._order = torch.arange(capacity, device=shape.device)
+
+    @property
+    def scratch(self) -> int:
+        """Flattened (slot, key) that is never read."""
+        return self.shape.slots * self.capacity
+
+    def grown(self, capacity: int) -> Cache:
+        """A copy with room for longer key lists."""
+        larger = Cache(self.shape, capacity)
+        larger.entries[:, :, : self.capacity] = self.entries
+        larger.mask[:, :, : self.capacity] = self.mask
+        if self.shape.places:
+            larger.places[:, : self.capacity] = self.places
+        return larger
+
+    def open(self, slot: int, prompt: int) -> None:
+        """Begin a state: all its completions see the prompt and nothing else."""
+        self.mask[slot, :, :prompt] = 0.0
+        self.mask[slot, :, prompt:] = -torch.inf
+        if self.shape.places:
+            self.places[slot] = self._order
+
+    def read(self, slot: int, prompt: int) -> Tensor:
+        """A copy of a prompt's keys and values (layer, key, k|v, kv head, head size)."""
+        return self.entries[:, slot, :prompt].clone()
+
+    def write(self, slot: int, entries: Tensor) -> None:
+        """Write keys and values that `read` returned."""
+        self.entries[:, slot, : entries.shape[1]] = entries
+
+    def copy_rows(self, source: Tensor, target: Tensor) -> None:
+        """Copy the visible keys of the completions at flattened (slot, cell) `source` to those at `target`."""
+        flat = self.mask.view(-1, self.capacity)
+        flat.index_copy_(0, target, flat.index_select(0, source))
+
+    def show(self, at: Tensor) -> None:
+        """Make flattened (slot, cell, key) entries visible."""
+        self.mask.view(-1).index_fill_(0, at, 0.0)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The prefix cache: prefilled prompts of one weight version, in an LRU cache that is bounded in bytes.
+
+
+@dataclass(frozen=True)
+class Prefilled:
+    """A prompt that has been read."""
+
+    entries: Tensor
+    """Keys and values, as `Cache.read` returns them."""
+    end: Tensor
+    """(width,) normalised final state at the prompt's end, from which the first token's logits are computed."""
+    value: float
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.entries.nbytes + self.end.nbytes
+
+
+class Prefixes:
+    """See the module's docstring."""
+
+    def __init__(self, limit: int) -> None:
+        """`limit`: bytes; 0 switches the cache off."""
+        self.limit = limit
+        self.size = 0
+        self.dropped = 0
+        self._entries: OrderedDict[bytes, Prefilled] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, tokens: Sequence[int]) -> Prefilled | None:
+        """The entry of exactly this prompt, if any; it becomes the most recently used one."""
+        if not self._entries:
+            return None
+        key = self._key(tokens)
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def keep(self, tokens: Sequence[int], prefilled: Prefilled) -> None:
+        """Add a prompt, and evict old entries to make room. A prompt larger than the limit is not added."""
+        key = self._key(tokens)
+        if prefilled.size > self.limit or key in self._entries:
+            return
+        self._entries[key] = prefilled
+        self.size += prefilled.size
+        while self.size > self.limit:
+            _, oldest = self._entries.popitem(last=False)
+            self.size -= oldest.size
+            self.dropped += 1
+
+    @staticmethod
+    def _key(tokens: Sequence[int]) -> bytes:
+        return np.asarray(tokens, dtype=np.int32).tobytes()

@@ -205,7 +205,7 @@ class Evaluator:
         row = await store.call(Store.evaluation, label)
         assert row is not None
         while not self._run.stopping:
-            if await self._turn(row, self._run.data.test, share=1.0):
+            if await self._go_on(row, self._run.data.test, share=1.0):
                 return True
             await self._run.wait(LOOK_EVERY)
         return False
@@ -226,16 +226,11 @@ class Evaluator:
 
     async def work(self) -> None:
         """Evaluate beside learning until `end` is called or the node stops."""
-        settings = self._run.settings.evaluation
-        if not settings.every:
+        if not self._run.settings.evaluation.every:
             return
         try:
             while not (self._over.is_set() or self._run.stopping):
-                row = await self._latest()
-                if row is None or not row.open:
-                    row = await self._begun(row)
-                if row is not None:
-                    await self._turn(row, self._run.data.beside, settings.share)
+                await self._turn()
                 await self._wait()
             await self._let_go()
         except Stopping:
@@ -244,6 +239,14 @@ class Evaluator:
     def end(self) -> None:
         """Learning has ended: begin no further evaluation and abandon an unfinished one."""
         self._over.set()
+
+    async def _turn(self) -> None:
+        """Go on with the open evaluation, or begin one that is due."""
+        row = await self._latest()
+        if row is None or not row.open:
+            row = await self._begun(row)
+        if row is not None:
+            await self._go_on(row, self._run.data.beside, self._run.settings.evaluation.share)
 
     async def _begun(self, last: EvaluationRow | None) -> EvaluationRow | None:
         """Begin an evaluation of the newest version, if one is due."""
@@ -259,7 +262,7 @@ class Evaluator:
 
     # --- one evaluation ---------------------------------------------------------------------------------------------
 
-    async def _turn(self, row: EvaluationRow, statements: Sequence[TheoremRow], share: float) -> bool:
+    async def _go_on(self, row: EvaluationRow, statements: Sequence[TheoremRow], share: float) -> bool:
         """Go on with an evaluation on a share of the search slots. Returns True when it has ended."""
         retries = self._run.settings.evaluation.retries
         # 1. What is known so far.

@@ -2,7 +2,7 @@
 
 `ComputeHold` is the state machine: no clock, no I/O, times are seconds of this machine's monotonic clock.
 `ComputeHolder` drives it: it stores and announces the hold, renews it while the trainer works, and releases it.
-Inference nodes obey it in `node.inference.pause`.
+Inference nodes obey it in `node.inference.serving`.
 
 Each hold has its own epoch and expires unless it is renewed. A learner that cannot renew it must stop using the compute
 before then, because inference resumes when the hold expires. Holds travel as durations: the learner counts from before

@@ -3,9 +3,8 @@
 import sys
 
 from common.settings import BusSettings, NodeSettings
-from node.inference.engine_settings import EngineSettings
 from node.inference.service import main
-from node.inference.settings import InferenceSettings
+from node.inference.settings import EngineSettings, InferenceSettings
 
 if __name__ == "__main__":
     url, run = sys.argv[1:]

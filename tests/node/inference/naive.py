@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from node.inference.engine.job import Job
-from node.inference.engine.running import uniforms
+from node.inference.engine.batch import Job, uniforms
 from node.inference.engine.sampling import COLDEST
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.conjectures import conjecture_prompt_tokens
 from node.model.names import Names, StatementNames
 from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed

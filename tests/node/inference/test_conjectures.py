@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from common.sampling import Sampling
+from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import Job
 from node.model.conjectures import conjecture_prompt
 from node.model.trained import NO_CONJECTURE_ROLES, NO_CONJECTURES
 from node.model.weights import Weights

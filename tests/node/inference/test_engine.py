@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from common.sampling import PLAIN, Sampling
+from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import FinishedJob, Job
 from node.inference.engine.sampling import WIDE
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively

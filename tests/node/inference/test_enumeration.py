@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 import torch
 
+from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import Job
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS, SPECIAL, Tokenizer

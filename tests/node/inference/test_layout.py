@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from node.inference.engine.layout import choose_slot, segments
-from node.inference.engine.running import Rows
+from node.inference.engine.batch import Rows, choose_slot, segments
 
 
 def rows_of(states: dict[int, tuple[int, int]]) -> Rows:

@@ -11,7 +11,7 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.protocol.messages import ModelState
-from node.inference.models.follower import KEY, announced
+from node.inference.models import KEY, announced
 from node.inference.settings import InferenceSettings
 from node.llm.address import BadModel
 from node.llm.models import parse_model

@@ -94,7 +94,7 @@ async def test_a_node_that_was_started_before_its_server_waits_for_it(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("node.llm.openai.PATIENCE", 0.0)
-    monkeypatch.setattr("node.inference.models.serving.OPEN_AGAIN", 0.05)
+    monkeypatch.setattr("node.inference.models.OPEN_AGAIN", 0.05)
     async with running(Server()) as server:
         port = int(server.url.split(":")[2].partition("/")[0])
     async with model_node(bus, broker, f"openai:http://127.0.0.1:{port}/v1#prover") as node:

@@ -1,6 +1,6 @@
 import numpy as np
 
-from node.inference.engine.running import uniforms
+from node.inference.engine.batch import uniforms
 
 
 def test_noise_depends_on_seed_sample_and_position_alone() -> None:

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from common.protocol.messages import PauseHold, PauseRequest
-from node.inference.pause import LONGEST, PauseClock, WorkerPause
+from node.inference.serving import LONGEST, PauseClock, WorkerPause
 from node.learner.learning.compute_hold import LENGTH, ComputeHold
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from node.inference.engine.prefixes import Prefilled, Prefixes
+from node.inference.engine.network import Prefilled, Prefixes
 
 
 def prefilled(value: float) -> Prefilled:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from common.protocol.messages import Busy, Message, SampleReply, SampleRequest, SampleWait, TextSample
-from node.inference.models.serving import SampleDesk
+from node.inference.models import SampleDesk
 from tests.waiting import eventually
 
 

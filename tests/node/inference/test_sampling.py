@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from node.inference.engine.running import uniforms
+from node.inference.engine.batch import uniforms
 from node.inference.engine.sampling import BLOCK, WIDE, Rules, draw, nucleus
 
 

@@ -32,9 +32,8 @@ from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from common.sampling import Sampling
 from common.settings import NodeSettings
 from node.inference.engine.engine import Engine, Job
-from node.inference.engine_settings import EngineSettings
 from node.inference.serving import Serving
-from node.inference.settings import InferenceSettings
+from node.inference.settings import EngineSettings, InferenceSettings
 from node.model import checkpoint
 from node.model import weights as weights_file
 from node.model.weights import WeightsError

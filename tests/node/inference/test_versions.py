@@ -4,10 +4,9 @@ import gc
 import weakref
 
 from common.protocol.messages import PinnedWeights, WeightsState
-from node.inference.engine.engine import Engine, Job
-from node.inference.engine.engine_set import EngineSet, JobAnswer
-from node.inference.engine_settings import EngineSettings
-from node.inference.weights.shelf import Shelf, WeightsId
+from node.inference.engine.engine import Engine, EngineSet, Job, JobAnswer, WeightsId
+from node.inference.settings import EngineSettings
+from node.inference.weights import Shelf
 from tests.node.model.tiny import tiny_weights
 
 SETTINGS = EngineSettings(slots=2, cells=4, new_tokens=8)

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from common.sampling import Sampling
+from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import FinishedJob, Job
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.names import StatementNames
 from node.model.tokenizer import Tokenizer
 from node.model.trained import NO_PROOFS, NO_ROLES

@@ -13,10 +13,9 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import TacticReply, TacticRequest
 from common.settings import NodeSettings
-from node.inference.engine_settings import EngineSettings
-from node.inference.models.serving import ModelServing
+from node.inference.models import ModelServing
 from node.inference.serving import Serving
-from node.inference.settings import InferenceSettings
+from node.inference.settings import EngineSettings, InferenceSettings
 from node.llm.settings import ModelSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings

@@ -17,11 +17,10 @@ from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import TacticReply, TacticRequest
 from common.sampling import Sampling
 from common.settings import NodeSettings
+from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import Job
-from node.inference.engine_settings import EngineSettings
 from node.inference.serving import Serving
-from node.inference.settings import InferenceSettings
+from node.inference.settings import EngineSettings, InferenceSettings
 from node.model import weights
 from node.prover.agent import Agent, Playing
 from node.prover.environment import LeanEnvironment

@@ -12,7 +12,7 @@ from common.protocol.messages import Failure, FailureKind, Message, SampledTacti
 from common.sampling import Sampling
 from node.bank import statements
 from node.inference.engine.engine import Engine, Job
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.model.conjectures import conjecture_prompt, written_conjecture
 from node.model.loading import read_weights
 from node.stp.network import Question, StpError, conjecture

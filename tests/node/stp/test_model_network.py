@@ -16,7 +16,7 @@ from common.life.context import NodeContext
 from common.life.pulse import stay_registered
 from common.protocol.attempts import SELF_PLAY
 from common.protocol.messages import ModelState
-from node.inference.models.follower import KEY
+from node.inference.models import KEY
 from node.llm.address import parse_address, parse_hub_address
 from node.llm.models import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings

@@ -10,9 +10,9 @@ import torch
 from transformers import AutoTokenizer
 
 from common.sampling import Sampling
+from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.inference.engine.job import Job
-from node.inference.engine_settings import EngineSettings
+from node.inference.settings import EngineSettings
 from node.llm.outputs import parse_tactic
 from node.llm.prompts import tactic_prompt, with_own_names
 from node.llm.sampling import Sample

@@ -1,19 +1,113 @@
-"""The running completions as arrays, so that Python does not loop over them.
+"""Jobs of the generation engine, the running ones as arrays, and the place of their completions in the KV cache.
 
-A state has a *slot*. Its samples with the same tokens so far share one *row*, in a *cell* of that slot. All rows of a
-slot are equally long. When samples of a row draw different tokens, the row splits; the cache's keys do not move.
+Attention of the running completions is computed for one rectangle of slots x cells x keys at a time. A rectangle is as
+large as its largest state, so states of similar length should be neighbours: short ones get the first slots, long ones
+the last, and the range of slots is cut where that saves the most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from node.inference.engine.job import STOPS, Job
+from common.limits import MOST_STOPS
+from common.protocol.messages import SampledTactic
+from common.sampling import PLAIN, Sampling
 from node.model.tokenizer import EOS, SPECIAL
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Jobs, their results, and the counters of an engine.
+
+STOPS = MOST_STOPS + 1
+"""Most stop tokens of a job, including the end-of-tactic token."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One state, statement, or prompt to sample from."""
+
+    key: Any
+    """Returned with the answer."""
+    state: str
+    """A proof state; for whole proofs a statement, `theorem NAME BINDERS : CONCLUSION`; for conjectures the prompt's
+    text."""
+    samples: int
+    seed: int
+    sampling: Sampling = PLAIN
+    """Its limits (`common.limits`) are checked earlier, when settings are read and requests are decoded."""
+    proof: bool = False
+    """Sample whole proofs of the statement, not tactics."""
+    conjecture: bool = False
+    """Sample conjectures, not tactics."""
+
+    @property
+    def whole(self) -> bool:
+        """True for whole proofs and conjectures: they have no value, and each sample has its own token count."""
+        return self.proof or self.conjecture
+
+    def problem(self, cells: int) -> str | None:
+        """Why this job can never run in an engine with `cells` samples per state; None if it can."""
+        if not 1 <= self.samples <= cells:
+            return f"{self.samples} samples asked for; this network gives 1 to {cells} at once (--samples)"
+        if self.proof and self.conjecture:
+            return "asked for whole proofs and for conjectures at once; ask for one of them"
+        return None
+
+
+@dataclass(frozen=True)
+class FinishedJob:
+    """The answer to a job."""
+
+    key: Any
+    tactics: tuple[SampledTactic, ...]
+    """In sample order, with duplicates. Empty: the statement or the prompt is longer than the network's context."""
+    value: float
+    """V: minus the expected remaining steps; 0 for whole proofs and conjectures."""
+    tokens: int = 0
+    """Tokens of the samples, including end tokens."""
+    problem: str = ""
+    """Why nothing was sampled: a stop text is not a single token of this version's tokenizer, or the network was not
+    trained on whole proofs or conjectures."""
+
+
+@dataclass
+class Counters:
+    """Counters of an engine since its creation."""
+
+    passes: int = 0
+    rows: int = 0
+    """Rows that drew a token, summed over passes: distinct completions and new prompts."""
+    samples: int = 0
+    """Samples that drew a token, summed over passes. Samples with equal tokens so far share a row, but count each."""
+    states: int = 0
+    """Finished states."""
+    tokens: int = 0
+    """Tokens of finished samples, including end tokens."""
+    prompt_tokens: int = 0
+    """Tokens of prompts that were read; prompts in the prefix cache are not read again."""
+    remembered: int = 0
+    """Hits of the prefix cache: states whose prompt was prefilled before."""
+    dropped: int = 0
+    """Prefilled states evicted from the prefix cache."""
+    cut_off: int = 0
+    """Samples without an end: never sent to Lean."""
+
+    def clear(self) -> None:
+        """Reset all counters to 0."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, 0)
+
+    def add(self, other: Counters) -> None:
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The running completions as arrays, so that Python does not loop over them.
 
 Ints = NDArray[np.int64]
 
@@ -175,3 +269,94 @@ def uniforms(seed: int, samples: int, length: int) -> NDArray[np.float32]:
     rows = _mix(key ^ _mix(np.arange(samples, dtype=np.uint64)))
     bits = _mix(rows[:, None] ^ _mix(np.arange(length, dtype=np.uint64)))
     return (bits >> np.uint64(41)).astype(np.float32) * np.float32(2.0**-23)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The layout of a pass in the KV cache.
+
+
+CALL = 300_000
+"""Overhead of one more rectangle, in multiplications of queries with keys: its views and calls take about 0.1 ms a
+layer, and a core does some 3 multiplications in a nanosecond."""
+
+DEPTH = 2
+"""Depth of recursive cuts: at most four rectangles."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A rectangle of the cache."""
+
+    slot: int
+    """First slot."""
+    slots: int
+    cells: int
+    keys: int
+    rows: slice
+    """Rows of the pass that are in it."""
+    at: Ints
+    """Where in the flattened (slots, cells) rectangle each of those rows goes."""
+
+
+@dataclass(frozen=True)
+class _States:
+    """Slots that have rows, in order, each array (S,)."""
+
+    slot: Ints
+    cells: Ints
+    keys: Ints
+    first: Ints
+    """First row of each."""
+
+
+def segments(rows: Rows, width: int, whole: bool = False) -> list[Segment]:
+    """Rectangles that cover all rows. The network's `width` weighs their size against their number. With `whole`,
+    there is a single rectangle that begins at slot 0."""
+    if not rows.slot.size:
+        return []
+    first = np.flatnonzero(np.diff(rows.slot, prepend=-1))
+    ends = np.append(first[1:], rows.slot.size)
+    states = _States(rows.slot[first], ends - first, np.maximum.reduceat(rows.key, first) + 1, first)
+    if whole:
+        return [_segment(rows, states, 0, first.size, slot=0)]
+    return [_segment(rows, states, start, stop) for start, stop in _cut(states, 0, first.size, width, DEPTH)]
+
+
+def _segment(rows: Rows, states: _States, start: int, stop: int, slot: int | None = None) -> Segment:
+    slot, cells = int(states.slot[start]) if slot is None else slot, int(states.cells[start:stop].max())
+    end = int(states.first[stop]) if stop < states.first.size else rows.slot.size
+    part = slice(int(states.first[start]), end)
+    return Segment(
+        slot=slot,
+        slots=int(states.slot[stop - 1]) - slot + 1,
+        cells=cells,
+        keys=int(states.keys[start:stop].max()),
+        rows=part,
+        at=(rows.slot[part] - slot) * cells + rows.cell[part],
+    )
+
+
+def _cut(states: _States, start: int, stop: int, width: int, depth: int) -> list[tuple[int, int]]:
+    """Ranges of states: cut in two if that is cheaper, then each half again."""
+    if depth == 0 or stop - start < 2:
+        return [(start, stop)]
+    slot, cells, keys = (part[start:stop] for part in (states.slot, states.cells, states.keys))
+    below = (slot - slot[0] + 1) * np.maximum.accumulate(cells) * np.maximum.accumulate(keys)
+    above = (slot[-1] - slot + 1) * np.maximum.accumulate(cells[::-1])[::-1] * np.maximum.accumulate(keys[::-1])[::-1]
+    costs = below[:-1] + above[1:]
+    best = int(costs.argmin())
+    if (below[-1] - costs[best]) * width < CALL:
+        return [(start, stop)]
+    middle = start + best + 1
+    return _cut(states, start, middle, width, depth - 1) + _cut(states, middle, stop, width, depth - 1)
+
+
+def choose_slot(free: list[int], keys: int, running: Ints) -> int:
+    """Take a slot out of the sorted free ones for a state of `keys` keys; `running` holds the lengths of the running
+    states. A state longer than the geometric mean of the extremes gets the highest slot, any other the lowest."""
+    if running.size == 0:
+        return free.pop(0)
+    low, high = min(keys, int(running.min())), max(keys, int(running.max()))
+    # States whose lengths differ by less than half can share a rectangle at little cost.
+    long = high > 1.5 * low and keys * keys > low * high
+    return free.pop(-1 if long else 0)

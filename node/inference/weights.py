@@ -1,26 +1,163 @@
-"""Follows the learner's weights: fetches announced versions, loads them beside the running one, switches to them, and
-keeps pinned versions."""
+"""The learner's weights on an inference node: which versions it announces and serves, their files, and how they change.
+
+Announced versions are fetched, loaded beside the running one, and switched to between two passes; pinned ones are kept.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
+import torch
 
 from common.bus import Bus, BusError, Unanswered
 from common.protocol.messages import Busy, Failure, FailureKind, WeightsState
 from common.weights import KEY
-from node.inference.engine.engine import Engine
-from node.inference.weights.shelf import Shelf, WeightsId
-from node.inference.weights.store import WeightsStore
+from node.inference.engine.engine import Engine, WeightsId
+from node.inference.settings import EngineSettings
 from node.inference.worker import Worker
+from node.model import weights as weights_file
 from node.model.checkpoint_folders import short_digest
-from node.model.loading import weights_digest
-from node.model.weights import WeightsError
+from node.model.loading import read_weights, weights_digest
+from node.model.weights import Weights, WeightsError
 from node.model.weights_path import weights_at
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Bookkeeping of the announced, the loaded and the served versions, without I/O.
+
+
+@dataclass
+class Shelf:
+    """Announced versions with their objects, and those that are loaded, least recently used first."""
+
+    limit: int
+    """Versions kept loaded at most. The latest always is."""
+    latest: WeightsId | None = None
+    """Announced as the one to serve; perhaps not loaded yet."""
+    objects: dict[WeightsId, str] = field(default_factory=dict)
+    """Name in the object store of every announced version."""
+    loaded: OrderedDict[WeightsId, None] = field(default_factory=OrderedDict)
+    serving: WeightsId | None = None
+    """The loaded version that answers requests for "latest"."""
+
+    def announce(self, state: WeightsState) -> None:
+        """Set the latest and the pinned versions from an announcement; other versions are removed."""
+        self.latest = WeightsId(state.version, state.digest)
+        self.objects = {WeightsId(pin.version, pin.digest): pin.object_name for pin in state.pinned}
+        self.objects[self.latest] = state.object_name
+
+    def find(self, version: int) -> WeightsId | None:
+        """The announced weights with this version number; None: not announced. The latest is preferred to pinned
+        ones."""
+        if self.latest is not None and self.latest.version == version:
+            return self.latest
+        return next((weights for weights in self.objects if weights.version == version), None)
+
+    def add(self, weights: WeightsId) -> None:
+        """Mark weights as loaded."""
+        self.loaded[weights] = None
+        self.touch(weights)
+
+    def touch(self, weights: WeightsId) -> None:
+        """Mark weights as the most recently used."""
+        if weights in self.loaded:
+            self.loaded.move_to_end(weights)
+
+    def serve_latest(self) -> bool:
+        """Serve the latest announced version from now on, if it is loaded. Returns True if that is a change."""
+        if self.latest is None or self.latest not in self.loaded or self.serving == self.latest:
+            return False
+        self.serving = self.latest
+        return True
+
+    def tidy(self) -> set[WeightsId]:
+        """Remove loaded versions that are not announced, and the least recently used beyond the limit. Returns the
+        remaining ones."""
+        for weights in list(self.loaded):
+            announced = weights in self.objects
+            if weights != self.serving and (not announced or len(self.loaded) > self.limit):
+                del self.loaded[weights]
+        return set(self.loaded)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Files: fetched from the object store into a local folder, and loaded into engines.
+
+Builder = Callable[[Weights, EngineSettings], Engine]
+"""Makes an engine from weights: the class Engine itself, except in benchmarks of the surrounding code."""
+
+
+def chosen_device(name: str) -> str:
+    """`auto`: a GPU if torch sees one, else the CPU. Other names are returned unchanged."""
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+class WeightsStore:
+    """Fetches, checks and reads weights. Files are named by their digest, never by a name from a message."""
+
+    def __init__(
+        self, bus: Bus, device: str, settings: EngineSettings, folder: str = "", build: Builder = Engine
+    ) -> None:
+        self._bus, self._device = bus, chosen_device(device)
+        self._settings, self._engine = settings, build
+        self._temporary = not folder
+        self._folder = Path(folder or tempfile.mkdtemp(prefix="proofmesh-weights-"))
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def close(self) -> None:
+        """Remove the folder if it is a temporary one."""
+        if self._temporary:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def load(self, weights: WeightsId, object_name: str) -> Engine:
+        """An engine with announced weights, which are fetched if the folder does not have them.
+
+        Raises NotThere, DigestMismatch, Unanswered (retry later), WeightsError, OSError.
+        """
+        path = self._path(weights.digest)
+        if not await asyncio.to_thread(self._is_whole, path, weights.digest):
+            await self._bus.get_object(object_name, path, digest=weights.digest)
+        return await self.read(path)
+
+    async def read(self, path: Path) -> Engine:
+        """An engine with the weights of a file or a checkpoint's folder. Raises WeightsError, CheckpointError."""
+        return await asyncio.to_thread(self._build, path)
+
+    def _build(self, path: Path) -> Engine:
+        weights = read_weights(path, self._device)
+        try:
+            return self._engine(weights, self._settings)
+        except ValueError as error:
+            raise WeightsError(f"{path}: {error}") from error
+
+    def tidy(self, kept: set[WeightsId]) -> None:
+        """Delete the files of all other versions."""
+        names = {self._path(weights.digest).name for weights in kept}
+        for path in self._folder.glob("weights-*.safetensors"):
+            if path.name not in names:
+                path.unlink(missing_ok=True)
+
+    def _path(self, digest: str) -> Path:
+        # The digest comes from a message: only its hexadecimal digits may reach a path.
+        safe = "".join(character for character in digest[:32] if character in "0123456789abcdef")
+        return self._folder / f"weights-{safe}.safetensors"
+
+    @staticmethod
+    def _is_whole(path: Path, digest: str) -> bool:
+        return path.exists() and weights_file.digest(path) == digest
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Following the run.
 
 LOAD_RETRY = 1.0
 """Seconds until the next attempt to fetch weights (the broker is unreachable, or the object is not uploaded yet)."""

@@ -1,1 +1,0 @@
-"""Serving language models."""

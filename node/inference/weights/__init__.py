@@ -1,1 +1,0 @@
-"""Which weights an inference node serves, and how it gets them."""
