@@ -208,6 +208,7 @@ class Telemetry:
 
     def update(self, snapshot: Snapshot, queue: int, paused: bool, fraction: float) -> None:
         """Count what the worker did since the last call."""
+        # 1. Totals, as Prometheus takes them.
         now = snapshot.counters
         self._states.follow(now.states)
         self._tokens.follow(now.tokens)
@@ -223,6 +224,7 @@ class Telemetry:
         self._queue.set(queue)
         self._paused.set(paused)
         self._fraction.set(fraction)
+        # 2. The same for the heartbeat, which people see.
         self._context.report(
             states=now.states,
             tokens=now.tokens,

@@ -23,9 +23,9 @@ from node.learner.learning.loop import Learning
 from node.learner.learning.phases import Progress, RunPlan
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.warm_start import WarmStart, warm_start
-from node.learner.run.run import Run, Stopping
+from node.learner.run import Run, Stopping
 from node.learner.settings import LearnerSettings
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.trainer.group import ResilientTrainer
 
 REPORT_EVERY = 1.0
 KEEP_EVERY = 5.0
@@ -249,6 +249,7 @@ class Learner:
         self._run.log.info("summary written", path=str(path))
 
     async def _summary(self) -> dict[str, object]:
+        # 1. The evaluations before and after, compared statement by statement.
         store, settings = self._run.store, self._run.settings
         outcomes, simulations = {}, settings.evaluation.simulations
         for label in phases.EVALUATIONS.values():
@@ -258,11 +259,13 @@ class Learner:
                 outcomes[label] = solved_by(await store.call(Store.evaluated, row.evaluation_id))
         before, after = outcomes["before"], outcomes["after"]
         comparison = summary.compare(before, after, settings.seed)
+        # 2. What was recorded, and what the nodes counted.
         counts = await store.call(Store.counts)
         audit = await store.call(Store.audit)
         mesh = summary.mesh_totals(self._heard)
         learned = self._progress.learned
         rl_expansions = counts["expansions"] - await store.call(Store.evaluation_expansions)
+        # 3. All of it, in the order in which people read it.
         content: dict[str, object] = {
             "run": self._run.ctx.settings.run,
             "kind": "control" if self._plan.steps is not None else "rl",

@@ -10,7 +10,7 @@ from node.learner.settings import LearnerSettings
 
 if TYPE_CHECKING:
     from common.life.node import NodeContext
-    from node.learner.run.directory import RunDirectory
+    from node.learner.run import RunDirectory
 
 LOCK_WAIT = 10.0
 """Seconds to wait for the lock of the run directory: a killed learner may hold it for a moment after a restart."""
@@ -30,7 +30,7 @@ async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings)
     from common.life.node import NodeFailure
     from common.records.database import RunDirectoryError
     from node.learner.errors import DataError, LearnerError
-    from node.learner.run.directory import RunDirectory
+    from node.learner.run import RunDirectory
 
     directory = RunDirectory(Path(settings.directory).absolute(), node.run)
     try:
@@ -57,22 +57,21 @@ async def _in_directory(
     from common.records.store import Store, StoreThread
     from node.learner.algorithms.algorithm import named
     from node.learner.choosing import data
-    from node.learner.choosing.curriculum import groups_of
-    from node.learner.choosing.matchmaker import Matchmaker
+    from node.learner.choosing.matchmaker import Matchmaker, groups_of
     from node.learner.learner import Learner
     from node.learner.replay.replay import Replay, clear
-    from node.learner.run.journal import LearnerJournal
-    from node.learner.run.run import Run
-    from node.learner.trainer.resilient import ResilientTrainer
+    from node.learner.run import LearnerJournal, Run
+    from node.learner.trainer.group import ResilientTrainer
 
+    # 1. Configuration and data.
     with explained(directory.config):
         directory.config.write_text(config.dump({"node": node, "learner": settings}), encoding="utf-8")
     with explained(directory.replay):
         clear(directory.replay)
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
+    # 2. The algorithm. The trainer, and the key of a cached warm start, read its losses from the settings.
     algorithm = named(settings)
-    # The losses are the algorithm's. The trainer, and the key of a cached warm start, read them from the settings.
     losses = algorithm.loss()
     settings.trainer.value_weight, settings.trainer.unlikelihood = losses.value, losses.unlikelihood
     store = await StoreThread.open(directory.database)
@@ -80,6 +79,7 @@ async def _in_directory(
         settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
     )
     try:
+        # 3. What earlier processes of this run recorded.
         await store.call(Store.add_theorems, [*loaded.train, *loaded.scored])
         for note in loaded.notes:
             ctx.log.info(note)

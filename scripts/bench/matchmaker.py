@@ -118,8 +118,7 @@ def measure(settings: MatchmakerBenchSettings, folder: Path) -> dict[str, Any]:
     """Read the bank, then choose."""
     from node.learner.algorithms.algorithm import named
     from node.learner.choosing import data
-    from node.learner.choosing.curriculum import CurriculumSettings, groups_of
-    from node.learner.choosing.matchmaker import Matchmaker
+    from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker, groups_of
     from node.learner.settings import LearnerSettings
 
     learner = LearnerSettings(bank=str(folder))

@@ -349,9 +349,7 @@ async def _learn(folder: Path, learner: NodeContext, calls: Calls) -> None:
     from node.learner.choosing import data
     from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
     from node.learner.replay.replay import Replay
-    from node.learner.run.directory import RunDirectory
-    from node.learner.run.journal import LearnerJournal
-    from node.learner.run.run import Run
+    from node.learner.run import LearnerJournal, Run, RunDirectory
     from node.learner.settings import LearnerSettings, WarmStartSettings
 
     # 1. The bank is read.

@@ -31,8 +31,7 @@ from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.lean.text.script import proof_script
 from node.learner.algorithms.algorithm import Found
-from node.learner.run.journal import DUPLICATES
-from node.learner.run.run import Recorded, Run, now
+from node.learner.run import DUPLICATES, Recorded, Run, now
 
 CONSUMER = names.RESULTS_PREFIX + LEARNER
 
@@ -189,10 +188,13 @@ class Collector:
 
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
         """Have a lean-proxy verify the proof. The theorem is the one that was dispatched, not one from the result."""
+        # 1. Wait for other proofs: a batch costs Lean hardly more than one.
         settings = self._run.settings
         request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
         trains = attempt.purpose in TRAINED_PURPOSES
         await (self._training if trains else self._others).wait()
+        # 2. Ask a lean-proxy. What is wrong with the proof or its statement is a verdict. What is wrong with the mesh
+        #    is none: the result comes again.
         try:
             reply = await self._run.bus.request_patiently(
                 LEAN_VERIFY,
@@ -212,6 +214,7 @@ class Collector:
             self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
             return None
         self._run.ctx.health("verification", None)
+        # 3. The verdict. The algorithm says which steps of an accepted proof train, and how much.
         if not reply.accepted:
             self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
             return Verdict(AttemptOutcome.REJECTED, reply.reason)

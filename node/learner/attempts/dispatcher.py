@@ -15,8 +15,7 @@ from common.records.store import Store
 from common.seeds import derive_seed
 from node.lean.text.script import negated
 from node.learner.learning.schedule import wanted_outstanding
-from node.learner.run.journal import DISPATCHED
-from node.learner.run.run import Run, now
+from node.learner.run import DISPATCHED, Run, now
 
 BATCH = 64
 """Attempts published at once."""
@@ -208,18 +207,21 @@ class Dispatcher:
     async def _look_for_losses(self) -> None:
         """Publish the attempts of a purpose again if the broker holds fewer than are outstanding: its streams were
         deleted or purged, or it was killed. Those that a prover still plays are played twice, and count once."""
+        # 1. A look now and then, and not while the broker refuses attempts: those are not lost.
         time_now = time.monotonic()
         if time_now - self._looked_for_losses < LOST_AFTER / 4:
             return
         if len(await self._run.store.call(Store.unpublished, 1)):
-            return  # the broker refuses them: they are not lost
+            return
         self._looked_for_losses = time_now
+        # 2. What the broker holds: attempts that wait or are being played, and results that nobody has read.
         try:
             waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
         except BusError:
             return
         results = names.RESULTS_PREFIX + LEARNER
         unread = waiting[results] + leased[results]
+        # 3. Fewer than are outstanding, and no results that explain it, for some time: they are lost.
         for purpose, outstanding in self.outstanding.items():
             consumer = names.TODO_PREFIX + purpose
             missing = outstanding - waiting[consumer] - leased[consumer]

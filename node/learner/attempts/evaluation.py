@@ -25,7 +25,7 @@ from common.records.store import Store
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.learning import phases
 from node.learner.learning.publisher import Publisher
-from node.learner.run.run import Recorded, Run, Stopping, now
+from node.learner.run import Recorded, Run, Stopping, now
 
 PHASE, BESIDE = "phase", "beside"
 """Who pins weights: both may at the same time."""

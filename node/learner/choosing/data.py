@@ -57,6 +57,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
 
     Raises DataError: missing or corrupt files, no statements, no transitions where the plan needs some.
     """
+    # 1. The banks, without what evaluations hold out.
     evaluation = settings.evaluation
     split = evaluation.split
     try:
@@ -64,15 +65,15 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         content = banks.load(parts, split, scored=evaluates(settings))
     except (bank.BankError, banks.BanksError) as error:
         raise DataError(str(error)) from error
-    folder.mkdir(parents=True, exist_ok=True)
-    clear(folder)
-    # The sample of scored statements has a fixed seed: runs with different seeds are scored on the same statements.
+    # 2. Statements to score and to attempt. The sample of scored ones has a fixed seed: runs with different seeds are
+    #    scored on the same statements.
     chosen = _sampled(content.scored, evaluation.statements)
     beside = _sampled(content.scored, evaluation.beside_statements) if evaluation.every else []
     train = content.train
     if settings.statements:
         random.Random(derive_seed(settings.seed, "statements")).shuffle(train)
         train = train[: settings.statements]
+    # 3. A name is an id, so it must belong to one statement; and the plan needs enough of everything.
     names = Counter(each.theorem.name for each, _ in train) + Counter(
         each.theorem.name for each in max(chosen, beside, key=len)
     )
@@ -84,6 +85,9 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         )
     first, second = split_held_out(content.transitions, settings.warm_start.theorems)
     _check_enough(settings, where, len(train), len(content.scored), (len(first), len(second)))
+    # 4. Transitions go to files, which the trainer's ranks read.
+    folder.mkdir(parents=True, exist_ok=True)
+    clear(folder)
     return Data(
         digest=content.digest,
         train=[_row(each, "train") for each, _ in train],

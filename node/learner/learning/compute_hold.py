@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from common.bus import BusError
 from common.protocol.messages import NetworkFacts, PauseAcknowledged, PauseHold, PauseRequest, facts_of
 from common.protocol.subjects import PAUSE, RESUME
-from node.learner.run.run import Run
+from node.learner.run import Run
 
 KEY = "pause"
 """Key of the hold in the run's state on the broker."""

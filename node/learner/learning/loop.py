@@ -1,14 +1,22 @@
 """The loop of reinforcement learning: collect transitions, train, publish weights that pass the gate. Also its control,
-which takes supervised steps instead."""
+which takes supervised steps instead.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import time
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from itertools import takewhile
+from pathlib import Path
 
-from common.life.metrics import counter
+import numpy as np
+
+from common.files import write_whole
+from common.life.metrics import counter, gauge
 from common.records.database import explained
 from common.records.store import Store
 from common.records.transitions import Ref
@@ -20,11 +28,10 @@ from node.learner.learning.phases import Progress, RunPlan, longest_left, share_
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
 from node.learner.replay.replay import epochs, sample
-from node.learner.replay.usage import USES, Usage
-from node.learner.run.run import Run
+from node.learner.run import Run
 from node.learner.settings import LearnerSettings
+from node.learner.trainer.group import ResilientTrainer
 from node.learner.trainer.messages import by_file
-from node.learner.trainer.resilient import ResilientTrainer
 
 TRAINED = "trained"
 """Key of a note in the run database: the training time so far, so that a restarted learner keeps to its budgets."""
@@ -122,11 +129,13 @@ class Learning:
 
     async def _cycle(self, steps: int, factor: float) -> None:
         """Train `steps` steps on the replay buffer, then publish the weights if they pass the gate."""
+        # 1. The window stays as it is during the phase; what is found meanwhile trains in the next one.
         started = time.monotonic()
         window = self._run.replay.refs()
         weights = self._run.replay.weights(window)
         self._usage.add(await self._run.store.call(Store.steps_found, self._usage.new_after(window)), window)
         metrics: dict[str, float] = {}
+        # 2. Steps while the compute is ours, then the measurement of the gate.
         async with self._compute() as ours:
             await self._gatekeeper.before_training(self._publisher.latest_step)
             first, began = self._trainer.step_number, time.monotonic()
@@ -137,6 +146,7 @@ class Learning:
         seconds = time.monotonic() - started
         self.time.saw(seconds, stepping, taken, paused=self._pauses)
         self._run.journal.paused(self.time.paused_share)
+        # 3. Publish, save, note the time, so that a restarted learner keeps to its budgets.
         if passes:
             await self._publisher.publish()
         if self._trainer.step_number - self._saved_at >= self._run.settings.schedule.checkpoint_every:
@@ -273,3 +283,94 @@ class Gatekeeper:
             return {}
         values = await self._trainer.log_probabilities(refs)
         return {ref: chance(value, self._run.settings.samples) for ref, value in values.items()}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Metrics of replay transitions in training batches. Age: training steps between the weights whose search found a
+# transition and the step that trains on it. Uses: how often a transition has been trained on, with this batch.
+
+AGE = gauge("learner_replay_age_steps", "Steps since the weights that found a transition of the batch, mean")
+MEAN_USES = gauge("learner_replay_uses_mean", "Times that a transition of the batch has been trained on, mean")
+MOST_USES = gauge("learner_replay_uses_max", "Times that a transition of the batch has been trained on, largest")
+
+USES = "uses.npz"
+"""Name of the file of the counts."""
+NOT_KNOWN = -1
+"""Step of a transition that was found without weights, or by a version with an unknown step: it has no age."""
+
+
+class Usage:
+    """Counts how training batches use one replay buffer. Supervised transitions do not count."""
+
+    def __init__(self, file: Path, source: str) -> None:
+        """Load the saved counts. If the file cannot be read, counting starts at 0: these are only metrics. `source`:
+        the file of the buffer's references (`Replay.source`)."""
+        self._file = file
+        self._source = source
+        self._uses: dict[int, int] = {}
+        self._found_at: dict[int, int] = {}
+        """By number, for transitions in the window: the training step of the weights that found it."""
+        self._batches: list[tuple[float | None, float, int]] = []
+        self._last_id = 0
+        self._step = -1
+        try:
+            with np.load(file, allow_pickle=False) as saved:
+                self._uses = dict(zip(saved["numbers"].tolist(), saved["uses"].tolist(), strict=True))
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+            pass
+
+    def new_after(self, window: Sequence[Ref]) -> int:
+        """The number after which the transitions of the window have not been added with `add`."""
+        return max(self._last_id, window[0][1] - 1 if window else -1)
+
+    def add(self, rows: Iterable[tuple[int, int | None]], window: Sequence[Ref]) -> None:
+        """Add new transitions, as (number, training step of the weights that found it) (`Store.steps_found`), and
+        remove those that have left the window."""
+        for number, step in rows:
+            self._found_at[number] = NOT_KNOWN if step is None else step
+            self._last_id = number
+        oldest = window[0][1] if window else 0
+        for number in list(takewhile(lambda number: number < oldest, self._found_at)):  # its keys are in order
+            del self._found_at[number]
+        for number in [number for number in self._uses if number < oldest]:
+            del self._uses[number]
+
+    def seen(self, batch: list[Ref], step: int) -> list[Ref]:
+        """Count the batch as trained on at this step, and return it. A step that is repeated after a crash counts
+        once."""
+        if step <= self._step:
+            return batch
+        self._step = step
+        replayed = [number for file, number in batch if file == self._source]
+        for number in replayed:
+            self._uses[number] = self._uses.get(number, 0) + 1
+        if replayed:
+            uses = [self._uses[number] for number in replayed]
+            found_at = [self._found_at.get(number, NOT_KNOWN) for number in replayed]
+            ages = [max(0, step - each) for each in found_at if each != NOT_KNOWN]
+            self._batches.append((sum(ages) / len(ages) if ages else None, sum(uses) / len(uses), max(uses)))
+        return batch
+
+    def values(self) -> dict[str, float]:
+        """Mean age in steps, and mean and largest number of uses, over the batches since the last call. Empty if they
+        had no replay transitions."""
+        batches, self._batches = self._batches, []
+        if not batches:
+            return {}
+        values = {
+            "replay_uses_mean": sum(mean for _, mean, _ in batches) / len(batches),
+            "replay_uses_max": float(max(most for _, _, most in batches)),
+        }
+        MEAN_USES.set(values["replay_uses_mean"])
+        MOST_USES.set(values["replay_uses_max"])
+        if ages := [age for age, _, _ in batches if age is not None]:
+            values["replay_age_steps"] = sum(ages) / len(ages)
+            AGE.set(values["replay_age_steps"])
+        return values
+
+    def save(self) -> None:
+        """Write the counts for the next process. Raises OSError."""
+        content = io.BytesIO()
+        numbers, uses = np.array([*self._uses], np.int64), np.array([*self._uses.values()], np.int64)
+        np.savez_compressed(content, numbers=numbers, uses=uses)
+        write_whole(self._file, content.getvalue())

@@ -13,8 +13,8 @@ from common.protocol.messages import PinnedWeights, WeightsState
 from common.records.rows import WeightsRow
 from common.records.store import Store
 from node.learner.errors import LearnerError
-from node.learner.run.run import Run, now
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.run import Run, now
+from node.learner.trainer.group import ResilientTrainer
 
 LOOK_EVERY = 10.0
 """Seconds between looks whether the broker still has the versions."""

@@ -21,7 +21,7 @@ from node.learner.choosing.data import Data, sampled
 from node.learner.errors import DataError, LearnerError
 from node.learner.replay.replay import epochs
 from node.learner.settings import LearnerSettings
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.trainer.group import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
 from node.model.weights_path import weights_at
 
@@ -135,6 +135,7 @@ async def _from_checkpoint(
 async def _train(
     settings: LearnerSettings, data: Data, trainer: ResilientTrainer, report: Report, log: Any
 ) -> WarmStart:
+    # 1. A fresh network, unless a killed process has left one to go on with.
     started = time.monotonic()
     warm = settings.warm_start
     fresh = trainer.root / "step-000000"
@@ -160,11 +161,13 @@ async def _train(
         log.info("warm start", step=trainer.step_number, valid_loss=round(metrics["loss"], 4))
         return metrics["loss"]
 
+    # 2. Until the validation loss stops falling.
     plateau = Plateau(warm.patience, warm.least_gain)
     while not plateau.reached and trainer.step_number < warm.steps and time.monotonic() - started < warm.seconds:
         await steps(warm.every, lambda _: 1.0)
         plateau = plateau.see(await measure())
         await trainer.save()
+    # 3. Rates that fall to zero gain what large steps cannot.
     if warm.decay > 0:
         count = max(1, round(trainer.step_number * warm.decay))
         await steps(count, lambda number: 1 - (number + 0.5) / count)

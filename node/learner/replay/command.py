@@ -18,7 +18,7 @@ from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.learner.replay.replay import ReplaySettings
-    from node.learner.run.directory import RunDirectory
+    from node.learner.run import RunDirectory
 
 DONE, FAILED, UNUSABLE = 0, 1, 2
 
@@ -38,7 +38,7 @@ def rebuild(path: Path) -> int:
     from common.config import ConfigError, load
     from common.protocol.subjects import BadRunName
     from common.records.database import RunDirectoryError
-    from node.learner.run.directory import RunDirectory
+    from node.learner.run import RunDirectory
     from node.learner.settings import LearnerSettings
 
     path = path.absolute()

@@ -27,8 +27,7 @@ from common.life.waiting import wait_first
 from common.limits import Natural, Positive, Timeout
 from common.output.visible import say
 from common.sizing import read_machine, thread_environment
-from node.learner.trainer.group import RANK_MODULE
-from node.learner.trainer.messages import ComputeConfig
+from node.learner.trainer.messages import RANK_MODULE, ComputeConfig
 from node.training.launch import start_rank, threads_per_rank, torchrun
 
 RETRY = 2.0

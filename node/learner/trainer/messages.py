@@ -10,6 +10,9 @@ import msgspec
 
 from common.records.transitions import Ref
 
+RANK_MODULE = "node.learner.trainer.rank"
+"""The module of a rank, which a process runs."""
+
 Picks = list[tuple[str, list[int]]]
 """Transitions by file: (its path, their numbers there)."""
 

@@ -159,6 +159,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
     """Carry out a command and return the answer. `unreadable`: why its transitions could not be read, or empty."""
     from node.data.errors import NotFinite
 
+    # 1. All ranks take part in the first four: they are collective. Files are the first rank's.
     first = worker.device.first
     metrics: dict[str, float] = {}
     values: list[float] = []
@@ -178,6 +179,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
             worker.save(Path(command.path))
         elif command.op == "weights" and first:
             digest = worker.write_weights(Path(command.path), command.information)
+    # 2. An error ends the group; that of a file keeps its number, because a full disk needs no restart.
     except (NotFinite, ValueError, OSError) as problem:
         error = f"{command.op}: {problem}"
         if isinstance(problem, OSError) and command.path:

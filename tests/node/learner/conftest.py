@@ -14,9 +14,7 @@ from node.learner.algorithms.algorithm import named
 from node.learner.choosing.data import Data
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.replay.replay import Replay
-from node.learner.run.directory import RunDirectory
-from node.learner.run.journal import LearnerJournal
-from node.learner.run.run import Run
+from node.learner.run import LearnerJournal, Run, RunDirectory
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import row
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from common.bus import file_digest
 from node.learner.replay.replay import Ref
 from node.learner.settings import TrainerSettings
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.trainer.group import ResilientTrainer
 
 
 class StandInTrainer(ResilientTrainer):

@@ -18,7 +18,7 @@ from node.learner.algorithms.alphaproof import AlphaProof
 from node.learner.algorithms.expert_iteration import ExpertIteration
 from node.learner.algorithms.hard_proofs import HardProofs, weight
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
-from node.learner.run.run import Run
+from node.learner.run import Run
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import planned, transition
 from tests.node.learner.test_collector import claim, collecting, drained, send

@@ -20,7 +20,7 @@ from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.forging import forging
 from tests.node.learner.builders import planned, result, theorem
 from tests.waiting import eventually, until

@@ -18,7 +18,7 @@ from common.protocol.messages import (
 from common.protocol.subjects import PAUSE, RESUME
 from node.learner.learning import compute_hold
 from node.learner.learning.compute_hold import KEY, ComputeHolder
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.waiting import eventually, until
 
 

@@ -9,8 +9,15 @@ import pytest
 
 from common.lean import Theorem
 from common.records.rows import Standing, TheoremRow
-from node.learner.choosing.curriculum import CurriculumSettings, Rates, chance, factor, groups_of
-from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
+from node.learner.choosing.matchmaker import (
+    CurriculumSettings,
+    Matchmaker,
+    MatchmakerSettings,
+    Rates,
+    chance,
+    factor,
+    groups_of,
+)
 from tests.node.learner.builders import choose
 from tests.node.learner.simulated_prover import Simulated, simulate
 

@@ -23,7 +23,7 @@ from common.records.store import Store
 from node.lean.text.script import below
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import FAILED, result, row
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ from common.lean import Theorem
 from common.records.rows import TheoremRow
 from common.records.store import Store
 from node.learner.choosing.matchmaker import weight
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import choose
 from tests.node.learner.test_collector import collecting, drained
 from tests.node.learner.test_dispatcher import dispatching

@@ -21,7 +21,7 @@ from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation import EvaluationHistory, Evaluator
 from node.learner.learning.publisher import Publisher
-from node.learner.run.run import Recorded, Run
+from node.learner.run import Recorded, Run
 from tests.node.learner.builders import proved, result, row
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until

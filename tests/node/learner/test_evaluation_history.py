@@ -12,7 +12,7 @@ from common.protocol.messages import Point
 from common.records.rows import EvaluationRow, Tried, WeightsRow
 from common.records.store import Store
 from node.learner.attempts.evaluation import EvaluationHistory, evaluated
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import FAILED, PROVED, planned, result
 from tests.waiting import until
 

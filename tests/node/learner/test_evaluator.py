@@ -15,7 +15,7 @@ from common.records.store import Store
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, Tally, needs_attempt, solved_by, tally
 from node.learner.learning.publisher import Publisher
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import proved, result
 from tests.node.learner.stand_in import StandInTrainer
 

@@ -17,9 +17,9 @@ from common.records import transitions
 from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.replay.replay import Replay, ReplaySettings
-from node.learner.run.run import Run, now
+from node.learner.run import Run, now
 from node.learner.settings import TrainerSettings
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.trainer.group import ResilientTrainer
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.files import limit_files, limited_files

@@ -14,8 +14,7 @@ from common.places import Context, Place
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
 from common.records.store import Store
-from node.learner.run.journal import SOLVE_WINDOW
-from node.learner.run.run import Recorded, Run, now
+from node.learner.run import SOLVE_WINDOW, Recorded, Run, now
 from tests.node.learner.builders import planned, proved, result
 from tests.waiting import eventually
 

@@ -21,7 +21,7 @@ from node.learner.learning.loop import Gatekeeper, Learning
 from node.learner.learning.phases import Progress, RunPlan
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import planned, proved, result
 from tests.node.learner.stand_in import StandInTrainer
 from tests.node.learner.test_journal import shown

@@ -11,7 +11,7 @@ from common.bus import Bus
 from common.lean import ProofTree
 from common.protocol.attempts import AttemptResult, AttemptStatistics
 from common.protocol.messages import MalformedMessage, decode, encode
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import PROOF, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import until

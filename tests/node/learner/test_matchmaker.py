@@ -6,8 +6,7 @@ from copy import copy
 import pytest
 
 from common.records.rows import Recent, Standing, learn
-from node.learner.choosing.curriculum import CurriculumSettings
-from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings, budget, weight
+from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker, MatchmakerSettings, budget, weight
 from tests.node.learner.builders import choose
 
 SETTINGS = MatchmakerSettings()

@@ -6,7 +6,7 @@ from common.bus import Bus
 from common.records.rows import Standing
 from common.records.store import Store
 from node.learner.choosing.matchmaker import Matchmaker
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.builders import planned, result
 from tests.node.learner.test_collector import claim, collecting, drained, send
 from tests.waiting import until

@@ -19,7 +19,7 @@ from common.weights import KEY
 from node.learner.errors import LearnerError
 from node.learner.learning import publisher as publisher_module
 from node.learner.learning.publisher import Publisher, versions_stored
-from node.learner.run.run import Run
+from node.learner.run import Run
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ import pytest
 from common.records.store import Store
 from node.learner.replay.command import DONE, FAILED, UNUSABLE, main
 from node.learner.replay.replay import Replay, ReplaySettings
-from node.learner.run.directory import RunDirectory
+from node.learner.run import RunDirectory
 from tests.node.learner.builders import planned, proved, result, row
 
 WINDOW = 5

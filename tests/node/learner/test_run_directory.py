@@ -9,7 +9,7 @@ import pytest
 
 from common.protocol.subjects import BadRunName
 from common.records.database import RunDirectoryError
-from node.learner.run.directory import RunDirectory
+from node.learner.run import RunDirectory
 
 
 @pytest.mark.process
@@ -17,7 +17,7 @@ def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path, "demo")
     first.open()
     program = (
-        "import sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"
+        "import sys; from pathlib import Path; from node.learner.run import RunDirectory\n"
         "from common.records.database import RunDirectoryError\n"
         "try: RunDirectory(Path(sys.argv[1]), 'demo').open()\n"
         "except RunDirectoryError as error: print(error)"
@@ -33,7 +33,7 @@ def test_a_directory_has_one_owner_and_says_which(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_a_killed_owner_does_not_block_the_next(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from pathlib import Path; from node.learner.run.directory import RunDirectory\n"
+        "import os, sys; from pathlib import Path; from node.learner.run import RunDirectory\n"
         "RunDirectory(Path(sys.argv[1]), 'demo').open(); os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == -9

@@ -20,8 +20,7 @@ from common.records import transitions
 from common.records.transitions import Ref
 from node.learner.errors import TrainerFailed
 from node.learner.settings import TrainerSettings
-from node.learner.trainer.group import TrainerGroup
-from node.learner.trainer.resilient import ResilientTrainer
+from node.learner.trainer.group import ResilientTrainer, TrainerGroup
 from node.model import checkpoint, weights
 from node.model.config import ModelConfig
 from tests.node.learner.builders import examples

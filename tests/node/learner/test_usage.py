@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from node.learner.learning.loop import USES, Usage
 from node.learner.replay.replay import Replay, ReplaySettings
-from node.learner.replay.usage import USES, Usage
 from tests.node.learner.test_journal import shown
 from tests.node.learner.test_replay import rows
 

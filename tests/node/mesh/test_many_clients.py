@@ -20,7 +20,7 @@ from common.sampling import PLAIN
 from node.eval.folder import Standing
 from node.eval.over_mesh import mesh_venue
 from node.learner.attempts.collector import Collector
-from node.learner.run.run import Run
+from node.learner.run import Run
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer

@@ -1,1 +1,0 @@
-"""One run: its directory, the state that the learner's parts share, and its telemetry."""
