@@ -231,8 +231,8 @@ async def answer_at_once(url: str) -> None:
     """Run the node: an inference node whose engine computes nothing."""
     from common.life.context import NodeContext
     from common.settings import BusSettings, NodeSettings
+    from node.inference.engine.batch import FinishedJob, Job
     from node.inference.engine.engine import Engine
-    from node.inference.engine.job import FinishedJob, Job
     from node.inference.serving import Serving
     from node.inference.settings import InferenceSettings
     from node.model import weights as weights_file

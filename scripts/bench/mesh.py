@@ -665,8 +665,9 @@ class Matchmaker(Part):
 
     def on_bank(self, folder: Path) -> Results:
         """Read the bank, then choose."""
+        from node.learner.algorithms.algorithm import named
         from node.learner.choosing import data
-        from node.learner.choosing.curriculum import CurriculumSettings, groups_of
+        from node.learner.choosing.matchmaker import CurriculumSettings, groups_of
         from node.learner.choosing.matchmaker import Matchmaker as Chooser
         from node.learner.settings import LearnerSettings
 
@@ -683,6 +684,7 @@ class Matchmaker(Part):
         # 2. A matchmaker for it, which is restored from records of an earlier version.
         names = [row.theorem.name for row in loaded.train]
         matchmaker = Chooser(names, learner.matchmaker, 0, groups=groups_of(loaded.train))
+        algorithm = named(learner)
         with_matchmaker = resident_mb()
         write_records(folder / "proofs.sqlite", names, self.attempts)
         restoring = restored(matchmaker, folder / "proofs.sqlite")
@@ -691,7 +693,7 @@ class Matchmaker(Part):
         waiting: list[tuple[str, bool]] = []
         for number in range(self.choices):
             began = time.perf_counter()
-            choice = matchmaker.choose(number)
+            choice = algorithm.choose(matchmaker, number)
             if choice is None:
                 break
             matchmaker.dispatched(choice.theorem_id)
