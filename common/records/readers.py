@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from common.lean import Theorem
 from common.output.command import UserError
@@ -153,6 +154,75 @@ def _recorded_by_self_play(path: Path) -> list[RecordedProof]:
         RecordedProof(number, name, "", Theorem(name, binders, conclusion, header), script, None)
         for number, name, binders, conclusion, header, script in rows
     ]
+
+
+class ProofToLearn(NamedTuple):
+    """A verified proof of a run, without those of evaluations."""
+
+    theorem_id: str
+    theorem: Theorem
+    """What it proves. For a disproof, the negation. Without its place in a file."""
+    script: str
+    in_file: bool
+    """The theorem is a gap in a file, so it does not stand by itself."""
+
+
+def proofs_to_learn(path: Path) -> list[ProofToLearn]:
+    """All proofs that a run may be learned from, in their order. Raises UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        rows = database.execute(
+            "SELECT theorem_id, binders, conclusion, header, disproof, script,"
+            f" {'place IS NOT NULL' if version >= _PLACES_SINCE else '0'}"
+            " FROM proofs JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)"
+            " WHERE purpose != 'eval' ORDER BY proof_id"
+        ).fetchall()
+    found = []
+    for name, binders, conclusion, header, disproof, script, in_file in rows:
+        theorem = Theorem(name, binders, conclusion, header)
+        found.append(ProofToLearn(name, theorem.negation() if disproof else theorem, script, bool(in_file)))
+    return found
+
+
+class StepToLearn(NamedTuple):
+    """A recorded transition of a run, without those of evaluations."""
+
+    theorem: Theorem
+    state: str
+    tactic: str
+    remaining_steps: int
+
+
+def steps_to_learn(path: Path) -> list[StepToLearn]:
+    """All transitions of a run, in the order of recording. Raises UnreadableRecords."""
+    with reading(path) as database:
+        rows = database.execute(
+            "SELECT theorem_id, binders, conclusion, header, state, tactic, remaining_steps"
+            " FROM transitions JOIN attempts USING (attempt_id) JOIN theorems USING (theorem_id)"
+            " WHERE purpose != 'eval' ORDER BY transition_id"
+        ).fetchall()
+    return [StepToLearn(Theorem(*row[:4]), *row[4:]) for row in rows]
+
+
+def results(path: Path) -> list[tuple[str, str, float]]:
+    """(attempt, outcome, Unix time of recording) of every result, also while the learner creates the file; none without
+    it."""
+    return [(row[0], row[1], row[2]) for row in _live(path, "SELECT attempt_id, outcome, recorded FROM results")]
+
+
+def outstanding(path: Path) -> set[str]:
+    """Ids of the attempts without a result, also while the learner creates the file."""
+    return {row[0] for row in _live(path, "SELECT attempt_id FROM outbox")}
+
+
+def _live(path: Path, query: str) -> list[tuple[Any, ...]]:
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30)) as database:
+        try:
+            return database.execute(query).fetchall()
+        except sqlite3.OperationalError:  # the learner is creating the tables
+            return []
 
 
 @contextmanager

@@ -8,7 +8,6 @@ both in version 1 (Benchmark 4, arXiv 2306.15626) and in version 2, which adds `
 from __future__ import annotations
 
 import gzip
-import sqlite3
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ import msgspec
 
 from common.files import write_whole
 from common.lean import Theorem
-from common.protocol.attempts import Purpose
 from common.records import readers as run_proofs
 from node.bank import bank
 from node.bank.bank import BankError, load_proofs
@@ -58,9 +56,6 @@ FORMS = (
 SORRY = "of theorems whose proof uses sorry"
 BENCHMARK = "statements of a benchmark"
 IN_FILES = "of theorems in Lean files, which cannot be stated without the file"
-
-PLACES_SINCE = 4
-"""Schema version of a run's records from which theorems have places in files."""
 
 
 @dataclass
@@ -254,7 +249,7 @@ def folder_rows(source: Source) -> Iterator[Row]:
         return
     named: Iterable[tuple[str, Proof | str]]
     if (path / run_proofs.DATABASE).is_file():
-        named = ((row[0], _recorded(row)) for row in _recorded_rows(path / run_proofs.DATABASE))
+        named = ((row.theorem_id, _recorded(row)) for row in _recorded_rows(path / run_proofs.DATABASE))
     elif (path / ATTEMPTS).is_file():
         named = _of_evaluation(path)
     else:
@@ -317,19 +312,6 @@ def bank_steps(source: Source) -> list[Step]:
 # --- runs and evaluations ---------------------------------------------------------------------------------------------
 
 
-_PROOFS = """
-SELECT theorem_id, binders, conclusion, header, disproof, script, {place}
-FROM proofs JOIN attempts USING (attempt_id, theorem_id) JOIN theorems USING (theorem_id)
-WHERE purpose != ? ORDER BY proof_id
-"""
-
-_TRANSITIONS = """
-SELECT theorem_id, binders, conclusion, header, state, tactic, remaining_steps
-FROM transitions JOIN attempts USING (attempt_id) JOIN theorems USING (theorem_id)
-WHERE purpose != ? ORDER BY transition_id
-"""
-
-
 def _run(database: Path) -> Data:
     """All distinct verified proofs of a run, and the steps of its replay buffer, without those of evaluations. Raises
     InputError."""
@@ -337,38 +319,39 @@ def _run(database: Path) -> Data:
     return Data(steps=list(steps)).add_proofs(map(_recorded, dict.fromkeys(_recorded_rows(database))))
 
 
-def _recorded_rows(database: Path) -> list[tuple[Any, ...]]:
+def _recorded_rows(database: Path) -> list[run_proofs.ProofToLearn]:
     """Raises InputError."""
-    with _records(database) as records:
-        version: int = records.execute("PRAGMA user_version").fetchone()[0]
-        place = "place" if version >= PLACES_SINCE else "NULL"
-        return records.execute(_PROOFS.format(place=place), (Purpose.EVAL,)).fetchall()
+    with _records_of_a_run():
+        return run_proofs.proofs_to_learn(database)
 
 
-def _recorded(row: tuple[Any, ...]) -> Proof | str:
-    """The proof of a row, or the reason why there is none."""
-    name, binders, conclusion, header, disproof, script, in_file = row
-    theorem = Theorem(name, binders, conclusion, header)
-    return IN_FILES if in_file is not None else Proof(theorem.negation() if disproof else theorem, _block(script))
+def _recorded(row: run_proofs.ProofToLearn) -> Proof | str:
+    """The proof of a row, or the reason why it cannot be used."""
+    return IN_FILES if row.in_file else Proof(row.theorem, _block(row.script))
 
 
 def _steps_of_run(database: Path) -> list[Step]:
     """The distinct steps of a run's replay buffer with their remaining steps, without those of evaluations. Raises
     InputError."""
-    with _records(database) as records:
-        rows = records.execute(_TRANSITIONS, (Purpose.EVAL,)).fetchall()
+    with _records_of_a_run():
+        rows = dict.fromkeys(run_proofs.steps_to_learn(database))
     return [
-        Step(name, state, tactic, statement=stated_as(Theorem(name, binders, conclusion, header)), remaining=remaining)
-        for name, binders, conclusion, header, state, tactic, remaining in dict.fromkeys(rows)
+        Step(
+            each.theorem.name,
+            each.state,
+            each.tactic,
+            statement=stated_as(each.theorem),
+            remaining=each.remaining_steps,
+        )
+        for each in rows
     ]
 
 
 @contextmanager
-def _records(database: Path) -> Iterator[sqlite3.Connection]:
+def _records_of_a_run() -> Iterator[None]:
     """Raises InputError."""
     try:
-        with run_proofs.reading(database) as records:
-            yield records
+        yield
     except run_proofs.UnreadableRecords as error:
         raise InputError(f"{error}: not the database of a run") from error
 

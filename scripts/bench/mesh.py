@@ -36,7 +36,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Att
 from common.protocol.messages import Heartbeat, LeanVerifyReply, LeanVerifyRequest, Message
 from common.recipes import recipe
 from common.records.database import migrate
-from common.records.readers import DATABASE
+from common.records.readers import DATABASE, results
 from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 from common.records.store import Store
 from common.settings import NodeSettings
@@ -46,7 +46,7 @@ from node.mesh.supervisor import ChildFailed
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from scripts.bench.harness import Part, Results, connected, in_process, machine, quantile
-from scripts.studies.kills_of_roles import RUN, TINY_MODEL, TINY_WARM_START, recorded
+from scripts.studies.kills_of_roles import RUN, TINY_MODEL, TINY_WARM_START
 
 if TYPE_CHECKING:
     from node.learner.choosing.matchmaker import Matchmaker as Chooser
@@ -349,7 +349,7 @@ class Scale(Part):
         # 1. How long each result waited. Only results within the measured span count: before it the mesh was still
         # starting, and after it, stopping.
         published = {attempt: when for part in parts for attempt, when in part.published.items()}
-        rows = [row for row in recorded(database) if span[0] <= row[2] <= span[1]]
+        rows = [row for row in results(database) if span[0] <= row[2] <= span[1]]
         rate = len(rows) / (span[1] - span[0])
 
         def waits(proved: bool) -> list[float]:
@@ -397,7 +397,7 @@ def processes(children: Mapping[str, int]) -> dict[str, psutil.Process]:
 async def first_results(database: Path, count: int) -> None:
     """Wait until the learner has recorded some results. Raises NoProgress."""
     deadline = time.monotonic() + PATIENCE
-    while len(recorded(database)) < count:
+    while len(results(database)) < count:
         if time.monotonic() > deadline:
             raise NoProgress(f"fewer than {count} results within {PATIENCE:g} s: use fewer --provers")
         await asyncio.sleep(0.5)

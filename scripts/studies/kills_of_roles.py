@@ -30,7 +30,7 @@ import tyro
 from common.bus import Bus, BusError
 from common.config import ConfigError, check_flags
 from common.limits import Duration, Natural, Positive, Timeout
-from common.records.readers import DATABASE
+from common.records.readers import DATABASE, outstanding, results
 from common.records.store import Store
 from node.mesh.mesh import Mesh
 from node.mesh.plan import PortInUse, free_port
@@ -133,7 +133,7 @@ class Study:
         child = self.child(role)
         await self.wait(lambda: child.pid is not None, f"{role} to run")
         before = await self._there(role)
-        rows = recorded(self.database)
+        rows = results(self.database)
         self.seen |= set(rows)
         kill = Kill(role, time.monotonic() - self.began, len(outstanding(self.database)), len(rows))
         killed, restarts = time.monotonic(), child.restarts
@@ -143,7 +143,7 @@ class Study:
         await self._wait_for_role(role, before)
         kill.back = time.monotonic() - killed
         wanted = kill.recorded + self.settings.results
-        await self.wait(lambda: len(recorded(self.database)) >= wanted, f"results after the kill of {role}")
+        await self.wait(lambda: len(results(self.database)) >= wanted, f"results after the kill of {role}")
         kill.progress = time.monotonic() - killed
         self.kills.append(kill)
         number = len(self.kills)
@@ -208,7 +208,7 @@ async def play(settings: RoleKillSettings) -> dict[str, Any]:
 
 async def _kills(study: Study, rng: random.Random) -> int:
     """Do all kills; returns the number of attempts that were outstanding after the last. Raises Stuck."""
-    await study.wait(lambda: len(recorded(study.database)) >= study.settings.results, "the first results")
+    await study.wait(lambda: len(results(study.database)) >= study.settings.results, "the first results")
     study.began = time.monotonic()
     for _ in range(study.settings.kills):
         order = list(study.settings.roles)

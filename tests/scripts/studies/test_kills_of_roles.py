@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from common.records.readers import outstanding, results
 from common.records.store import Store
-from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, outstanding, recorded, tallied
+from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, outstanding, tallied
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank
 from tests.node.mesh.whole import private_cache
 
@@ -42,7 +43,7 @@ def change(database: Path, statement: str) -> None:
 
 
 def test_sound_records_are_counted(database: Path) -> None:
-    tally = tallied(database, recorded(database))
+    tally = tallied(database, results(database))
     assert tally.sound
     assert (tally.dispatched, tally.outstanding, tally.recorded, tally.proofs) == (5, 2, 3, 1)
     assert tally.outcomes == {"proved": 1, "failed": 2}
@@ -60,7 +61,7 @@ def test_sound_records_are_counted(database: Path) -> None:
     ],
 )
 def test_every_loss_is_seen(database: Path, statement: str, field: str) -> None:
-    before = recorded(database)
+    before = results(database)
     change(database, statement)
     tally = tallied(database, before)
     assert not tally.sound
@@ -73,7 +74,7 @@ def test_a_proof_without_its_result_is_seen(database: Path) -> None:
 
 
 def test_there_are_no_records_before_the_learner_made_them(tmp_path: Path) -> None:
-    assert recorded(tmp_path / "none.sqlite") == [] and outstanding(tmp_path / "none.sqlite") == set()
+    assert results(tmp_path / "none.sqlite") == [] and outstanding(tmp_path / "none.sqlite") == set()
 
 
 def study(*flags: str, **env: str) -> subprocess.CompletedProcess[str]:

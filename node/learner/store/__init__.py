@@ -1,1 +1,0 @@
-"""The run database: proofs.sqlite, its tables, and the thread that owns it."""
