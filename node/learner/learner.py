@@ -20,11 +20,10 @@ from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, solve
 from node.learner.learning import phases
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.loop import Learning
-from node.learner.learning.phases import Progress, RunPlan
+from node.learner.learning.phases import Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.warm_start import WarmStart, warm_start
 from node.learner.run import Run, Stopping
-from node.learner.settings import LearnerSettings
 from node.learner.trainer.group import ResilientTrainer
 
 REPORT_EVERY = 1.0
@@ -38,29 +37,13 @@ SETTLE = 1.5
 """Seconds to wait at the end for the last heartbeats of other nodes, which come every second."""
 
 
-def plan_of(settings: LearnerSettings) -> RunPlan:
-    """The plan that the settings ask for."""
-    plan = settings.plan
-    limit = plan.limit_minutes * 60 if plan.limit_minutes is not None else None
-    return RunPlan(
-        evaluate=plan.evaluate,
-        repeat=plan.repeat,
-        minutes=plan.minutes,
-        steps=plan.control_steps,
-        transitions=plan.transitions,
-        training_steps=plan.training_steps,
-        limit=limit,
-        until_decided=plan.until_decided,
-    )
-
-
 class Learner:
     """One learner: runs the phases, and the tasks beside them."""
 
     def __init__(self, run: Run, trainer: ResilientTrainer) -> None:
         self._run = run
         self._trainer = trainer
-        self._plan = plan_of(run.settings)
+        self._plan = run.settings.plan
         self._progress = Progress()
         self._clock = time.monotonic()
         self._heard: summary.Totals = {}
@@ -177,7 +160,7 @@ class Learner:
 
     async def _control(self) -> None:
         while not phases.finished(self._progress, self._plan) and not self._run.stopping:
-            left = (self._plan.steps or 0) - self._progress.steps
+            left = (self._plan.control_steps or 0) - self._progress.steps
             taken = await self._learning.control_turn(self._progress, min(left, CONTROL_TURN))
             self._tick(taken)
         await self._learning.save()
@@ -268,7 +251,7 @@ class Learner:
         # 3. All of it, in the order in which people read it.
         content: dict[str, object] = {
             "run": self._run.ctx.settings.run,
-            "kind": "control" if self._plan.steps is not None else "rl",
+            "kind": "control" if self._plan.control_steps is not None else "rl",
             "lean_version": await store.call(Store.lean_version),
             **summary.comparison_fields(comparison),
             "simulations": simulations,

@@ -12,6 +12,7 @@ from node.learner.algorithms import ALGORITHMS
 from node.learner.choosing.banks import parts_of
 from node.learner.choosing.matchmaker import MatchmakerSettings
 from node.learner.learning.gate import GateSettings
+from node.learner.learning.phases import PlanSettings
 from node.learner.learning.schedule import ScheduleSettings
 from node.learner.replay.replay import ReplaySettings
 from node.model.config import ModelConfig
@@ -132,28 +133,6 @@ class EvaluationSettings:
     """Simulations per statement of an evaluation beside learning."""
     retries: Natural = 2
     """Further attempts on a statement whose attempt failed because of the infrastructure."""
-
-
-@dataclass
-class PlanSettings:
-    """The phases of the run and when they end; see `phases`."""
-
-    evaluate: bool = False
-    """Evaluate on test statements before and after, and end the run with a summary."""
-    repeat: bool = False
-    """Evaluate twice before learning, to measure the noise."""
-    minutes: Duration | None = None
-    """Minutes of reinforcement learning; none: no end."""
-    until_decided: bool = False
-    """End reinforcement learning earlier if every train statement is proved or disproved."""
-    transitions: Natural = 0
-    """If `limit_minutes` is set: go on beyond `minutes` until this many transitions are found, for slow machines."""
-    training_steps: Natural = 0
-    """The same, for the number of training steps."""
-    control_steps: Natural | None = None
-    """Supervised steps in place of reinforcement learning."""
-    limit_minutes: Duration | None = None
-    """Minutes in which the whole run must end; reinforcement learning is cut short for it."""
 
 
 @dataclass

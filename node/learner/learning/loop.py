@@ -24,7 +24,7 @@ from common.seeds import derive_seed
 from node.learner.choosing.data import sampled
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.gate import chance, compare
-from node.learner.learning.phases import Progress, RunPlan, longest_left, share_done
+from node.learner.learning.phases import PlanSettings, Progress, longest_left, share_done
 from node.learner.learning.publisher import Publisher
 from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
 from node.learner.replay.replay import epochs, sample
@@ -55,7 +55,7 @@ class Learning:
     pause for it."""
 
     def __init__(
-        self, run: Run, plan: RunPlan, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
+        self, run: Run, plan: PlanSettings, trainer: ResilientTrainer, publisher: Publisher, holder: ComputeHolder
     ) -> None:
         self._run = run
         self._plan = plan

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from common.limits import Duration, Natural
+
 WARM_START = "warm-start"
 EVALUATE_BEFORE = "evaluate-before"
 REPEAT_BEFORE = "repeat-before"
@@ -22,27 +24,31 @@ EVALUATIONS = {EVALUATE_BEFORE: "before", REPEAT_BEFORE: "before-again", EVALUAT
 """Phases that evaluate, with the labels of their evaluations."""
 
 
-@dataclass(frozen=True)
-class RunPlan:
-    """Which phases a run has."""
+@dataclass
+class PlanSettings:
+    """The phases of the run and when they end."""
 
     evaluate: bool = False
-    """Evaluate before and after."""
+    """Evaluate on test statements before and after, and end the run with a summary."""
     repeat: bool = False
-    """Evaluate twice before, to measure the noise."""
-    minutes: float | None = None
-    """Length of reinforcement learning; None: no end."""
-    steps: int | None = None
-    """Supervised steps in place of reinforcement learning (the control)."""
-    transitions: int = 0
-    """Goal: if `limit` is set, reinforcement learning goes on beyond its minutes until it has found this many
-    transitions."""
-    training_steps: int = 0
-    """Goal: the same for the number of training steps."""
-    limit: float | None = None
-    """Seconds in which the whole run must end; reinforcement learning is cut short for it."""
+    """Evaluate twice before learning, to measure the noise."""
+    minutes: Duration | None = None
+    """Minutes of reinforcement learning; none: no end."""
     until_decided: bool = False
-    """End reinforcement learning as soon as every train theorem is proved, disproved or refused by Lean."""
+    """End reinforcement learning earlier if every train statement is proved or disproved."""
+    transitions: Natural = 0
+    """If `limit_minutes` is set: go on beyond `minutes` until this many transitions are found, for slow machines."""
+    training_steps: Natural = 0
+    """The same, for the number of training steps."""
+    control_steps: Natural | None = None
+    """Supervised steps in place of reinforcement learning."""
+    limit_minutes: Duration | None = None
+    """Minutes in which the whole run must end; reinforcement learning is cut short for it."""
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds in which the whole run must end."""
+        return self.limit_minutes * 60 if self.limit_minutes is not None else None
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ def tick(progress: Progress, seconds: float, steps: int = 0) -> Progress:
     )
 
 
-def finished(progress: Progress, plan: RunPlan) -> bool:
+def finished(progress: Progress, plan: PlanSettings) -> bool:
     """True if reinforcement learning has reached its end by time or by decided theorems, or its control by steps. The
     other phases end when their work is done (`advance`)."""
     if progress.phase == RL:
@@ -96,10 +102,10 @@ def finished(progress: Progress, plan: RunPlan) -> bool:
             return True
         left = learning_left(progress, plan)
         return left is not None and left <= 0
-    return progress.phase == CONTROL and progress.steps >= (plan.steps or 0)
+    return progress.phase == CONTROL and progress.steps >= (plan.control_steps or 0)
 
 
-def learning_left(progress: Progress, plan: RunPlan) -> float | None:
+def learning_left(progress: Progress, plan: PlanSettings) -> float | None:
     """Least remaining seconds of reinforcement learning; None: no end."""
     limits = [left for left in (minutes_left(progress, plan), limit_left(progress, plan)) if left is not None]
     if not limits:
@@ -109,18 +115,18 @@ def learning_left(progress: Progress, plan: RunPlan) -> float | None:
     return min(limits)
 
 
-def longest_left(progress: Progress, plan: RunPlan) -> float | None:
+def longest_left(progress: Progress, plan: PlanSettings) -> float | None:
     """Most remaining seconds of reinforcement learning; None: no end."""
     limit = limit_left(progress, plan)
     return limit if limit is not None else minutes_left(progress, plan)
 
 
-def minutes_left(progress: Progress, plan: RunPlan) -> float | None:
+def minutes_left(progress: Progress, plan: PlanSettings) -> float | None:
     """Seconds until the plan's minutes are over."""
     return plan.minutes * 60 - progress.learned if plan.minutes is not None else None
 
 
-def limit_left(progress: Progress, plan: RunPlan) -> float | None:
+def limit_left(progress: Progress, plan: PlanSettings) -> float | None:
     """Seconds until learning must end, so that the phases after it fit into the limit."""
     if plan.limit is None:
         return None
@@ -128,7 +134,7 @@ def limit_left(progress: Progress, plan: RunPlan) -> float | None:
     return plan.limit - progress.worked - after - CLOSING
 
 
-def goals_met(progress: Progress, plan: RunPlan) -> float:
+def goals_met(progress: Progress, plan: PlanSettings) -> float:
     """Share of the goals that is reached, from 0 to 1. It is 1 without goals, and without a limit, because goals only
     count under a limit."""
     if plan.limit is None or plan.minutes is None:
@@ -141,13 +147,13 @@ def goals_met(progress: Progress, plan: RunPlan) -> float:
     return min(shares)
 
 
-def share_done(progress: Progress, plan: RunPlan) -> float | None:
+def share_done(progress: Progress, plan: PlanSettings) -> float | None:
     """Share of reinforcement learning, or of its control, that is done, from 0 to 1; None: it has no end.
 
     It is the smaller of the share of the minutes and the share of the goals, but at least the share of the limit.
     """
-    if plan.steps is not None:
-        return progress.steps / plan.steps if plan.steps else 1.0
+    if plan.control_steps is not None:
+        return progress.steps / plan.control_steps if plan.control_steps else 1.0
     by_minutes = share_of_time(progress.learned, minutes_left(progress, plan))
     by_limit = share_of_time(progress.learned, limit_left(progress, plan))
     if by_minutes is not None:
@@ -161,12 +167,12 @@ def share_of_time(passed: float, left: float | None) -> float | None:
     return None if left is None else passed / max(passed + max(left, 0.0), 1e-9)
 
 
-def advance(progress: Progress, plan: RunPlan) -> Progress:
+def advance(progress: Progress, plan: PlanSettings) -> Progress:
     """The next phase."""
     order = [WARM_START]
     if plan.evaluate:
         order += [EVALUATE_BEFORE, REPEAT_BEFORE] if plan.repeat else [EVALUATE_BEFORE]
-    order.append(RL if plan.steps is None else CONTROL)
+    order.append(RL if plan.control_steps is None else CONTROL)
     if plan.evaluate:
         order.append(EVALUATE_AFTER)
     order.append(DONE)

@@ -18,7 +18,7 @@ from node.learner.learning import phases
 from node.learner.learning.compute_hold import KEY as PAUSE
 from node.learner.learning.compute_hold import ComputeHolder
 from node.learner.learning.loop import Gatekeeper, Learning
-from node.learner.learning.phases import Progress, RunPlan
+from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
@@ -43,7 +43,7 @@ async def learning(run: Run, trainer: StandInTrainer) -> Learning:
     run.settings.schedule.pause = "always"
     run.settings.schedule.pause_budget = 0.5
     run.settings.schedule.checkpoint_every = 5
-    learning = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await learning.restore(RL)
     return learning
 
@@ -104,7 +104,7 @@ async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
 ) -> None:
     await record(run, 1, 4)
     await learning.turn(RL)
-    again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    again = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await again.restore(RL)
     assert again.time.worked == learning.time.worked
     await again.turn(RL)
@@ -144,7 +144,7 @@ async def test_on_a_cpu_inference_goes_on_while_the_trainer_works(
     run: Run, bus: Bus, trainer: StandInTrainer, learning: Learning
 ) -> None:
     run.settings.schedule.pause, run.settings.trainer.device = "auto", "cpu"
-    beside = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     await beside.restore(RL)
     await record(run, 1, 4)
     await beside.turn(RL)
@@ -161,7 +161,7 @@ async def test_weights_that_are_worse_on_held_out_transitions_are_held_back_unti
     run: Run, bus: Bus, learning: Learning, trainer: StandInTrainer
 ) -> None:
     known_theorems(run)
-    learning = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     run.settings.schedule.pause_budget = 1.0
     published = []
     for number, (before, after) in enumerate([(-1.0, -0.9), (-0.9, -2.0), (-2.0, -1.5), (-1.5, -0.8)], start=1):
@@ -180,7 +180,7 @@ async def test_a_run_ends_with_the_weights_that_act_if_the_last_ones_were_held_b
     known_theorems(run)
     publisher = Publisher(run, trainer)
     await publisher.publish()
-    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
     await record(run, 1, 4)
     trainer.on_step = -3.0
     await learning.last_turn(RL)
@@ -194,13 +194,13 @@ async def test_a_learner_that_starts_again_measures_against_what_an_earlier_one_
     known_theorems(run)
     publisher = Publisher(run, trainer)
     run.settings.schedule.pause_budget = 1.0
-    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
     await record(run, 1, 4)
     await learning.turn(RL)
     assert publisher.latest_step == 3
     trainer.group.step_number = 1  # a checkpoint that is older than what was published
     trainer.on_step = -3.0
-    again = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    again = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
     await again.restore(RL)
     await record(run, 2, 4)
     await again.turn(RL)
@@ -218,7 +218,7 @@ async def test_steps_that_a_crash_has_undone_are_taken_again_and_those_of_the_wa
     await learning.turn(RL)
     assert trainer.step_number == 53
     trainer.group.step_number = 50
-    again = Learning(run, RunPlan(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    again = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
     again.warm_steps = 50
     await again.restore(RL)
     await again.last_turn(RL)
@@ -230,7 +230,7 @@ async def test_weights_that_a_failing_trainer_brings_back_are_not_published_unme
 ) -> None:
     publisher = Publisher(run, trainer)
     await publisher.publish()
-    learning = Learning(run, RunPlan(minutes=10.0), trainer, publisher, ComputeHolder(run))
+    learning = Learning(run, PlanSettings(minutes=10.0), trainer, publisher, ComputeHolder(run))
     await record(run, 1, 4)
     trainer.back_to = 1
     await learning.turn(RL)

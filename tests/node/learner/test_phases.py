@@ -12,8 +12,8 @@ from node.learner.learning.phases import (
     REPEAT_BEFORE,
     RL,
     WARM_START,
+    PlanSettings,
     Progress,
-    RunPlan,
     advance,
     finished,
     learning_left,
@@ -22,7 +22,7 @@ from node.learner.learning.phases import (
 )
 
 
-def walk(plan: RunPlan) -> list[str]:
+def walk(plan: PlanSettings) -> list[str]:
     progress, seen = Progress(), []
     while not seen or seen[-1] != DONE:
         seen.append(progress.phase)
@@ -31,39 +31,39 @@ def walk(plan: RunPlan) -> list[str]:
 
 
 def test_the_demo_evaluates_before_and_after_learning() -> None:
-    assert walk(RunPlan(evaluate=True, minutes=5)) == [WARM_START, EVALUATE_BEFORE, RL, EVALUATE_AFTER, DONE]
+    assert walk(PlanSettings(evaluate=True, minutes=5)) == [WARM_START, EVALUATE_BEFORE, RL, EVALUATE_AFTER, DONE]
 
 
 def test_the_control_takes_steps_in_place_of_learning() -> None:
-    plan = RunPlan(evaluate=True, steps=10)
+    plan = PlanSettings(evaluate=True, control_steps=10)
     assert walk(plan) == [WARM_START, EVALUATE_BEFORE, CONTROL, EVALUATE_AFTER, DONE]
     progress = Progress(phase=CONTROL)
     assert not finished(tick(progress, 100, steps=9), plan)
     assert finished(tick(progress, 100, steps=10), plan)
-    assert finished(progress, RunPlan(steps=0))
+    assert finished(progress, PlanSettings(control_steps=0))
 
 
 def test_learning_ends_early_when_every_theorem_is_decided_if_the_plan_says_so() -> None:
-    plan = RunPlan(minutes=30, until_decided=True)
+    plan = PlanSettings(minutes=30, until_decided=True)
     learning = Progress(phase=RL, learned=10.0)
     assert not finished(learning, plan) and not finished(replace(learning, undecided=1), plan)
     assert finished(replace(learning, undecided=0), plan)
-    assert not finished(replace(learning, undecided=0), RunPlan(minutes=30))
+    assert not finished(replace(learning, undecided=0), PlanSettings(minutes=30))
     assert finished(replace(learning, undecided=1, learned=1800.0), plan)
 
 
 def test_the_evaluation_before_can_be_repeated() -> None:
-    assert walk(RunPlan(evaluate=True, repeat=True, minutes=1))[1:3] == [EVALUATE_BEFORE, REPEAT_BEFORE]
+    assert walk(PlanSettings(evaluate=True, repeat=True, minutes=1))[1:3] == [EVALUATE_BEFORE, REPEAT_BEFORE]
 
 
 def test_a_plan_without_evaluation_or_end_learns_for_ever() -> None:
-    plan = RunPlan()
+    plan = PlanSettings()
     assert walk(plan) == [WARM_START, RL, DONE]
     assert not finished(Progress(phase=RL, learned=1e9, worked=1e9), plan)
 
 
 def test_learning_ends_after_its_minutes() -> None:
-    plan = RunPlan(minutes=2)
+    plan = PlanSettings(minutes=2)
     progress = Progress(phase=RL)
     assert learning_left(progress, plan) == 120
     progress = tick(progress, 119)
@@ -72,7 +72,7 @@ def test_learning_ends_after_its_minutes() -> None:
 
 
 def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
-    plan = RunPlan(evaluate=True, minutes=60, limit=720)
+    plan = PlanSettings(evaluate=True, minutes=60, limit_minutes=12)
     progress = tick(Progress(), 100)
     progress = tick(advance(progress, plan), 120)
     progress = advance(progress, plan)
@@ -83,14 +83,16 @@ def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
 
 
 def test_the_share_done_goes_by_time_or_by_steps() -> None:
-    plan = RunPlan(minutes=2)
+    plan = PlanSettings(minutes=2)
     assert share_done(Progress(phase=RL), plan) == 0
     assert share_done(Progress(phase=RL, learned=30), plan) == 0.25
     assert share_done(Progress(phase=RL, learned=130), plan) == 1
-    assert share_done(Progress(phase=RL, learned=130), RunPlan()) is None
-    assert share_done(Progress(phase=CONTROL, steps=5), RunPlan(steps=20)) == 0.25
+    assert share_done(Progress(phase=RL, learned=130), PlanSettings()) is None
+    assert share_done(Progress(phase=CONTROL, steps=5), PlanSettings(control_steps=20)) == 0.25
     # Cut short by the limit: the share is of what there will be.
-    assert share_done(Progress(phase=RL, learned=60, worked=120), RunPlan(minutes=10, limit=200)) == 0.5
+    assert (
+        share_done(Progress(phase=RL, learned=60, worked=120), PlanSettings(minutes=10, limit_minutes=200 / 60)) == 0.5
+    )
 
 
 def test_only_time_of_learning_counts_as_learning() -> None:
@@ -98,7 +100,7 @@ def test_only_time_of_learning_counts_as_learning() -> None:
     assert (progress.worked, progress.learned) == (50, 0)
 
 
-SLOW = RunPlan(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit=1500.0)
+SLOW = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
 
 
 def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained_enough() -> None:
@@ -121,5 +123,5 @@ def test_the_limit_ends_learning_whatever_was_found_and_the_learning_rates_have_
 
 
 def test_goals_need_a_limit_to_end_a_search_that_finds_nothing() -> None:
-    endless = replace(SLOW, limit=None)
+    endless = replace(SLOW, limit_minutes=None)
     assert finished(Progress(phase=RL, learned=421.0), endless)
