@@ -376,12 +376,5 @@ def _theorems(database: sqlite3.Connection, limit: int, order: Order) -> list[Th
         f" FROM theorem_statistics JOIN theorems USING (theorem_id) ORDER BY {_ORDERS[order]}, theorem_id LIMIT ?",
         (limit,),
     )
-    return [_theorem(*row) for row in rows]
-
-
-def _theorem(
-    theorem_id: str, family: str, level: int, binders: str, conclusion: str, attempts: int, failures: int, tries: int,
-    proofs: int, disproved: int, refused: int, *numbers: int,
-) -> TheoremRecord:  # fmt: skip
-    first_columns = (theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs)
-    return TheoremRecord(*first_columns, bool(disproved), bool(refused), *numbers)
+    flagged = ([*row[:9], bool(row[9]), bool(row[10]), *row[11:]] for row in rows)  # SQLite has no booleans
+    return [TheoremRecord(*values) for values in flagged]

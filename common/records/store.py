@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, fields
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -156,6 +156,12 @@ _FIELDS = (
 )
 
 
+def _evaluation(row: tuple[Any, ...]) -> EvaluationRow:
+    """An evaluation from its `_FIELDS`; SQLite has no booleans."""
+    values = [*row[:6], bool(row[6]), *row[7:]]
+    return EvaluationRow(*values)
+
+
 class EvaluationRecords(Database):
     """The evaluations of an open database."""
 
@@ -188,11 +194,11 @@ class EvaluationRecords(Database):
     def evaluation(self, label: str) -> EvaluationRow | None:
         """An evaluation by its label, finished or not."""
         rows = self._rows(f"SELECT {_FIELDS} WHERE label = ?", label)
-        return _row(*rows[0]) if rows else None
+        return _evaluation(rows[0]) if rows else None
 
     def evaluations(self) -> list[EvaluationRow]:
         """All evaluations, in the order in which they were begun."""
-        return [_row(*row) for row in self._rows(f"SELECT {_FIELDS} ORDER BY evaluation_id")]
+        return [_evaluation(row) for row in self._rows(f"SELECT {_FIELDS} ORDER BY evaluation_id")]
 
     def evaluated(self, evaluation: int) -> dict[str, list[AttemptOutcome | None]]:
         """Outcomes of an evaluation's attempts by theorem; None: outstanding."""
@@ -230,23 +236,6 @@ class EvaluationRecords(Database):
         """Expansions of all evaluations."""
         query = "SELECT COALESCE(SUM(expansions), 0) FROM results JOIN attempts USING (attempt_id)"
         return int(self._rows(f"{query} WHERE evaluation_id IS NOT NULL")[0][0])
-
-
-def _row(
-    label: str,
-    evaluation_id: int,
-    weights: int,
-    simulations: int,
-    created: float,
-    finished: float | None,
-    beside: int,
-    worked: float | None,
-    given_up: float | None,
-    step: int,
-) -> EvaluationRow:
-    return EvaluationRow(
-        label, evaluation_id, weights, simulations, created, finished, bool(beside), worked, given_up, step
-    )
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -55,9 +55,6 @@ from node.llm.templates import Template, TemplateError, for_model
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from common.life.node import NodeContext
-
-
 OPEN_AGAIN = 2.0
 """Seconds between attempts to open the model: its server may be starting."""
 
