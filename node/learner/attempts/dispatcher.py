@@ -14,7 +14,6 @@ from common.records.rows import Planned, TheoremRow
 from common.records.store import Store
 from common.seeds import derive_seed
 from node.lean.text.script import negated
-from node.learner.learning.schedule import wanted_outstanding
 from node.learner.run import DISPATCHED, Run, now
 
 BATCH = 64
@@ -30,6 +29,12 @@ Attempts dispatched for it would be chosen long before they are tried."""
 LOST_AFTER = 20.0
 """Seconds for which the broker must hold fewer attempts than are outstanding until they count as lost. A result may be
 on its way for a moment."""
+
+
+def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
+    """Attempts to keep outstanding for provers with `slots` search slots in all: enough that no slot waits, but few, so
+    that they are chosen with the latest outcomes. `least` attempts are ready for the first prover that joins."""
+    return max(least, round(slots * ahead))
 
 
 class Dispatcher:

@@ -109,9 +109,3 @@ def rate_factor(first: float, share_done: float | None) -> float:
     `share_done`: share of reinforcement learning (or its control) that is done; None: it has no end, so no decay.
     """
     return first if share_done is None else first * (1 - 0.9 * min(1.0, max(0.0, share_done)))
-
-
-def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
-    """Attempts to keep outstanding for provers with `slots` search slots in all: enough that no slot waits, but few, so
-    that they are chosen with the latest outcomes. `least` attempts are ready for the first prover that joins."""
-    return max(least, round(slots * ahead))

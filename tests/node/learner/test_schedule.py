@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from common.protocol.messages import PauseHold
+from node.learner.attempts.dispatcher import wanted_outstanding
 from node.learner.learning.compute_hold import LENGTH, ComputeHold
 from node.learner.learning.schedule import (
     PROBE_STEPS,
@@ -11,7 +12,6 @@ from node.learner.learning.schedule import (
     rate_factor,
     steps_due,
     steps_owed,
-    wanted_outstanding,
 )
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40)
