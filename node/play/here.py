@@ -175,8 +175,7 @@ class Networks:
     async def load(self, path: Path, version: int, *, alone: bool = False) -> None:
         """Load a weights file or checkpoint as this version, which becomes the latest. `alone`: put earlier versions
         away once their open requests are answered. Raises BadPolicy."""
-        from node.inference.engine.engine import Engine
-        from node.inference.weights.shelf import WeightsId
+        from node.inference.engine.engine import Engine, WeightsId
         from node.model.loading import read_weights
         from node.model.weights import WeightsError
 
@@ -194,7 +193,7 @@ class Networks:
     async def answer(self, request: TacticRequest) -> Message:
         """Returns TacticReply, or Failure if no network of that version is loaded, or if it does not support these
         sampling settings or this many samples. Raises Unanswered if the forward passes failed."""
-        from node.inference.weights.shelf import WeightsId
+        from node.inference.engine.engine import WeightsId
         from node.inference.worker import reply_of
 
         version = max(self._cells, default=0) if request.weights is None else request.weights

@@ -26,7 +26,7 @@ from common.bus import BusError, file_digest, persistently
 from common.life.process import kill_group, spawn_child
 from common.output.visible import say
 from common.protocol.messages import ModelFacts, ModelState, WeightsState, facts_of
-from node.inference.models.follower import KEY
+from node.inference.models import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
 from node.llm.models import served_name

@@ -11,11 +11,9 @@ recorded before a kill is there unchanged. Exit code 0: all of this holds; 1: it
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
 import signal
-import sqlite3
 import sys
 import time
 from collections import Counter
@@ -302,19 +300,9 @@ class Tally:
         return asdict(self)
 
 
-def recorded(database: Path) -> list[Row]:
-    """Every result in the records; empty while there are none."""
-    return [(row[0], row[1], row[2]) for row in _rows(database, "SELECT attempt_id, outcome, recorded FROM results")]
-
-
-def outstanding(database: Path) -> set[str]:
-    """Attempts without a result."""
-    return {row[0] for row in _rows(database, "SELECT attempt_id FROM outbox")}
-
-
 def tallied(database: Path, before: Collection[Row]) -> Tally:
     """The records of a run that no learner has open. Raises RunDirectoryError."""
-    rows = recorded(database)
+    rows = results(database)
     store = Store(database)
     try:
         audit, counts = store.audit(), store.counts()
@@ -334,16 +322,6 @@ def tallied(database: Path, before: Collection[Row]) -> Tally:
         proved=outcomes["proved"],
         outcomes=dict(outcomes),
     )
-
-
-def _rows(database: Path, query: str) -> list[tuple[Any, ...]]:
-    if not database.exists():
-        return []
-    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=30)) as db:
-        try:
-            return list(db.execute(query))
-        except sqlite3.OperationalError:  # the learner is creating the tables
-            return []
 
 
 # ----------------------------------------------------------------------------------------------------------------------

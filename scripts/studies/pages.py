@@ -36,8 +36,8 @@ from node.eval.comparing import Comparison, Side, compare, side_curves
 from node.eval.curves import chart
 from node.eval.folder import Evaluation, FolderError, read
 from node.eval.results import LEAN_ATTEMPTS, SIMULATIONS, Results, limits, results_of, share_open, share_within
-from node.learner.attempts.tally import solved_by
-from node.learner.run.directory import RunDirectory
+from node.learner.attempts.evaluation import solved_by
+from node.learner.run import RunDirectory
 from node.learner.summary import Solved
 from node.learner.summary import compare as compare_solved
 from node.stp.readers import RunSummary, open_run, summarise

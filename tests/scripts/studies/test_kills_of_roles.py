@@ -15,7 +15,7 @@ import pytest
 
 from common.records.readers import outstanding, results
 from common.records.store import Store
-from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, outstanding, tallied
+from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, tallied
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank
 from tests.node.mesh.whole import private_cache
 
