@@ -27,7 +27,7 @@ from node.model.conjectures import conjecture_prompt
 from node.prover.policies.policy import InferencePolicy
 from node.stp.embedding import embeddings
 from node.stp.model import Model, conjecturer_decoding, conjecturer_prompt, model_of, pairs, written
-from node.stp.records import ConjecturerExample, ProverExample, Seed, StpError
+from node.stp.records import ConjecturerExample, Output, ProverExample, Seed, StpError
 from node.stp.training import steps_for, train, tune, write_data
 
 if TYPE_CHECKING:
@@ -54,18 +54,6 @@ class Question:
     temperature: float
     patience: float
     """Seconds to wait for a reply, not counting time without a broker."""
-
-
-@dataclass(frozen=True)
-class Output:
-    """One output of the network for a seed."""
-
-    text: str
-    """`example BINDERS : CONCLUSION`, if the network follows its training."""
-    complete: bool
-    """False if the output was cut off, is empty, or is not valid text."""
-    tokens: int
-    """Number of tokens, including the end token."""
 
 
 class Network:

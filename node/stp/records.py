@@ -83,6 +83,18 @@ class Seed(msgspec.Struct, frozen=True):
     lemma: Lemma
 
 
+@dataclass(frozen=True)
+class Output:
+    """One output of the network for a seed."""
+
+    text: str
+    """`example BINDERS : CONCLUSION`, if the network follows its training."""
+    complete: bool
+    """False if the output was cut off, is empty, or is not valid text."""
+    tokens: int
+    """Number of tokens, including the end token."""
+
+
 class Fate(enum.StrEnum):
     """How far a conjecture got."""
 

@@ -36,7 +36,7 @@ from node.model.prompt import unnamed
 from node.play.attempts import TrainedAttempts
 from node.stp.data.initial import RunData, around
 from node.stp.data.statements import key, sift
-from node.stp.network import Network, Output, Question, network_of
+from node.stp.network import Network, Question, network_of
 from node.stp.readers import rounds_are_over
 from node.stp.records import (
     FILE,
@@ -45,6 +45,7 @@ from node.stp.records import (
     ConjecturerExample,
     Fate,
     Found,
+    Output,
     Part,
     Proof,
     ProverExample,

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from common.lean import Theorem
 from common.seeds import derive_seed
 from node.model.prompt import unnamed
-from node.stp.data.lemmas import LemmaGone, Library
+from node.stp.data.lemmas import LemmaGone, Library, header_of
 from node.stp.records import (
     EMPTY_LEMMA,
     Attempted,
@@ -92,11 +92,6 @@ def _lemmas_of(theorem: Theorem, proof: Proof, library: Library) -> list[Lemma]:
         except LemmaGone:
             continue
     return lemmas
-
-
-def header_of(theorem: Theorem) -> str:
-    """The text above a statement."""
-    return theorem.place.context.text if theorem.place is not None else theorem.header
 
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]

@@ -13,6 +13,7 @@ tactic (`trivial`).
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ class Library:
             return _pocket()
         path = Path(source)
         if path.is_dir():
-            return Library(_traced_lemmas(path / TRACED))
+            return Library(each for each in _rows(path / TRACED) if each.name)
         if path.suffix == ".lean":
             return _declared([_text(path)])
         return Library(_rows(path))
@@ -108,31 +109,12 @@ class Library:
             )
         return lemma
 
-    def invoked(self, script: str, statement: str, header: str = "") -> tuple[str, ...]:
-        """Names of the lemmas that a block of tactics invokes, in order of first mention.
-
-        `statement`: `theorem NAME BINDERS : CONCLUSION`; `header`: the text above it.
-        """
-        try:
-            stated = parse_statement(statement)
-            local = bound_names(stated.binders, stated.conclusion)
-        except StatementError:
-            local = frozenset()
-        return self._named(script, local, header)
-
     def invoked_in(self, theorem: Theorem, script: str) -> tuple[str, ...]:
         """Names of the lemmas that a proof of a theorem invokes, in order of first mention."""
-        header = theorem.place.context.text if theorem.place is not None else theorem.header
-        return self._named(script, bound_names(theorem.binders, theorem.conclusion), header)
-
-    def _named(self, script: str, local: frozenset[str], header: str) -> tuple[str, ...]:
-        code, above = blanked(script), _above(header)
-        local |= names_bound_in(code)
-        invoked: dict[str, None] = {}
-        for match in _DOTTED.finditer(code):
-            if name := self._resolved(match[1], local, above):
-                invoked[name] = None
-        return tuple(invoked)
+        code, above = blanked(script), _above(header_of(theorem))
+        local = bound_names(theorem.binders, theorem.conclusion) | names_bound_in(code)
+        names = (self._resolved(match[1], local, above) for match in _DOTTED.finditer(code))
+        return tuple(dict.fromkeys(name for name in names if name))
 
     def _resolved(self, written: str, local: frozenset[str], above: _Above) -> str:
         """The full name of the lemma that a written name refers to; empty if it refers to none."""
@@ -151,6 +133,11 @@ class Library:
         """Whether the lemma is protected and written without its last namespace, so that the name does not mean it."""
         protected = full in self._protected or full in above.protected
         return protected and written != full and "." not in written
+
+
+def header_of(theorem: Theorem) -> str:
+    """The text above a statement."""
+    return theorem.place.context.text if theorem.place is not None else theorem.header
 
 
 class _Above:
@@ -200,11 +187,6 @@ def _stated(declaration: Declaration) -> str:
     return " ".join([f"theorem {declaration.name}", *variables, declaration.statement])
 
 
-def _traced_lemmas(path: Path) -> list[Lemma]:
-    """Read the theorems of a trace. Raises StpError."""
-    return [each for each in _rows(path) if each.name]
-
-
 def _rows(path: Path) -> list[Lemma]:
     """Raises StpError."""
     lemmas = []
@@ -215,18 +197,13 @@ def _rows(path: Path) -> list[Lemma]:
             row = msgspec.json.decode(line, type=_Row)
         except msgspec.DecodeError as error:
             raise StpError(f"{path}, line {number}: {error}; a row needs `name` and `statement`") from error
-        if not row.error:
-            lemmas.append(Lemma(row.name, _named_statement(row)))
+        if row.error:
+            continue
+        text = without_proof(row.statement)
+        with contextlib.suppress(StatementError):  # with the lemma's full name
+            text = msgspec.structs.replace(parse_statement(text), name=row.name).signature
+        lemmas.append(Lemma(row.name, " ".join(text.split())))
     return lemmas
-
-
-def _named_statement(row: _Row) -> str:
-    """The statement with the lemma's full name."""
-    text = without_proof(row.statement)
-    try:
-        return " ".join(msgspec.structs.replace(parse_statement(text), name=row.name).signature.split())
-    except StatementError:
-        return " ".join(text.split())
 
 
 def without_proof(statement: str) -> str:

@@ -23,7 +23,8 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+
+import msgspec
 
 from common.lean import Theorem
 from common.seeds import derive_seed
@@ -32,7 +33,7 @@ from node.lean.text.lexing import CLOSING, NAME, OPENING, blanked, lex
 from node.lean.text.rules import HEADER_STOPS, statement_problem
 from node.lean.text.script import below
 from node.lean.text.statement import StatementError, parse_statement
-from node.stp.records import Conjecture, Fate, Seed
+from node.stp.records import Conjecture, Fate, Output, Seed
 
 _APART = r"()\[\]{}⟨⟩⦃⦄,∀∃λΣΠ∑∏"
 """Symbols that are always separate tokens."""
@@ -212,23 +213,6 @@ class NotAStatement(ValueError):
     """An output is not a statement that can be attempted; the text says why."""
 
 
-class Written(Protocol):
-    """An output of the conjecturer (`node.stp.network.Output`)."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether it ended before the token limit."""
-        ...
-
-
-def conjecture_name(round_: int, number: int) -> str:
-    """The name of a conjecture, which is its key in the store."""
-    return f"conjecture_{round_}_{number}"
-
-
 def statement_of(output: str, *, name: str, header: str) -> Theorem:
     """Parse an output to a statement with our name. Raises NotAStatement."""
     text = output.split(END)[0].strip()
@@ -256,7 +240,7 @@ def statement_of(output: str, *, name: str, header: str) -> Theorem:
 
 
 def sift(
-    outputs: Sequence[tuple[Seed, Written]], known: Iterable[str], limit: int, *, round_: int, rng_seed: int = 0
+    outputs: Sequence[tuple[Seed, Output]], known: Iterable[str], limit: int, *, round_: int, rng_seed: int = 0
 ) -> list[Conjecture]:
     """Turn every output into a conjecture with its fate: CUT, REFUSED, KNOWN, SURPLUS or NEW.
 
@@ -264,61 +248,46 @@ def sift(
     new, and the others are known. If more than `limit` are new, a random choice by `rng_seed` stays new, and the others
     are surplus (there should not be more conjectures than unproved statements).
     """
+    # 1. Each output on its own, and whether an earlier one is equal.
     seen = set(known)
     conjectures: list[Conjecture] = []
     new: dict[str, int] = {}
-    for number, (seed, written) in enumerate(outputs):
-        conjecture = _conjecture_of(seed, written, conjecture_name(round_, number), round_)
-        if conjecture.fate == Fate.NEW and conjecture.theorem is not None:
+    for number, (seed, output) in enumerate(outputs):
+        conjecture = _conjecture_of(seed, output, f"conjecture_{round_}_{number}", round_)
+        if conjecture.theorem is not None:
             its_key = key(conjecture.theorem)
             if its_key in seen:
-                conjecture = _with_fate(conjecture, Fate.KNOWN, _why_known(its_key, seed))
+                own = its_key == key(seed.theorem)
+                why = (
+                    "it repeats its own seed" if own else "it is a statement of the data set, or an earlier conjecture"
+                )
+                conjecture = msgspec.structs.replace(conjecture, fate=Fate.KNOWN, reason=why)
             else:
                 seen.add(its_key)
                 new[its_key] = number
         conjectures.append(conjecture)
+    # 2. Those that are more than needed.
     rng = random.Random(derive_seed("surplus", rng_seed, round_))
     chosen = set(rng.sample(sorted(new), max(0, limit))) if len(new) > limit else set(new)
+    why = f"{len(new)} new conjectures; {max(0, limit)} are chosen at random"
     for its_key, number in new.items():
         if its_key not in chosen:
-            conjectures[number] = _with_fate(
-                conjectures[number], Fate.SURPLUS, f"{len(new)} new conjectures; {max(0, limit)} are chosen at random"
-            )
+            conjectures[number] = msgspec.structs.replace(conjectures[number], fate=Fate.SURPLUS, reason=why)
     return conjectures
 
 
-def _conjecture_of(seed: Seed, written: Written, name: str, round_: int) -> Conjecture:
-    if not written.complete:
-        return Conjecture(name, round_, seed, written.text, Fate.CUT, reason=NOT_ENDED)
+def _conjecture_of(seed: Seed, output: Output, name: str, round_: int) -> Conjecture:
+    """The conjecture in an output, in the environment of its seed: cut, refused or new."""
+    if not output.complete:
+        return Conjecture(name, round_, seed, output.text, Fate.CUT, reason=NOT_ENDED)
+    easy = seed.theorem
     try:
-        theorem = _in_seed_environment(seed.theorem, written.text, name)
+        theorem = statement_of(output.text, name=name, header=easy.header)
+        if easy.place is not None:
+            theorem = below(easy.place.context, theorem)
     except NotAStatement as error:
-        return Conjecture(name, round_, seed, written.text, Fate.REFUSED, reason=str(error))
-    return Conjecture(name, round_, seed, written.text, Fate.NEW, theorem)
-
-
-def _in_seed_environment(seed: Theorem, output: str, name: str) -> Theorem:
-    """Parse an output to a statement in the environment of its seed. Raises NotAStatement."""
-    statement = statement_of(output, name=name, header=seed.header)
-    return statement if seed.place is None else below(seed.place.context, statement)
-
-
-def _with_fate(conjecture: Conjecture, fate: Fate, reason: str) -> Conjecture:
-    return Conjecture(
-        conjecture.name,
-        conjecture.round,
-        conjecture.seed,
-        conjecture.output,
-        fate,
-        conjecture.theorem,
-        reason,
-    )
-
-
-def _why_known(its_key: str, seed: Seed) -> str:
-    if its_key == key(seed.theorem):
-        return "it repeats its own seed"
-    return "it is a statement of the data set, or an earlier conjecture"
+        return Conjecture(name, round_, seed, output.text, Fate.REFUSED, reason=str(error))
+    return Conjecture(name, round_, seed, output.text, Fate.NEW, theorem)
 
 
 def _no_beginning(text: str) -> str:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from common.lean import Theorem
-from node.stp.records import Attempted, Conjecture, Fate, Lemma, Proof, Seed
+from node.stp.records import Attempted, Conjecture, Fate, Lemma, Output, Proof, Seed
 
 COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 EASY = Theorem("easy", "(a b : Nat)", "a + b = b + a")
 
 
-@dataclass(frozen=True)
-class Text:
-    """An output of the conjecturer."""
-
-    text: str
-    complete: bool = True
+def output(text: str, *, complete: bool = True) -> Output:
+    return Output(text, complete, tokens=0)
 
 
 def seed_of(lemma: Lemma = COMM, theorem: Theorem = EASY) -> Seed:

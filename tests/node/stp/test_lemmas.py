@@ -9,6 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.bank.bank import load_proofs
+from node.lean.text.statement import parse_statement
 from node.stp.data.lemmas import LemmaGone, Library
 from node.stp.records import EMPTY_LEMMA, Lemma, StpError
 
@@ -16,6 +17,10 @@ LIBRARY = Library(
     [Lemma(name, f"theorem {name} : True") for name in ("Nat.add_comm", "Nat.succ_le", "foo", "trivial", "A.B.bar")],
     protected={"Nat.add_comm"},
 )
+
+
+def invoked_by(script: str, statement: str, header: str = "", library: Library = LIBRARY) -> tuple[str, ...]:
+    return library.invoked_in(parse_statement(statement, header), script)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +44,7 @@ LIBRARY = Library(
     ],
 )
 def test_names_are_lemmas_only_as_lean_would_read_them(script: str, invoked: tuple[str, ...]) -> None:
-    assert LIBRARY.invoked(script, "theorem t : True") == invoked
+    assert invoked_by(script, "theorem t : True") == invoked
 
 
 @pytest.mark.parametrize(
@@ -57,15 +62,13 @@ def test_names_are_lemmas_only_as_lean_would_read_them(script: str, invoked: tup
     ],
 )
 def test_a_hypothesis_with_a_lemmas_name_is_no_lemma(script: str) -> None:
-    assert LIBRARY.invoked(script, "theorem t (h : p) : q") == ()
+    assert invoked_by(script, "theorem t (h : p) : q") == ()
 
 
 def test_what_the_statement_binds_is_no_lemma_and_neither_are_its_projections() -> None:
-    assert LIBRARY.invoked("exact foo.symm", "theorem t (foo : a = b) : b = a") == ()
-    assert LIBRARY.invoked("exact Nat.add_comm", "theorem t (Nat : Foo) : b = a") == ()
-    assert LIBRARY.invoked("rw [Nat.add_comm]", "theorem t (n : Nat) (h : ∀ m : Nat, m = n) : n = n") == (
-        "Nat.add_comm",
-    )
+    assert invoked_by("exact foo.symm", "theorem t (foo : a = b) : b = a") == ()
+    assert invoked_by("exact Nat.add_comm", "theorem t (Nat : Foo) : b = a") == ()
+    assert invoked_by("rw [Nat.add_comm]", "theorem t (n : Nat) (h : ∀ m : Nat, m = n) : n = n") == ("Nat.add_comm",)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +90,7 @@ def test_what_the_statement_binds_is_no_lemma_and_neither_are_its_projections() 
     ],
 )
 def test_open_namespaces_and_the_header_s_own_lemmas(header: str, script: str, invoked: tuple[str, ...]) -> None:
-    assert LIBRARY.invoked(script, "theorem t : True", header) == invoked
+    assert invoked_by(script, "theorem t : True", header) == invoked
     assert LIBRARY.invoked_in(Theorem("t", "", "True", header), script) == invoked
 
 
@@ -111,7 +114,7 @@ def test_lemmas_of_files(tmp_path: Path) -> None:
         "namespace A\nprivate theorem c : True := trivial\nprotected theorem d : True := trivial\ndef e := 1\n"
     )
     assert Library.of(lean).lemmas == [Lemma("A.d", "theorem A.d : True")]
-    assert Library.of(lean).invoked("exact d A.d", "theorem t : True", "open A") == ("A.d",)
+    assert invoked_by("exact d A.d", "theorem t : True", "open A", Library.of(lean)) == ("A.d",)
     rows.write_text('{"name": "x", "statement": "theorem x : True"}\n{"name": 3}\n')
     with pytest.raises(StpError, match=r"lemmas\.jsonl, line 2"):
         Library.of(rows)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from node.stp import network, rounds
-from node.stp.network import Output, Question
-from node.stp.records import Fate, Stage
+from node.stp.network import Question
+from node.stp.records import Fate, Output, Stage
 from node.stp.rounds import draw_seeds, make_conjectures, most_conjectures
 from node.stp.work import Work
 from tests.node.stp.tiny_run import GIVEN, TEST, TRAIN

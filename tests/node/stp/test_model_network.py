@@ -26,8 +26,8 @@ from node.play.attempts import TrainedAttempts
 from node.play.mesh import MeshAttempts
 from node.play.serving import ServingError, announce
 from node.stp.model import Model, conjecturer_prompt
-from node.stp.network import Network, Output, Question, StpError
-from node.stp.records import Seed
+from node.stp.network import Network, Question, StpError
+from node.stp.records import Output, Seed
 from tests.node.llm.server import Server, running
 from tests.node.llm.test_updating import Administration
 from tests.node.prover.nodes import model_node

@@ -9,7 +9,7 @@ from common.places import Context
 from node.lean.text.script import below
 from node.stp.data.statements import NotAStatement, key, sift, statement_of
 from node.stp.records import Fate, Seed
-from tests.node.stp.examples import COMM, EASY, Text, seed_of
+from tests.node.stp.examples import COMM, EASY, output, seed_of
 
 THEOREM = Theorem("conjecture_1_0", "(n : Nat)", "n = n")
 
@@ -73,13 +73,13 @@ def test_false_may_follow_from_what_is_assumed_and_values_of_let_are_no_proofs()
 
 def test_every_output_gets_a_fate() -> None:
     outputs = [
-        (seed_of(), Text("example (n : Nat) : n = 1")),
-        (seed_of(), Text("example (n : Nat) : n = 1 ∧", complete=False)),
-        (seed_of(), Text("example : False")),
-        (seed_of(), Text("example (k : Nat) :  k=1")),
-        (seed_of(), Text("theorem easy (x y : Nat) : x + y = y + x")),
-        (seed_of(), Text("theorem easy (x y : Nat) : x + y = y + (x + 0)")),
-        (seed_of(), Text("example (n : Nat) : n = 3")),
+        (seed_of(), output("example (n : Nat) : n = 1")),
+        (seed_of(), output("example (n : Nat) : n = 1 ∧", complete=False)),
+        (seed_of(), output("example : False")),
+        (seed_of(), output("example (k : Nat) :  k=1")),
+        (seed_of(), output("theorem easy (x y : Nat) : x + y = y + x")),
+        (seed_of(), output("theorem easy (x y : Nat) : x + y = y + (x + 0)")),
+        (seed_of(), output("example (n : Nat) : n = 3")),
     ]
     known = {key(EASY), key(Theorem("test_1", "(z : Nat)", "z = 3"))}
     found = sift(outputs, known, limit=10, round_=4)
@@ -95,7 +95,7 @@ def test_every_output_gets_a_fate() -> None:
 
 @pytest.mark.parametrize("limit", [0, 1, 7, 20, 30])
 def test_there_are_no_more_new_conjectures_than_the_limit_and_the_others_are_drawn_by_the_seed(limit: int) -> None:
-    outputs = [(seed_of(), Text(f"example (n : Nat) : n = {number}")) for number in range(20)]
+    outputs = [(seed_of(), output(f"example (n : Nat) : n = {number}")) for number in range(20)]
     found = sift(outputs, (), limit, round_=1, rng_seed=3)
     new = [each for each in found if each.fate == Fate.NEW]
     surplus = [each for each in found if each.fate == Fate.SURPLUS]
@@ -108,7 +108,7 @@ def test_there_are_no_more_new_conjectures_than_the_limit_and_the_others_are_dra
 
 
 def test_another_seed_draws_others() -> None:
-    outputs = [(seed_of(), Text(f"example (n : Nat) : n = {number}")) for number in range(20)]
+    outputs = [(seed_of(), output(f"example (n : Nat) : n = {number}")) for number in range(20)]
     drawn = {
         frozenset(each.name for each in sift(outputs, (), 10, round_=1, rng_seed=seed) if each.fate == Fate.NEW)
         for seed in range(5)
@@ -119,10 +119,10 @@ def test_another_seed_draws_others() -> None:
 def test_a_conjecture_has_its_seed_s_environment() -> None:
     with_header = Theorem("easy", "", "x = x", "open Nat")
     placed = below(Context.of("def x := 1\n"), Theorem("easy", "", "x = x"))
-    (first,) = sift([(Seed(with_header, "rfl", COMM), Text("example : x = 1"))], (), 1, round_=1)
-    (second,) = sift([(Seed(placed, "rfl", COMM), Text("example : x = 1"))], (), 1, round_=1)
+    (first,) = sift([(Seed(with_header, "rfl", COMM), output("example : x = 1"))], (), 1, round_=1)
+    (second,) = sift([(Seed(placed, "rfl", COMM), output("example : x = 1"))], (), 1, round_=1)
     assert first.theorem is not None and first.theorem.header == "open Nat"
     assert second.theorem is not None and second.theorem.place is not None
     assert second.theorem.place.context == placed.place.context  # type: ignore[union-attr]
-    (again,) = sift([(Seed(placed, "rfl", COMM), Text("example : x  = x"))], {key(placed)}, 1, round_=1)
+    (again,) = sift([(Seed(placed, "rfl", COMM), output("example : x  = x"))], {key(placed)}, 1, round_=1)
     assert again.fate == Fate.KNOWN
