@@ -137,7 +137,6 @@ MOST_FILES = 12
 TOO_LARGE = {
     "common": 21,
     "node/eval": 26,
-    "node/lean/adapters/repl": 20,
     "node/lean/check/files": 13,
     "node/lean/text": 13,
     "node/lean/trace": 13,

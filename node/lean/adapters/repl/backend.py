@@ -19,8 +19,7 @@ from typing import ClassVar
 
 from common.lean import Outcome, OutcomeKind
 from node.lean.adapters.places import Places
-from node.lean.adapters.repl.link import ReplLink, ReplState
-from node.lean.adapters.repl.process import ReplEnded, ReplProcess
+from node.lean.adapters.repl.link import ReplEnded, ReplLink, ReplProcess, ReplState
 from node.lean.adapters.repl.service import CONFINED
 from node.lean.adapters.run import AdapterRun, NotReplayed
 from node.lean.backend import BackendDown, BatchResult, TacticBatch, state_key

@@ -1,32 +1,182 @@
-"""Runs candidates on one REPL process, and keeps its environments by header and its proof states by path.
+"""A REPL process as it is used: one request and answer at a time, and candidates that run on it.
 
-The REPL's answers are not trusted: some REPLs have lost goals, accepted placeholders, and accepted the theorem as its
-own proof. If a state has no goals left, the whole script with the candidate runs once more as a command, and the
-candidate is a proof only if that gives no error.
+Any implementation of the REPL's protocol may run here. A REPL has no time limit, so it is killed after ours. It may
+crash at any command, write anything to standard output, and use all memory, together with its child processes.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
-from node.lean.adapters.repl import protocol
-from node.lean.adapters.repl.process import ReplEnded, ReplProcess
-from node.lean.adapters.repl.protocol import CommandAnswer, Refusal, ReplMessage, Request
+from node.lean.adapters.repl.protocol import (
+    LEAN_ERROR,
+    UNKNOWN_PROOF_STATE,
+    Answer,
+    CommandAnswer,
+    Refusal,
+    ReplMessage,
+    ReplTacticAnswer,
+    Request,
+    read_answer,
+    write,
+)
 from node.lean.adapters.run import NotReplayed
 from node.lean.backend import StateKey, state_key
-from node.lean.process.child import Ending
+from node.lean.process.child import ConfinedChild, Ending
 from node.lean.text.goals import factorise, split_goals, state_text
 from node.lean.text.script import INDENT, indent_tactic, path_lines
 from node.lean.text.statement import import_lines, statement_lines
 from node.lean.worker.plan import KINDS
 from node.lean.worker.reading import ALREADY_DECLARED, HEARTBEATS, MAX_GOALS, MAX_MESSAGE
 
-_LEAN_ENDED = re.compile(rf"{protocol.LEAN_ERROR}({'|'.join(Ending)}): ")
+MOST_OUTPUT = 16 * 2**20
+"""Most bytes from a request to the end of its answer. Ordinary answers have kilobytes."""
+
+
+class ReplEnded(Exception):
+    """The process has ended or was killed; the text says why."""
+
+    def __init__(self, ending: Ending, reason: str) -> None:
+        super().__init__(reason)
+        self.ending = ending
+
+
+@dataclass
+class ReplProcess:
+    """A running REPL. Call `start`, then `command` or `tactic`, one request at a time."""
+
+    child: ConfinedChild
+    commands: int = 0
+    worked: float = 0.0
+    """Seconds that it has worked."""
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        memory_mb: float,
+        *,
+        folder: str | None = None,
+        keeper: Sequence[str] = (),
+    ) -> ReplProcess:
+        """Start a process. Raises OSError if it cannot be run.
+
+        `memory_mb`: memory limit of the process and its descendants, in addition to the memory at `header_done`.
+        """
+        child = await ConfinedChild.start(
+            command,
+            environment=environment,
+            keeper=keeper,
+            folder=folder,
+            memory_mb=memory_mb,
+            tree=True,  # commands such as `lake env repl` start the REPL as a child process
+            stdin=asyncio.subprocess.PIPE,
+            line_bytes=MOST_OUTPUT,
+        )
+        child.drain_stderr()
+        return cls(child)
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.child.alive
+
+    def header_done(self) -> None:
+        """Record the current memory, after the header and before any proof. It does not count towards the limit."""
+        self.child.guard.base_mb = self.child.own_mb()
+
+    async def command(self, request: Request, limit: float) -> CommandAnswer | Refusal:
+        """The answer to a `cmd`. Raises ReplEnded."""
+        answer = await self._ask(request, limit)
+        if isinstance(answer, ReplTacticAnswer):
+            raise await self._ended(Ending.DIED, "the REPL answered a command with a proof state")
+        return answer
+
+    async def tactic(self, tactic: str, state: int, limit: float) -> ReplTacticAnswer | Refusal:
+        """The answer to a `tactic`. Raises ReplEnded."""
+        answer = await self._ask(Request(tactic=tactic, proof_state=state), limit)
+        if isinstance(answer, CommandAnswer):
+            raise await self._ended(Ending.DIED, "the REPL answered a tactic with an environment")
+        return answer
+
+    async def kill(self) -> None:
+        """Kill the process with its process group, and wait for its end."""
+        await self.child.kill()
+
+    def resident_mb(self) -> float:
+        """Memory of the process and its descendants in MB, without mapped files."""
+        return self.child.own_mb()
+
+    def grown_mb(self) -> float:
+        """Memory in MB that it has added since `header_done`."""
+        return self.child.guard.grown_mb()
+
+    async def _ask(self, request: Request, limit: float) -> Answer:
+        self.commands += 1
+        started = time.monotonic()
+        try:
+            async with self.child.guard, asyncio.timeout(limit):
+                # A write error means that the process is dead. Reading the answer reports that, with the reason.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    self.child.stdin.write(write(request))
+                    await self.child.stdin.drain()
+                answer = await self._answer()
+        except TimeoutError:
+            raise await self._ended(Ending.TIMEOUT, f"no answer in {limit:g} s") from None
+        except asyncio.CancelledError:  # the next request would get the answer to this one
+            await self.kill()
+            raise
+        finally:
+            self.worked += time.monotonic() - started
+        if answer is None:
+            raise await self._ended(Ending.MEMORY if self.child.guard.exceeded else Ending.DIED, "the REPL ended")
+        return answer
+
+    async def _answer(self) -> Answer | None:
+        """The next answer, after any other output; None if the process has ended or wrote too much."""
+        block: list[bytes] = []
+        written = 0
+        while written < MOST_OUTPUT:
+            try:
+                line = await self.child.stdout.readline()
+            except ValueError:  # a line beyond the limit
+                break
+            written += len(line)
+            if line.strip():
+                block.append(line)
+            elif block:
+                answer = read_answer(b"".join(block).decode("utf-8", errors="replace"))
+                if answer is not None:
+                    return answer
+                block.clear()
+            if not line:
+                return None
+        self.child.note(f"no answer in {MOST_OUTPUT} bytes of output")
+        return None
+
+    async def _ended(self, ending: Ending, reason: str) -> ReplEnded:
+        await self.kill()
+        return ReplEnded(ending, self.child.with_stderr(reason))
+
+
+# --- runs candidates on one process, and keeps its environments by header and its proof states by path ----------------
+# The REPL's answers are not trusted: some REPLs have lost goals, accepted placeholders, and accepted the theorem as its
+# own proof. If a state has no goals left, the whole script with the candidate runs once more as a command, and the
+# candidate is a proof only if that gives no error.
+
+_LEAN_ENDED = re.compile(rf"{LEAN_ERROR}({'|'.join(Ending)}): ")
 """Start of the error of `proofmesh repl` for a command during which its Lean ended or timed out."""
 
 
@@ -203,7 +353,7 @@ class ReplLink:
 
     async def _check_handle(self, message: str) -> None:
         """Raises ReplEnded if the process has lost a state, which says nothing about the tactic."""
-        if message.strip() == protocol.UNKNOWN_PROOF_STATE:
+        if message.strip() == UNKNOWN_PROOF_STATE:
             raise ReplEnded(Ending.DIED, "the REPL has lost a proof state")
 
 
@@ -244,7 +394,7 @@ def _error(message: str) -> Outcome:
 
 
 def _lean_message(message: str) -> str:
-    return message.removeprefix(protocol.LEAN_ERROR)
+    return message.removeprefix(LEAN_ERROR)
 
 
 def _uses_sorry(message: ReplMessage) -> bool:

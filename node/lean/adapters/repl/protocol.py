@@ -6,11 +6,13 @@ Positions are lines from 1 and columns from 0, in characters. In a tactic's mess
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from node.lean.text.goals import from_text, metavariables
 from node.lean.worker.process import Diagnostic
 
 UNKNOWN_ENVIRONMENT = "Unknown environment."
@@ -247,3 +249,79 @@ def _answer(raw: Any) -> Answer | None:
             except msgspec.ValidationError:
                 return None
     return None
+
+
+# --- options in `setOptions`, a field of `lean-interact` --------------------------------------------------------------
+
+_NAME = re.compile(r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*")
+
+_IGNORED = {"Elab.async"}
+"""Options that are not set: Lean's server always elaborates in threads."""
+
+
+def lines_of_options(options: Sequence[Any] | None) -> list[str]:
+    """The `set_option` lines for a request's options. Raises BadRequest."""
+    return [line for option in options or () for line in _option_line(option)]
+
+
+def _option_line(option: Any) -> list[str]:
+    match option:
+        case [[*parts], bool() | int() | str() as value] if _NAME.fullmatch(name := ".".join(map(str, parts))):
+            if name in _IGNORED:
+                return []
+            return [f"set_option {name} {_option_value(value)}"]
+        case _:
+            raise BadRequest(
+                f"Could not parse as a valid JSON command:\n`setOptions`: {option!r} is not an option; use "
+                "[[NAME_PART, ...], VALUE]"
+            )
+
+
+def _option_value(value: bool | int | str) -> str:
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return str(value).lower()
+
+
+# --- fields that LeanTree's REPL adds to answers ----------------------------------------------------------------------
+# LeanTree's client uses them to split goals into branches. Its REPL is a fork of the community's with these fields in
+# every answer. A `ReplSession` adds them if its `leantree` is set.
+
+ANONYMOUS = "[anonymous]"
+
+VERIFIED = "OK"
+
+
+def goal_id(state: int, number: int) -> str:
+    """The id of a goal, from the number of its proof state and its index among the goals."""
+    return f"_proofmesh.{state}.{number}"
+
+
+def goal_info(goal: str, name: str) -> GoalInfo:
+    """The parts of a printed goal. `name`: its id."""
+    parts = from_text(goal)
+    hypotheses = [
+        HypothesisInfo(item.user_name, item.type, item.value, f"{name}.{number}")
+        for number, item in enumerate(parts.hypotheses)
+    ]
+    return GoalInfo(parts.tag or ANONYMOUS, parts.type, hypotheses, name)
+
+
+def metavariable_context(goals: Sequence[GoalInfo], printed: Sequence[str]) -> MetavariableContext:
+    """The metavariables of the goals, each with the metavariables in its type. One that is a goal has the goal's id."""
+    owners = {f"?{goal.username}": goal.id for goal in goals if goal.username != ANONYMOUS}
+    return MetavariableContext(
+        [
+            MetavariableDeclaration(
+                goal.id, goal.username, goal.type, sorted(owners.get(name, name) for name in metavariables(text))
+            )
+            for goal, text in zip(goals, printed, strict=True)
+        ]
+    )
+
+
+def verification(status: str) -> str:
+    """The error of a step that led to a state with this status; `OK` without an error."""
+    if status == ProofStatus.HAS_METAVARIABLES:
+        return "Error: the step leaves metavariables that are not goals"
+    return status if status.startswith("Error: ") else VERIFIED

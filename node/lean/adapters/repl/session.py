@@ -6,27 +6,25 @@ kills Lean fails alone. The cost: each step elaborates its theorem again, which 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from node.lean.adapters.repl import (
-    constants,
-    infotrees,
-    leantree_fields,
-    messages,
-    options,
-    pickles,
-    proof_trees,
-    protocol,
-    traced,
-)
-from node.lean.adapters.repl.holes import Filled, Hole, fill, leaves_out
-from node.lean.adapters.repl.prepared import Prepared
-from node.lean.adapters.repl.proof_trees import ProofTreeEdge
+import msgspec
+
+from common.files import write_whole
+from node.lean.adapters.repl.infotrees import STEPS, TREES, Traced, Writer, asks, read_trace
+from node.lean.adapters.repl.prepared import Filled, Hole, Prepared, ProofState, fill, leaves_out, status_around
 from node.lean.adapters.repl.protocol import (
+    LEAN_ERROR,
+    UNKNOWN_ENVIRONMENT,
+    UNKNOWN_PICKLED_STATE,
+    UNKNOWN_PROOF_STATE,
+    VERIFIED,
     Answer,
+    BadRequest,
     CommandAnswer,
     ProofStatus,
     Refusal,
@@ -34,10 +32,28 @@ from node.lean.adapters.repl.protocol import (
     Request,
     Sorry,
     TacticReport,
+    goal_id,
+    goal_info,
+    lines_of_options,
+    metavariable_context,
+    read_request,
+    verification,
 )
-from node.lean.adapters.repl.states import ProofState, status_around
-from node.lean.adapters.repl.tactics import FoundTactic, roots, tactics
-from node.lean.adapters.repl.traced import Traced
+from node.lean.adapters.repl.tactics import (
+    SHOW_ALL,
+    FoundTactic,
+    ProofTreeEdge,
+    constant_documents,
+    messages_in_tactic,
+    messages_of_command,
+    offset,
+    proof_status,
+    proof_tree_edges,
+    roots,
+    tactic_failure,
+    tactics,
+    used_constants,
+)
 from node.lean.gaps.finder import ElaboratedCommand, Elaborator, Goals
 from node.lean.gaps.gap import position
 from node.lean.text.lexing import Mention, lex, mentions
@@ -45,6 +61,94 @@ from node.lean.trace.elaborating import TraceLimits
 from node.lean.trace.tracing import Tracer
 from node.lean.worker.document import SENTINEL
 from node.lean.worker.process import WorkerEnded
+
+# --- environments and proof states as files: their texts as JSON, with a format, a version and a digest ---------------
+# Reading a file runs nothing in it. A file of another format is an error that says so. If another version of Lean reads
+# the texts later, Lean reports what does not elaborate.
+
+FORMAT = "proofmesh repl"
+VERSION = 1
+
+MAX_BYTES = 256 << 20
+"""Largest file that is read. It is far larger than any text that Lean can elaborate within the time limit."""
+
+
+class BadPickle(ValueError):
+    """The file cannot be used; the text says why."""
+
+
+class Environment(msgspec.Struct, frozen=True, tag="environment"):
+    """An environment: the text of its commands."""
+
+    text: str
+
+
+class PickledState(msgspec.Struct, frozen=True, tag="proof state"):
+    """A proof state."""
+
+    state: ProofState
+
+
+class _File(msgspec.Struct, frozen=True):
+    format: str
+    version: int
+    digest: str
+    """Digest of the content's bytes, which detects a truncated or changed file."""
+    content: msgspec.Raw
+
+
+def write_pickle(path: Path, item: Environment | PickledState) -> None:
+    """Write a file atomically. Raises OSError."""
+    content = msgspec.json.encode(item)
+    write_whole(path, msgspec.json.encode(_File(FORMAT, VERSION, _digest(content), msgspec.Raw(content))))
+
+
+def read_environment(path: Path) -> Environment:
+    """Read an environment from a file. Raises BadPickle, OSError."""
+    item = _read_pickle(path)
+    if not isinstance(item, Environment):
+        raise BadPickle(f"{path} contains a proof state, not an environment; use `unpickleProofStateFrom`")
+    return item
+
+
+def read_state(path: Path) -> ProofState:
+    """Read a proof state from a file. Raises BadPickle, OSError."""
+    item = _read_pickle(path)
+    if not isinstance(item, PickledState):
+        raise BadPickle(f"{path} contains an environment, not a proof state; use `unpickleEnvFrom`")
+    return item.state
+
+
+def _read_pickle(path: Path) -> Environment | PickledState:
+    if not path.is_file():
+        raise BadPickle(f"{path} is not a file" if path.exists() else f"there is no file {path}")
+    if path.stat().st_size > MAX_BYTES:
+        raise BadPickle(f"{path} is larger than {MAX_BYTES >> 20} MB")
+    foreign = f"{path} was not written by proofmesh repl (the original REPL's files are memory images of one Lean)"
+    try:
+        file = msgspec.json.decode(path.read_bytes(), type=_File)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadPickle(foreign) from error
+    if file.format != FORMAT:
+        raise BadPickle(foreign)
+    if file.version != VERSION:
+        raise BadPickle(
+            f"{path} has version {file.version} of the format, but this proofmesh reads version {VERSION}; write it "
+            "again"
+        )
+    if _digest(bytes(file.content)) != file.digest:
+        raise BadPickle(f"{path} was changed or truncated after it was written; write it again")
+    try:
+        return msgspec.json.decode(file.content, type=Environment | PickledState)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise BadPickle(f"{path} is malformed: {error}") from error
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
 
 
 class ReplSession:
@@ -62,11 +166,11 @@ class ReplSession:
     async def answer(self, text: str) -> Answer:
         """The answer to a request; a Refusal for errors of any kind."""
         try:
-            return await self._answer(protocol.read_request(text))
-        except (protocol.BadRequest, pickles.BadPickle) as error:
+            return await self._answer(read_request(text))
+        except (BadRequest, BadPickle) as error:
             return Refusal(str(error))
         except WorkerEnded as end:
-            return Refusal(f"{protocol.LEAN_ERROR}{end.ending}: {end.reason}")
+            return Refusal(f"{LEAN_ERROR}{end.ending}: {end.reason}")
         except (OSError, UnicodeDecodeError) as error:
             return Refusal(f"Lean does not start, or a file cannot be read or written: {error}")
 
@@ -87,24 +191,24 @@ class ReplSession:
     def _pickle(self, request: Request, path: Path) -> Answer:
         if request.env is not None:
             if not self._has_environment(request.env):
-                return Refusal(protocol.UNKNOWN_ENVIRONMENT)
-            pickles.write(path, pickles.Environment(self._environments[request.env]))
+                return Refusal(UNKNOWN_ENVIRONMENT)
+            write_pickle(path, Environment(self._environments[request.env]))
             return CommandAnswer(request.env)
         number = request.proof_state or 0
         if not 0 <= number < len(self._states):
-            return Refusal(protocol.UNKNOWN_PICKLED_STATE)
-        pickles.write(path, pickles.PickledState(self._states[number]))
+            return Refusal(UNKNOWN_PICKLED_STATE)
+        write_pickle(path, PickledState(self._states[number]))
         return self._shown(self._states[number])
 
     def _unpickle_environment(self, path: Path) -> Answer:
-        self._environments.append(pickles.read_environment(path).text)
+        self._environments.append(read_environment(path).text)
         return CommandAnswer(len(self._environments) - 1)
 
     def _unpickle_state(self, request: Request, path: Path) -> Answer:
         # The state's text contains its whole environment. If the request names one too, it only has to exist.
         if request.env is not None and not self._has_environment(request.env):
-            return Refusal(protocol.UNKNOWN_ENVIRONMENT)
-        return self._shown(pickles.read_state(path))
+            return Refusal(UNKNOWN_ENVIRONMENT)
+        return self._shown(read_state(path))
 
     def _shown(self, state: ProofState) -> ReplTacticAnswer:
         """Store a state under a new number. Returns the answer that shows it."""
@@ -117,8 +221,8 @@ class ReplSession:
 
     async def _command(self, request: Request) -> Answer:
         if request.env is not None and not self._has_environment(request.env):
-            return Refusal(protocol.UNKNOWN_ENVIRONMENT)
-        option_lines = options.lines(request.set_options)
+            return Refusal(UNKNOWN_ENVIRONMENT)
+        option_lines = lines_of_options(request.set_options)
         code = request.cmd if request.cmd is not None else Path(request.path or "").read_text(encoding="utf-8")
         before = self._header if request.env is None else self._environments[request.env]
         if request.env is None and re.search(r"^[ \t]*import\b", lex(code).code, re.MULTILINE):
@@ -127,7 +231,7 @@ class ReplSession:
         prepared = Prepared.of(before, code, option_lines)
         mentioned = mentions(code)
         elaborated = await self._lean.run(prepared.text, [prepared.position(item.start) for item in mentioned])
-        answer = CommandAnswer(0, messages.of_command(elaborated.diagnostics, prepared))
+        answer = CommandAnswer(0, messages_of_command(elaborated.diagnostics, prepared))
         for item, goals in zip(mentioned, elaborated.goals, strict=True):
             for entry in self._sorries(before + code, item.moved(len(before)), goals):
                 entry.pos, entry.end_pos = prepared.place_of(item.start), prepared.place_of(item.end)
@@ -149,7 +253,7 @@ class ReplSession:
             number = self._add(ProofState(hole, goals=(goal,), closed=closed))
             entry = Sorry(goal, number)
             if self._leantree:
-                entry.goal_info = leantree_fields.goal_info(goal, leantree_fields.goal_id(number, 0))
+                entry.goal_info = goal_info(goal, goal_id(number, 0))
             entries.append(entry)
         return entries
 
@@ -157,18 +261,18 @@ class ReplSession:
 
     async def _tactic(self, tactic: str, number: int) -> Answer:
         if not 0 <= number < len(self._states):
-            return Refusal(protocol.UNKNOWN_PROOF_STATE)
+            return Refusal(UNKNOWN_PROOF_STATE)
         state = self._states[number]
         if state.hole is None:
-            return Refusal(f"{protocol.LEAN_ERROR}this `sorry` runs for several goals; write one `sorry` for each goal")
+            return Refusal(f"{LEAN_ERROR}this `sorry` runs for several goals; write one `sorry` for each goal")
         if problem := lex(tactic).problem or ("" if tactic.strip() else "an empty tactic"):
-            return Refusal(f"{protocol.LEAN_ERROR}<input>:1:0: {problem}")
+            return Refusal(f"{LEAN_ERROR}<input>:1:0: {problem}")
         filled = fill(state.hole, state.script, tactic)
         mentioned = [item.moved(filled.start) for item in _in_tactic(filled, tactic)]
         places = [position(filled.text, item.start) for item in mentioned]
         elaborated = await self._lean.run(filled.text, [filled.sentinel, *places])
         if not _reached(elaborated, filled):
-            return Refusal(protocol.LEAN_ERROR + messages.failure(elaborated.diagnostics, filled))
+            return Refusal(LEAN_ERROR + tactic_failure(elaborated.diagnostics, filled))
         open_goals = elaborated.goals[0].tactic
         sorries = [
             entry
@@ -182,26 +286,23 @@ class ReplSession:
     def _next(
         self, state: ProofState, tactic: str, filled: Filled, elaborated: ElaboratedCommand, sorries: list[Sorry]
     ) -> Answer:
-        inside = messages.in_tactic(elaborated.diagnostics, filled)
+        inside = messages_in_tactic(elaborated.diagnostics, filled)
         # After some errors Lean continues, with `sorry` in place of the wrong term.
         sorry = state.sorry or leaves_out(tactic) or any(item.severity == "error" for item in inside.messages)
         reached = ProofState(state.hole, (*state.script, tactic), elaborated.goals[0].tactic, sorry, state.closed)
-        step = ProofStatus.OPEN if reached.goals else messages.status(elaborated.diagnostics, filled, sorry)
+        step = ProofStatus.OPEN if reached.goals else proof_status(elaborated.diagnostics, filled, sorry)
         answer = self._tactic_answer(self._add(reached), reached, step if reached.goals else reached.closed or step)
         if self._leantree:
-            answer.step_verification = leantree_fields.verification(step)
+            answer.step_verification = verification(step)
         answer.messages, answer.traces, answer.sorries = inside.messages, inside.traces, sorries
         return answer
 
     def _tactic_answer(self, number: int, state: ProofState, status: str) -> ReplTacticAnswer:
         answer = ReplTacticAnswer(number, list(state.goals), status)
         if self._leantree:
-            goals = [
-                leantree_fields.goal_info(goal, leantree_fields.goal_id(number, place))
-                for place, goal in enumerate(state.goals)
-            ]
-            answer.goal_infos, answer.mctx_after = goals, leantree_fields.context(goals, state.goals)
-            answer.step_verification = leantree_fields.VERIFIED
+            goals = [goal_info(goal, goal_id(number, place)) for place, goal in enumerate(state.goals)]
+            answer.goal_infos, answer.mctx_after = goals, metavariable_context(goals, state.goals)
+            answer.step_verification = VERIFIED
         return answer
 
     def _add(self, state: ProofState) -> int:
@@ -242,7 +343,7 @@ class Inside:
 
     async def complete(self, request: Request, answer: CommandAnswer) -> None:
         """Add the requested information to an answer. Raises WorkerEnded."""
-        with_trees = infotrees.asks(request.infotree)
+        with_trees = asks(request.infotree)
         if not (with_trees or request.all_tactics or request.root_goals or request.proof_trees):
             return
         prepared, shown = await self._traced(steps=with_trees or bool(request.all_tactics))
@@ -253,15 +354,15 @@ class Inside:
         if request.all_tactics:
             answer.tactics = await self._tactics(shown, prepared)
         if with_trees:
-            answer.infotree = infotrees.Writer(prepared, shown.layouts).nodes(shown.trees, request.infotree) or None
+            answer.infotree = Writer(prepared, shown.layouts).nodes(shown.trees, request.infotree) or None
         if request.proof_trees:
             answer.proof_tree_edges = await self._proof_trees(shown, prepared) or None
 
     async def _traced(self, *, steps: bool) -> tuple[Prepared, Traced]:
         """The text of the second elaboration, and the info trees and layouts that Lean prints for it."""
-        printing = [*self.inserted, *traced.TREES, *(traced.STEPS if steps else ())]
+        printing = [*self.inserted, *TREES, *(STEPS if steps else ())]
         prepared = Prepared.of(self.before, self.code, printing)
-        shown = traced.read((await self.lean.run(prepared.text)).diagnostics)
+        shown = read_trace((await self.lean.run(prepared.text)).diagnostics)
         shown.trees = [tree for tree in shown.trees if tree.command and prepared.offsets(tree.command) is not None]
         return prepared, shown
 
@@ -282,13 +383,13 @@ class Inside:
     async def _constants(self, command_tactics: Sequence[FoundTactic]) -> list[list[str]]:
         """The constants that each tactic uses; an empty list if Lean does not finish printing its term."""
         used: list[list[str]] = [[] for _ in command_tactics]
-        for text, numbers in constants.documents(self.code, command_tactics):
+        for text, numbers in constant_documents(self.code, command_tactics):
             try:
-                shown = await self.lean.run(Prepared.of(self.before, text, [*self.inserted, *constants.SHOW_ALL]).text)
+                shown = await self.lean.run(Prepared.of(self.before, text, [*self.inserted, *SHOW_ALL]).text)
             except WorkerEnded:
                 continue
             for number in numbers:
-                used[number] = constants.used(shown.diagnostics, number)
+                used[number] = used_constants(shown.diagnostics, number)
         return used
 
     async def _proof_trees(self, shown: Traced, prepared: Prepared) -> list[list[ProofTreeEdge]]:
@@ -300,9 +401,9 @@ class Inside:
         for tree in shown.trees:
             start, end = (prepared.offsets(tree.command) if tree.command else None) or (0, 0)
             theorems = [each for each in file.theorems if start <= self._offset(each.start, line) < end]
-            edges.append([edge for each in theorems for edge in proof_trees.edges(each, self.code, line)])
+            edges.append([edge for each in theorems for edge in proof_tree_edges(each, self.code, line)])
         return edges
 
     def _offset(self, place: tuple[int, int], line: int) -> int:
         """The character of the command at a position in the whole text; -1 if it is before the command."""
-        return proof_trees.offset(self.code, place, line)
+        return offset(self.code, place, line)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from node.lean.adapters.repl import protocol
+from node.lean.adapters.repl.protocol import write
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -110,7 +110,7 @@ def exchanges(name: str) -> list[tuple[dict, dict]]:
 
 
 async def ask(session: ReplSession, request: dict) -> dict:
-    return json.loads(protocol.write(await session.answer(json.dumps(request))))
+    return json.loads(write(await session.answer(json.dumps(request))))
 
 
 def unordered(response: Any) -> Any:

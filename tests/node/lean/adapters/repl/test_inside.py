@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from node.lean.adapters.repl import protocol
+from node.lean.adapters.repl.protocol import UNKNOWN_ENVIRONMENT, write
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -39,7 +39,7 @@ async def session():
 
 
 async def ask(session: ReplSession, **request):
-    return json.loads(protocol.write(await session.answer(json.dumps(request))))
+    return json.loads(write(await session.answer(json.dumps(request))))
 
 
 async def test_every_tactic_is_told_and_runs_again_from_the_state_before_it(session):
@@ -170,7 +170,7 @@ async def test_files_that_cannot_be_written_or_read_are_told_and_the_session_goe
         *("Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean"),
     ]
     assert not (tmp_path / "new").exists()
-    assert await ask(session, cmd="#check f", env=0) != {"message": protocol.UNKNOWN_ENVIRONMENT}
+    assert await ask(session, cmd="#check f", env=0) != {"message": UNKNOWN_ENVIRONMENT}
 
 
 async def test_a_definition_with_sorry_gives_its_warning_alone_and_can_be_used(session):

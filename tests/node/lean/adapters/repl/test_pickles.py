@@ -6,24 +6,31 @@ import pickle
 
 import pytest
 
-from node.lean.adapters.repl import pickles
-from node.lean.adapters.repl.holes import Hole
-from node.lean.adapters.repl.states import ProofState
+from node.lean.adapters.repl.prepared import Hole
+from node.lean.adapters.repl.session import (
+    BadPickle,
+    Environment,
+    PickledState,
+    ProofState,
+    read_environment,
+    read_state,
+    write_pickle,
+)
 
 STATE = ProofState(Hole("theorem t : p := ", " -- «é»", False), ("intro h", 'exact "\n'), ("⊢ p", "⊢ q"), True, "x")
 
 
 def test_what_is_written_is_read_again(tmp_path):
-    pickles.write(tmp_path / "state", pickles.PickledState(STATE))
-    pickles.write(tmp_path / "environment", pickles.Environment("def f := 1\n"))
-    assert pickles.read_state(tmp_path / "state") == STATE
-    assert pickles.read_environment(tmp_path / "environment").text == "def f := 1\n"
+    write_pickle(tmp_path / "state", PickledState(STATE))
+    write_pickle(tmp_path / "environment", Environment("def f := 1\n"))
+    assert read_state(tmp_path / "state") == STATE
+    assert read_environment(tmp_path / "environment").text == "def f := 1\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["environment", "state"]
 
 
 def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path):
     good = tmp_path / "good"
-    pickles.write(good, pickles.PickledState(STATE))
+    write_pickle(good, PickledState(STATE))
     text = good.read_text(encoding="utf-8")
     content = json.loads(text)
     marker = tmp_path / "marker"
@@ -44,11 +51,11 @@ def test_every_file_that_is_not_ours_is_refused_and_nothing_in_it_runs(tmp_path)
     }
     for data, reason in wrong.items():
         (tmp_path / "wrong").write_bytes(data)
-        with pytest.raises(pickles.BadPickle, match=reason):
-            pickles.read_state(tmp_path / "wrong")
-    with pytest.raises(pickles.BadPickle, match="not an environment"):
-        pickles.read_environment(good)
+        with pytest.raises(BadPickle, match=reason):
+            read_state(tmp_path / "wrong")
+    with pytest.raises(BadPickle, match="not an environment"):
+        read_environment(good)
     for path, reason in ((tmp_path, "is not a file"), (tmp_path / "absent", "there is no file")):
-        with pytest.raises(pickles.BadPickle, match=reason):
-            pickles.read_environment(path)
+        with pytest.raises(BadPickle, match=reason):
+            read_environment(path)
     assert not marker.exists()

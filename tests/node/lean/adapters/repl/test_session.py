@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.life.process import kill_group, spawn_child
-from node.lean.adapters.repl import protocol
+from node.lean.adapters.repl.protocol import write
 from node.lean.adapters.repl.session import ReplSession
 from node.lean.gaps.finder import Elaborator, ReplOptions
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -29,14 +29,14 @@ async def session():
 async def ask(session: ReplSession, **request):
     names = {"proof_state": "proofState"}
     text = json.dumps({names.get(key, key): value for key, value in request.items()})
-    return json.loads(protocol.write(await session.answer(text)))
+    return json.loads(write(await session.answer(text)))
 
 
 async def test_our_recordings_are_answered_as_recorded(session):
     for recording in RECORDINGS:
         session = ReplSession(session._lean)
         for exchange in recording["exchanges"]:
-            answer = json.loads(protocol.write(await session.answer(json.dumps(exchange["request"]))))
+            answer = json.loads(write(await session.answer(json.dumps(exchange["request"]))))
             assert answer == exchange["response"], (recording["name"], exchange["request"])
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from node.lean.adapters.repl import constants, options, syntax, traced
-from node.lean.adapters.repl.protocol import BadRequest
+from node.lean.adapters.repl.infotrees import kind_of_command, kind_of_term, kinds_of_printed, read_trace
+from node.lean.adapters.repl.protocol import BadRequest, lines_of_options
+from node.lean.adapters.repl.tactics import named_constants
 from node.lean.worker.process import Diagnostic, Position, Range
 
 
@@ -22,7 +23,7 @@ from node.lean.worker.process import Diagnostic, Position, Range
     ],
 )  # fmt: skip
 def test_kinds_are_read_from_printed_syntax(printed, kinds):
-    assert syntax.of_printed(printed) == kinds
+    assert kinds_of_printed(printed) == kinds
 
 
 @pytest.mark.parametrize(
@@ -38,17 +39,17 @@ def test_kinds_are_read_from_printed_syntax(printed, kinds):
     ],
 )
 def test_kinds_of_terms_come_from_their_source_and_elaborator(source, elaborator, kinds):
-    assert syntax.of_term(source, elaborator) == kinds
+    assert kind_of_term(source, elaborator) == kinds
 
 
 def test_kinds_of_commands_name_the_declaration():
     modifiers = "Lean.Parser.Command.declModifiers"
     declaration = "Lean.Elab.Command.elabDeclaration"
-    assert syntax.of_command("@[simp] private def f := 1", declaration) == (
+    assert kind_of_command("@[simp] private def f := 1", declaration) == (
         "Lean.Parser.Command.declaration",
         [modifiers, "Lean.Parser.Command.definition"],
     )
-    assert syntax.of_command("variable (x : Nat)", "Lean.Elab.Command.elabVariable")[0] == (
+    assert kind_of_command("variable (x : Nat)", "Lean.Elab.Command.elabVariable")[0] == (
         "Lean.Parser.Command.variable"
     )
 
@@ -58,7 +59,7 @@ def test_constants_of_a_term_are_its_names_without_binders_locals_holes_and_word
         "@Eq.mpr.{0} (@Eq.{u_1} Nat x (f «a b».c)) (fun (y : Nat) (h' : p) => @id.{0} h' y ?m.3) x✝ "
         '(let z : Sort u := Type u_2; nat_lit 3) "Nat.zero" (∀ (f : Nat), g f) h.{0}'
     )
-    assert constants.names(term, {"x", "h", "p"}) == {"Eq.mpr", "Eq", "Nat", "«a b».c", "id", "g", "h"}
+    assert named_constants(term, {"x", "h", "p"}) == {"Eq.mpr", "Eq", "Nat", "«a b».c", "id", "g", "h"}
 
 
 def test_steps_give_layouts_and_expected_types():
@@ -69,7 +70,7 @@ def test_steps_give_layouts_and_expected_types():
         "  [Elab.step] ❌️ failed to pretty print term (use something)"
     )
     place = Range(Position(0, 0), Position(0, 0))
-    layouts = traced.read([Diagnostic(place, "other"), Diagnostic(place, message)]).layouts
+    layouts = read_trace([Diagnostic(place, "other"), Diagnostic(place, message)]).layouts
     assert layouts.of("theorem t (p:Prop) : p := by\n  skip") == "theorem t (p : Prop) : p :=\n  by\n  skip"
     assert [layouts.next_expected("Prop") for _ in range(3)] == ["Sort ?u.1", None, None]
     assert layouts.of("intro\n      x\n        y") == "intro\n  x\n    y"
@@ -77,8 +78,12 @@ def test_steps_give_layouts_and_expected_types():
 
 def test_options_of_a_request_are_lines_and_nonsense_is_told():
     given = [[["pp", "all"], True], [["maxHeartbeats"], 7], [["a"], 'b"\\'], [["Elab", "async"], True]]
-    assert options.lines(given) == ["set_option pp.all true", "set_option maxHeartbeats 7", 'set_option a "b\\"\\\\"']
-    assert options.lines(None) == []
+    assert lines_of_options(given) == [
+        "set_option pp.all true",
+        "set_option maxHeartbeats 7",
+        'set_option a "b\\"\\\\"',
+    ]
+    assert lines_of_options(None) == []
     for wrong in (["pp.all"], [[["pp all"], True]], [[["a\nb"], 1]], [[["a"], None]]):
         with pytest.raises(BadRequest, match="setOptions"):
-            options.lines(wrong)
+            lines_of_options(wrong)
