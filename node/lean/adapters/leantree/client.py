@@ -12,8 +12,19 @@ from typing import Any, TypeVar
 import aiohttp
 import msgspec
 
-from node.lean.adapters.leantree import protocol
-from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, TheoremAnswer
+from node.lean.adapters.leantree.protocol import (
+    BadBody,
+    BranchAnswer,
+    CommandBody,
+    GetProcess,
+    ProcessAnswer,
+    ProofFromSorry,
+    TacticAnswer,
+    TheoremAnswer,
+    TryTactic,
+    decode,
+    encode,
+)
 
 T = TypeVar("T")
 
@@ -109,8 +120,8 @@ class LeanTreeClient:
 
     async def take(self, wait: float) -> int | None:
         """Get a process; None if none is free within `wait` seconds. Raises ServerLost, ServerBusy (warming up)."""
-        body = protocol.GetProcess(blocking=wait > 0, timeout=wait)
-        answer = await self._ask("POST", "/process/get", body, protocol.ProcessAnswer, wait + THEOREM_SECONDS)
+        body = GetProcess(blocking=wait > 0, timeout=wait)
+        answer = await self._ask("POST", "/process/get", body, ProcessAnswer, wait + THEOREM_SECONDS)
         return answer.process_id
 
     async def give_back(self, process: int) -> None:
@@ -120,23 +131,23 @@ class LeanTreeClient:
 
     async def command(self, process: int, text: str) -> None:
         """Run Lean commands. Raises ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
-        body = protocol.CommandBody(text)
+        body = CommandBody(text)
         await self._ask("POST", f"/process/{process}/command", body, dict[str, Any], THEOREM_SECONDS)
 
     async def theorem(self, process: int, text: str) -> TheoremAnswer:
         """Open a theorem. Raises ServerLost, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
-        body = protocol.ProofFromSorry(text)
+        body = ProofFromSorry(text)
         return await self._ask("POST", f"/process/{process}/proof_from_sorry", body, TheoremAnswer, THEOREM_SECONDS)
 
     async def tactic(self, process: int, state: Handle, tactic: str, seconds: float) -> TacticAnswer:
         """Run a tactic. Raises ServerLost, DeadlinePassed, ServerBusy, ProcessLost, ProcessFailed, Rejected."""
         path = f"/process/{process}/{state.address}/try_apply_tactic"
-        body = protocol.TryTactic(tactic, timeout=max(1, round(1000 * seconds)))
+        body = TryTactic(tactic, timeout=max(1, round(1000 * seconds)))
         return await self._ask("POST", path, body, TacticAnswer, seconds + SLACK_SECONDS)
 
     async def _ask(self, method: str, path: str, body: Any, answer: type[T], seconds: float) -> T:
         assert self._http is not None, "call open() before the first request"
-        data = protocol.encode({} if body is None else body) if method == "POST" else None
+        data = encode({} if body is None else body) if method == "POST" else None
         try:
             async with asyncio.timeout(seconds):
                 async with self._http.request(
@@ -159,8 +170,8 @@ class LeanTreeClient:
 
     def _read(self, text: bytes, type_: type[T], path: str) -> T:
         try:
-            return protocol.decode(text, type_)
-        except protocol.BadBody as error:
+            return decode(text, type_)
+        except BadBody as error:
             raise ServerLost(
                 f"{self.url} is not a LeanTree server: its answer to {path} begins with {text[:60]!r} ({error}); check "
                 "[lean] leantree_url"

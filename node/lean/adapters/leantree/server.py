@@ -26,17 +26,105 @@ from aiohttp import web
 from common.lean import Outcome, OutcomeKind, Step, Theorem
 from common.life.hosts import Hosts, unread_type
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
-from node.lean.adapters.leantree import protocol
-from node.lean.adapters.leantree.commands import TextPlan
-from node.lean.adapters.leantree.protocol import BranchAnswer, TacticAnswer, TheoremAnswer
-from node.lean.adapters.leantree.sessions import Session, Sessions, State, UnknownProcess, UnknownState
-from node.lean.adapters.leantree.texts import BadTheorem, imports, joined, read_theorem
+from node.lean.adapters.leantree.protocol import (
+    BadBody,
+    BranchAnswer,
+    CommandBody,
+    ErrorAnswer,
+    GetProcess,
+    ProcessAnswer,
+    ProofFromSorry,
+    SourceBody,
+    TacticAnswer,
+    TheoremAnswer,
+    TryTactic,
+    decode,
+    encode,
+)
+from node.lean.adapters.leantree.sessions import (
+    BadTheorem,
+    Session,
+    Sessions,
+    State,
+    UnknownProcess,
+    UnknownState,
+    imports,
+    joined,
+    read_theorem,
+)
+from node.lean.adapters.repl.protocol import CommandPosition, ReplMessage, severity_name
 from node.lean.backend import BackendFull
+from node.lean.process.child import Ending
 from node.lean.requests import Requests
 from node.lean.text.goals import from_state
+from node.lean.worker.document import Frame, LeanDocument
+from node.lean.worker.plan import BatchPlan
 from node.lean.worker.pool import Pool
-from node.lean.worker.process import WorkerEnded
+from node.lean.worker.process import Diagnostic, WorkerEnded
+from node.lean.worker.reading import DocumentReading
 from node.lean.worker.runner import BadHeader
+
+TRIES = 2
+"""Attempts before a crash counts. After a first crash the text runs again, because something else may have killed the
+process."""
+
+
+class TextPlan(BatchPlan):
+    """Elaborates `header` followed by `text`, and keeps the messages about the text."""
+
+    def __init__(self, header: str, text: str = "", *, skip: int = 0) -> None:
+        """`skip`: if there is no text, the number of lines of the header whose messages are dropped."""
+        super().__init__(Theorem("text", "", "True", header), (), {})
+        self.text = text
+        self.messages: list[ReplMessage] | None = None
+        """Lean's messages; None if Lean did not finish the text."""
+        self.ending: Ending | None = None
+        """Why Lean did not finish the text."""
+        self.reason = ""
+        self._lines_before = skip
+        self._tries = 0
+
+    @property
+    def errors(self) -> list[str]:
+        return [message.data for message in self.messages or () if message.severity == "error"]
+
+    @property
+    def sorries(self) -> bool:
+        """True when a declaration uses `sorry`."""
+        return any("declaration uses" in message.data and "sorry" in message.data for message in self.messages or ())
+
+    def document(self, frame: Frame) -> LeanDocument | None:
+        """The only document; None after its report."""
+        if self.messages is not None or self.ending is not None:
+            return None
+        before = frame.opening()
+        if self.text:
+            self._lines_before = before.count("\n")
+        return LeanDocument(before + self.text + "\n", ())
+
+    def take(self, reading: DocumentReading) -> None:
+        """Keep the messages about the text."""
+        places = [message for message in reading.messages if message.range.start.line >= self._lines_before]
+        self.messages = [_repl_message(item, self._lines_before) for item in places]
+
+    def ended(self, ending: Ending, reason: str, suspect: int | None, *, stuck: bool, parser_error: str = "") -> None:
+        """Record that the process ended. After a first crash the text runs once more; otherwise this is the result."""
+        self._tries += 1
+        if ending is not Ending.DIED or self._tries >= TRIES:
+            self.ending, self.reason = ending, reason
+
+
+def _repl_message(item: Diagnostic, lines_before: int) -> ReplMessage:
+    whole = item.full_range or item.range
+    return ReplMessage(
+        severity_name(item),
+        item.message,
+        CommandPosition(whole.start.line - lines_before + 1, whole.start.character),
+        CommandPosition(whole.end.line - lines_before + 1, whole.end.character),
+    )
+
+
+# --- the server -------------------------------------------------------------------------------------------------------
 
 log = structlog.get_logger("leantree-server")
 
@@ -158,7 +246,7 @@ class LeanTreeServer:
         self._open[number] = (request.path, self.clock())
         try:
             return await handler(request)
-        except protocol.BadBody as error:
+        except BadBody as error:
             return _error(400, str(error))
         except (UnknownProcess, UnknownState) as error:
             return _error(404, str(error))
@@ -207,10 +295,10 @@ class LeanTreeServer:
         return _json(answer)
 
     async def _get_process(self, request: web.Request) -> web.Response:
-        body = protocol.decode(await request.read(), protocol.GetProcess)
+        body = decode(await request.read(), GetProcess)
         wait = MAX_WAIT_SECONDS if body.timeout is None else min(body.timeout, MAX_WAIT_SECONDS)
         session = await self._take(wait if body.blocking else 0.0)
-        return _json(protocol.ProcessAnswer(session.number if session else None))
+        return _json(ProcessAnswer(session.number if session else None))
 
     async def _take(self, wait: float) -> Session | None:
         """Wait for a free session. Returns None if there is none in time."""
@@ -241,7 +329,7 @@ class LeanTreeServer:
     async def _command(self, request: web.Request) -> web.Response:
         """Run Lean commands, which then come before all later texts of this process. The answer is like the REPL's."""
         with self._session(request) as session:
-            body = protocol.decode(await request.read(), protocol.CommandBody)
+            body = decode(await request.read(), CommandBody)
             plan = TextPlan(joined(session.header, body.command), skip=len(session.header.splitlines()))
             problem = await self._patiently(COMMAND_PATIENCE, lambda: self._elaborate(plan))
             if problem:
@@ -252,7 +340,7 @@ class LeanTreeServer:
     async def _is_valid_source(self, request: web.Request) -> web.Response:
         """Answer whether Lean elaborates a text without errors, and without `sorry` in its declarations."""
         with self._session(request) as session:
-            source = protocol.decode(await request.read(), protocol.SourceBody).source
+            source = decode(await request.read(), SourceBody).source
             plan = TextPlan(source) if imports(source) else TextPlan(session.header, source)
             problem = await self._patiently(THEOREM_PATIENCE, lambda: self._elaborate(plan))
             return _json({"is_valid": not (problem or plan.errors or plan.sorries)})
@@ -272,7 +360,7 @@ class LeanTreeServer:
 
     async def _proof_from_sorry(self, request: web.Request) -> web.Response:
         with self._session(request) as session:
-            text = protocol.decode(await request.read(), protocol.ProofFromSorry).theorem_with_sorry
+            text = decode(await request.read(), ProofFromSorry).theorem_with_sorry
             try:
                 theorem = read_theorem(text, session.header)
             except BadTheorem as error:
@@ -285,7 +373,7 @@ class LeanTreeServer:
     async def _try_apply_tactic(self, request: web.Request) -> web.Response:
         with self._session(request) as session:
             state = session.state(_number(request, "state"))
-            body = protocol.decode(await request.read(), protocol.TryTactic)
+            body = decode(await request.read(), TryTactic)
             if not state.text:
                 return _json(TacticAnswer(error="no goals", kind=OutcomeKind.ERROR))
             reply = await self._patiently(
@@ -361,12 +449,12 @@ def _number(request: web.Request, name: str) -> int:
 
 
 def _json(answer: Any, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
-    body = protocol.encode(answer)
+    body = encode(answer)
     return web.Response(body=body, status=status, content_type="application/json", headers=headers)
 
 
 def _error(status: int, message: str, kind: str | None = None, headers: dict[str, str] | None = None) -> web.Response:
-    return _json(protocol.ErrorAnswer(message, kind), status, headers)
+    return _json(ErrorAnswer(message, kind), status, headers)
 
 
 # --- the machine's part of the status of a LeanTree server ------------------------------------------------------------

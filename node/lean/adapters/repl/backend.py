@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from common.lean import Outcome, OutcomeKind
-from node.lean.adapters.places import Places
 from node.lean.adapters.repl.link import ReplEnded, ReplLink, ReplProcess, ReplState
 from node.lean.adapters.repl.service import CONFINED
-from node.lean.adapters.run import AdapterRun, NotReplayed
+from node.lean.adapters.run import AdapterRun, NotReplayed, Places
 from node.lean.backend import BackendDown, BatchResult, TacticBatch, state_key
 from node.lean.process.child import Ending
 from node.lean.process.protections import SCRIPTS, program_files

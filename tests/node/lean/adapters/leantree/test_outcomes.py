@@ -3,13 +3,12 @@
 import pytest
 
 from common.lean import OutcomeKind
-from node.lean.adapters.leantree import protocol
-from node.lean.adapters.leantree.outcomes import outcome, process_failure
-from node.lean.adapters.leantree.protocol import TacticAnswer
+from node.lean.adapters.leantree.backend import outcome, process_failure
+from node.lean.adapters.leantree.protocol import TacticAnswer, decode
 
 
 def answered(text: str):
-    return outcome(protocol.decode(text.encode(), TacticAnswer))
+    return outcome(decode(text.encode(), TacticAnswer))
 
 
 def goal(type_: str) -> str:

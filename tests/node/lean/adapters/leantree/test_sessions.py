@@ -4,8 +4,7 @@ import pytest
 
 from common.lean import Theorem
 from node.lean.adapters.leantree import sessions as module
-from node.lean.adapters.leantree.sessions import Sessions, State, UnknownProcess, UnknownState
-from node.lean.adapters.leantree.texts import BadTheorem, read_theorem
+from node.lean.adapters.leantree.sessions import BadTheorem, Sessions, State, UnknownProcess, UnknownState, read_theorem
 
 STATE = State(Theorem("t", "", "True"), (), "⊢ True")
 
