@@ -298,7 +298,7 @@ def _gap(shown: str, result: GapResult) -> FilledGap:
 def trace(given: Mapping[str, Any], paths: tuple[Any, ...], *, processes: bool) -> Traces:
     """Traces files. Raises errors that `proofmesh.errors.public_errors` converts."""
     from node.command.trace import TraceSettings, formats_of, jobs_of, warnings_of, works_of
-    from node.lean.trace.formats.writing import write
+    from node.lean.trace.formats import write
     from node.lean.trace.session import run_all
 
     if not paths:

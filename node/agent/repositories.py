@@ -23,15 +23,12 @@ from common.sizing import read_machine
 from node.agent.settings import AgentError, AgentSettings
 from node.agent.store import FileRow, TheoremRow
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.trace.clones import clone, remote_of
-from node.lean.trace.elaborating import TraceLimits
-from node.lean.trace.formats.writing import write
+from node.lean.trace.formats import write
 from node.lean.trace.infotree import Position
 from node.lean.trace.records import TracedBlock, TracedFile, TracedTheorem
 from node.lean.trace.session import Work, plan, run_all
-from node.lean.trace.sources import Group, groups
-from node.lean.trace.tracing import Tracer
-from node.lean.trace.worktrees import NoSource, changed
+from node.lean.trace.sources import Group, NoSource, changed, clone, groups, remote_of
+from node.lean.trace.tracing import TraceLimits, Tracer
 
 # --- opens repositories: clones of the agent, or folders of the user without uncommitted changes ----------------------
 

@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _trace(settings: TraceSettings) -> int:
-    from node.lean.trace.formats.writing import write
+    from node.lean.trace.formats import write
     from node.lean.trace.session import run_all
 
     works = works_of(settings)
@@ -94,7 +94,7 @@ def _trace(settings: TraceSettings) -> int:
 
 def works_of(settings: TraceSettings) -> list[Work]:
     """The files to trace, each with its Lean. Raises NoSource, LeanProblem, PocketBuildError."""
-    from node.lean.trace.elaborating import TraceLimits
+    from node.lean.trace.tracing import TraceLimits
     from node.lean.trace.session import plan
     from node.lean.trace.sources import groups, toolchain_of
     from node.lean.trace.tracing import Tracer

@@ -171,6 +171,8 @@ def _numbers(named: Iterable[Any], corpus: Corpus, counts: Counts) -> Iterator[i
 
 
 # --- training examples ------------------------------------------------------------------------------------------------
+# Hard negatives are accessible but wrong (arXiv 2306.15626, section 5: some are from the theorem's own file). Half of
+# them are premises that BM25 ranks highest: they look similar and are the hardest to distinguish from the right one.
 
 HARD_AMONG = 30
 """Hard negatives are sampled from this many premises that BM25 ranks highest."""

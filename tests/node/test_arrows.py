@@ -139,7 +139,6 @@ TOO_LARGE = {
     "node/eval": 26,
     "node/lean/check/files": 13,
     "node/lean/text": 13,
-    "node/lean/trace": 13,
     "node/model": 17,
     "node/proving": 17,
     "node/retrieval": 16,

@@ -17,8 +17,8 @@ import msgspec
 
 from common.files import write_whole
 from common.life.process import die_with_parent
+from node.lean.trace.infotree import LeanSource
 from node.lean.trace.records import TracedFile
-from node.lean.trace.source import LeanSource
 from node.lean.trace.sources import Group
 from node.lean.trace.tracing import Tracer
 

@@ -11,9 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from node.lean.trace.infotree import Span, TacticInfo
-from node.lean.trace.premises import premises
-from node.lean.trace.source import LeanSource, dedent
+from node.lean.trace.infotree import LeanSource, Span, TacticInfo, dedent
+from node.lean.trace.theorems import premises
 from node.lean.trace.tree import (
     Open,
     PlayedStep,

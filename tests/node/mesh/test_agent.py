@@ -169,7 +169,7 @@ def test_the_agent_goes_on_after_a_kill_anywhere(agent, tmp_path, point):
 
 @pytest.mark.process
 def test_bad_input_gets_a_line_and_code_2(calling, tmp_path, monkeypatch):
-    monkeypatch.setattr("node.lean.trace.clones.cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr("node.lean.trace.sources.cache_directory", lambda: tmp_path / "cache")
     run = calling(main)
     origin = repository(tmp_path / "origin", {"A.lean": EASY})
     (tmp_path / "empty").mkdir()

@@ -106,7 +106,7 @@ def test_paths_without_lean_are_refused(tmp_path, capsys):
 
 
 def test_a_commit_of_a_repository_is_traced_and_what_cannot_be_cloned_is_told_in_a_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("node.lean.trace.clones.cache_directory", lambda: tmp_path / "cache")
+    monkeypatch.setattr("node.lean.trace.sources.cache_directory", lambda: tmp_path / "cache")
     origin = repository(tmp_path / "origin", {"A.lean": GOOD.format(name="first"), "lakefile.toml": 'name = "a"\n'})
     first = commit(origin)
     commit(origin, {"A.lean": GOOD.format(name="second")})

@@ -9,7 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.trace.formats.own import Lines, context_row, theorem_rows
+from node.lean.trace.formats import Lines, context_row, theorem_rows
 from node.lean.trace.tracing import Tracer
 from node.stp.data.lemmas import Library
 from node.stp.data.sources import read

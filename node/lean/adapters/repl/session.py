@@ -57,8 +57,7 @@ from node.lean.adapters.repl.tactics import (
 from node.lean.gaps.finder import ElaboratedCommand, Elaborator, Goals
 from node.lean.gaps.gap import position
 from node.lean.text.lexing import Mention, lex, mentions
-from node.lean.trace.elaborating import TraceLimits
-from node.lean.trace.tracing import Tracer
+from node.lean.trace.tracing import TraceLimits, Tracer
 from node.lean.worker.document import SENTINEL
 from node.lean.worker.process import WorkerEnded
 

@@ -17,7 +17,7 @@ from node.lean.process.fresh import Limits, run_fresh
 from node.lean.process.protections import Protections, detect, that_lean_starts_with
 from node.lean.snippets.snippet import Snippet
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.trace.elaborating import TraceLimits, elaborate
+from node.lean.trace.tracing import TraceLimits, elaborate
 from node.lean.worker.process import LeanProcess, WorkerOptions
 from node.serve.service import ServeSettings, make_checker
 

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from node.lean.trace.clones import Remote, clone, remote_of
-from node.lean.trace.sources import groups, place_of
-from node.lean.trace.worktrees import NoSource, changed
+from node.lean.trace.sources import NoSource, Remote, changed, clone, groups, place_of, remote_of
 from tests.repositories import commit, repository
 
 COMMIT = "0123456789" * 4

@@ -6,7 +6,17 @@ import msgspec
 import pytest
 
 from node.bank.bank import BankTransition
-from node.lean.trace.formats import leandojo, leantree, own
+from node.lean.trace.formats import (
+    dojo_corpus,
+    dojo_order,
+    dojo_splits,
+    dojo_theorem,
+    leantree_file,
+    leantree_goal,
+    progress_rows,
+    step_rows,
+    transition_rows,
+)
 from tests.node.lean.trace.conftest import EXAMPLES
 
 
@@ -93,7 +103,7 @@ def as_type(value, kind):
 def test_every_theorem_fits_leandojos_schema(traced):
     known = {each.full_name: (traced.path, each) for each in traced.declared}
     good = [theorem for theorem in traced.theorems if not theorem.error and theorem.name]
-    found = {theorem.name: as_type(leandojo.theorem(traced, theorem, known), DojoTheorem) for theorem in good}
+    found = {theorem.name: as_type(dojo_theorem(traced, theorem, known), DojoTheorem) for theorem in good}
     pair = found["pair"]
     assert (pair.start, pair.end) == ((1, 1), (4, 15)) and pair.file_path == "examples.lean"
     assert pair.traced_tactics[0].state_after.split("\n\n")[1].startswith("case right\n")
@@ -103,7 +113,7 @@ def test_every_theorem_fits_leandojos_schema(traced):
 def test_premises_of_the_run_are_annotated_with_their_place(traced):
     known = {each.full_name: (traced.path, each) for each in traced.declared}
     [theorem] = [theorem for theorem in traced.theorems if theorem.name == "Inner.uses_fact"]
-    [tactic] = as_type(leandojo.theorem(traced, theorem, known), DojoTheorem).traced_tactics
+    [tactic] = as_type(dojo_theorem(traced, theorem, known), DojoTheorem).traced_tactics
     text, provenances = tactic.annotated_tactic
     assert text == "rw [<a>fact</a> (s + 0), <a>fact</a>]"
     assert {each.full_name for each in provenances} == {"Inner.fact"} and len(provenances) == 2
@@ -112,7 +122,7 @@ def test_premises_of_the_run_are_annotated_with_their_place(traced):
 
 
 def test_the_corpus_has_every_declaration(traced):
-    corpus = as_type(leandojo.corpus(traced), DojoCorpus)
+    corpus = as_type(dojo_corpus(traced), DojoCorpus)
     assert {"pair", "Inner.fact", "wrong"} <= {premise.full_name for premise in corpus.premises}
     assert next(each for each in corpus.premises if each.full_name == "Inner.fact").code.startswith("theorem fact :")
 
@@ -124,25 +134,25 @@ def test_the_corpus_names_what_is_imported_before_what_imports_it():
     files = {
         each["path"]: each for each in (line("A.lean", "C.lean", "Mathlib/X.lean"), line("B.lean"), line("C.lean"))
     }
-    found = leandojo.ordered(files)
+    found = dojo_order(files)
     paths = [each["path"] for each in found]
     assert sorted(paths) == ["A.lean", "B.lean", "C.lean", "Mathlib/X.lean"]
     assert paths.index("A.lean") > max(paths.index("C.lean"), paths.index("Mathlib/X.lean"))
     assert [each["path"] for each in found if not each["premises"]] == ["Mathlib/X.lean"]
     loop = {"A.lean": line("A.lean", "B.lean"), "B.lean": line("B.lean", "A.lean")}
-    assert leandojo.ordered(loop) == list(loop.values())
+    assert dojo_order(loop) == list(loop.values())
 
 
 def test_a_theorem_is_always_in_the_same_split():
     theorems = [{"file_path": "A.lean", "full_name": f"t{number}"} for number in range(300)]
-    found = leandojo.splits(theorems)
+    found = dojo_splits(theorems)
     assert 200 < len(found["train"]) < 280 and all(10 < len(found[name]) < 60 for name in ("val", "test"))
-    assert leandojo.splits(theorems[::-1])["val"] == found["val"][::-1]
+    assert dojo_splits(theorems[::-1])["val"] == found["val"][::-1]
 
 
 def test_every_block_fits_leantrees_schema_with_sizes_and_depths(traced):
     text = EXAMPLES.read_text(encoding="utf-8")
-    file = leantree.file(traced, text)
+    file = leantree_file(traced, text)
     assert set(file) == {"path", "imports", "theorems"}
     blocks = [block for theorem in file["theorems"] for block in theorem.get("by_blocks", ())]
     assert len(blocks) >= 17
@@ -160,7 +170,7 @@ def test_every_block_fits_leantrees_schema_with_sizes_and_depths(traced):
 
 def test_leantrees_spans_are_character_offsets(traced):
     text = EXAMPLES.read_text(encoding="utf-8")
-    file = leantree.file(traced, text)
+    file = leantree_file(traced, text)
     first = file["theorems"][0]
     span = first["by_blocks"][0]["tree"]["nodes"][1]["tactic"]["span"]
     assert text[span["start"] : span["finish"]] == "exact hp"
@@ -195,16 +205,16 @@ def test_leantrees_spans_are_character_offsets(traced):
     ],
 )
 def test_goals_are_read_into_hypotheses(text, expected):
-    assert leantree.goal(text) == expected
+    assert leantree_goal(text) == expected
 
 
 def test_transitions_are_the_banks(traced):
-    rows = [as_type(row, BankTransition) for row in own.transition_rows(traced)]
+    rows = [as_type(row, BankTransition) for row in transition_rows(traced)]
     assert BankTransition("pair", 2, "examples.lean", "p q : Prop\nhp : p\nhq : q\n⊢ p", "exact hp", 1) in rows
 
 
 def test_progress_counts_the_steps_after_a_tactic_and_tells_those_before_it(traced):
-    rows = [row for row in own.progress_rows(traced) if row["theorem"] == "examples.lean:pair"]
+    rows = [row for row in progress_rows(traced) if row["theorem"] == "examples.lean:pair"]
     assert {"goal", "prefix", "tactic", "steps_remaining"} <= set(rows[0])  # what LeanDojo-v2's ProgressTrainer reads
     assert rows[0]["prefix"] == "" and rows[0]["steps_remaining"] >= 1
     last = next(row for row in rows if row["tactic"] == "exact hp")
@@ -212,7 +222,7 @@ def test_progress_counts_the_steps_after_a_tactic_and_tells_those_before_it(trac
 
 
 def test_steps_are_written_with_everything_that_belongs_to_them(traced):
-    row = next(row for row in own.step_rows(traced) if row["theorem"] == "rewritten")
+    row = next(row for row in step_rows(traced) if row["theorem"] == "rewritten")
     assert row["state_before"].endswith("⊢ n + 0 = k") and row["state_after"].endswith("⊢ n = k")
     assert row["premises"] == ["Nat.add_zero"] and row["remaining_steps"] == 3 and row["split"]
     assert {"file", "commit", "url", "statement", "start", "end", "parent", "branch", "state"} <= set(row)

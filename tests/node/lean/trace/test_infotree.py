@@ -1,7 +1,6 @@
 """Reading printed info trees: cases that pocket Lean does not produce."""
 
-from node.lean.trace.infotree import parse, split_lines
-from node.lean.trace.source import LeanSource
+from node.lean.trace.infotree import LeanSource, parse, split_lines
 from node.lean.trace.splitting import SPLIT, Splitter
 from node.lean.trace.tree import root as block
 

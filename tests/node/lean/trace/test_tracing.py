@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.trace.elaborating import TraceFailed
-from node.lean.trace.tracing import Tracer
+from node.lean.trace.tracing import TraceFailed, Tracer
 
 pytestmark = pytest.mark.lean
 

@@ -1,1 +1,0 @@
-"""Writes a trace in several formats: our own, LeanDojo's, LeanTree's, and the bank's transitions."""
