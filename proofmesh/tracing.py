@@ -9,8 +9,8 @@ from common.config import ConfigError
 from node.command.trace import TraceSettings, formats_of, jobs_of, warnings_of, works_of
 from node.lean.trace.formats import write
 from node.lean.trace.session import run_all
-from proofmesh.results import Traces
 from proofmesh.calls import path_list, settings_of
+from proofmesh.results import Traces
 
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile

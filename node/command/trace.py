@@ -94,10 +94,9 @@ def _trace(settings: TraceSettings) -> int:
 
 def works_of(settings: TraceSettings) -> list[Work]:
     """The files to trace, each with its Lean. Raises NoSource, LeanProblem, PocketBuildError."""
-    from node.lean.trace.tracing import TraceLimits
     from node.lean.trace.session import plan
     from node.lean.trace.sources import groups, toolchain_of
-    from node.lean.trace.tracing import Tracer
+    from node.lean.trace.tracing import TraceLimits, Tracer
 
     limits = TraceLimits(seconds=settings.seconds, memory_mb=settings.memory_mb)
     # All toolchains first, so that a missing one is reported before any file is planned.
