@@ -25,15 +25,6 @@ class MachineryFailed(ProofmeshError, RuntimeError):
 def public_errors() -> Iterator[None]:
     """Converts internal errors to `BadInput` and `MachineryFailed`."""
     from common.config import ConfigError
-    from node.command.proofs.prove import UsageProblem
-    from node.command.proofs.verdicts import BadReference
-    from node.lean.toolchain.lean_toolchain import LeanProblem
-    from node.lean.toolchain.pocket.build import PocketBuildError
-    from node.lean.trace.sources import NoSource
-    from node.play.attempts import ProvingFailed
-    from node.prover.policies.names import BadPolicy
-    from node.proving.answers import BadRows
-    from node.proving.statements import BadTarget
 
     try:
         yield

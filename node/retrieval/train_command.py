@@ -31,8 +31,7 @@ class Shape:
     """Shape of an encoder with fresh weights."""
 
     kind: Literal["static", "transformer"] = "static"
-    """`static`: the mean of token vectors, which encodes a text in a tenth of a millisecond and is better with little data.
-    `transformer`: a small BERT with mean pooling."""
+    """`static`: the mean of token vectors. `transformer`: a small BERT with mean pooling."""
     width: Positive = 256
     """Length of a vector."""
     vocab_size: Positive = 8000
