@@ -107,7 +107,7 @@ def _of_rows(source: Source, test: bool, most: int) -> Found:
 
 
 def _add(found: Found, row: Row, source: Source, test: bool) -> None:
-    """Raises BadRow, statements.Refused, Refused."""
+    """Raises BadRow, Refused."""
     if is_reference_row(row):
         read_ = read_row(row)
         if isinstance(read_, ConjectureRow):
