@@ -19,7 +19,7 @@ import zipfile
 from pathlib import Path
 
 from broker.errors import BrokerError
-from common.cache import cache_directory
+from common.files import cache_directory
 from common.output.visible import say
 
 ANOTHER = "Name another nats-server with [broker] binary or NATS_SERVER, or unset both to use the packaged one"

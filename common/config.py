@@ -20,9 +20,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
-from common.lean_settings import LeanSettings
 from common.output.visible import without_credentials
-from common.settings import BusSettings, LifeSettings, NodeSettings, RunSettings
+from common.settings import BusSettings, LeanSettings, LifeSettings, NodeSettings, RunSettings
 
 T = TypeVar("T")
 

@@ -1,7 +1,11 @@
-"""Atomic writes of files and folders: to a temporary path in the same folder, which is then renamed."""
+"""Paths and files: atomic writes, the cache folder, and the recipes and banks that come with proofmesh.
+
+An atomic write goes to a temporary path in the same folder, which is then renamed.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -55,3 +59,36 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The cache folder, for files that can be made or downloaded again: nats-server, Lean's library, warm starts,
+# whitelists.
+
+CACHE_VARIABLE = "PROOFMESH_CACHE"
+"""Environment variable that names another cache folder."""
+
+
+def cache_directory() -> Path:
+    """$PROOFMESH_CACHE, or `~/.cache/proofmesh`. The folder may not exist yet."""
+    from_environment = os.environ.get(CACHE_VARIABLE)
+    return Path(from_environment) if from_environment else Path.home() / ".cache" / "proofmesh"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Paths of the recipes and banks that come with proofmesh. They are found as packages, not by relative paths.
+
+
+def recipe(name: str) -> Path:
+    """The path of `scripts/recipes/NAME.toml`."""
+    return _package_folder("scripts") / "recipes" / f"{name}.toml"
+
+
+def bundled_bank(name: str = "pocket") -> Path:
+    """The folder of a bank that comes with proofmesh."""
+    return _package_folder("data") / name
+
+
+def _package_folder(package: str) -> Path:
+    """The folder of a package. An editable installation may also list a hook, so the first existing folder counts."""
+    return next(Path(place) for place in importlib.import_module(package).__path__ if Path(place).is_dir())

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar, cast
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings

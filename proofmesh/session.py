@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, TypeVar
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from proofmesh.engine import BackgroundLoop, Engine
 from proofmesh.errors import BadInput, public_errors
 from proofmesh.results import Answer, Fills, Traces, Verification

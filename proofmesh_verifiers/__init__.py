@@ -77,8 +77,8 @@ class LeanTask(vf.Task[LeanTaskData, vf.State, LeanTaskConfig]):
         Raises LeanUnreachable.
         """
         from common.config import convert
-        from common.lean_settings import LeanSettings
         from common.output.visible import without_credentials
+        from common.settings import LeanSettings
         from node.rewards.lean_reward import LeanReward
 
         config = self.config

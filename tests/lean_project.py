@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from common.cache import cache_directory
+from common.files import cache_directory
 from node.lean.toolchain import judge
 from node.lean.toolchain.pocket import build as pocket
 

@@ -13,7 +13,7 @@ import msgspec
 
 from common.lean import ProofTree, Theorem
 from common.protocol.messages import MAX_MESSAGE_BYTES, Count, MalformedMessage, Message, Seconds, decode
-from common.sampling import SAMPLES, Sampling
+from common.settings import SAMPLES, Sampling
 
 MOST_FAILED = 4
 """Most failed tactics of a transition. A training step uses one of them."""

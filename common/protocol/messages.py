@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from common.lean import Outcome, Step, Theorem
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 
 SCHEMA_VERSION = 3
 """Version of all messages. It increases when a field changes its meaning or a required field is added. Nodes refuse

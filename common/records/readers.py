@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.lean import Theorem
+from common.lean import NO_CONTEXT, Context, Place, Theorem
 from common.output.command import UserError
-from common.places import NO_CONTEXT, Context, Place
 from common.protocol.messages import ProofFound
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ ALTER TABLE results ADD COLUMN seconds_lean REAL NOT NULL DEFAULT 0;
 _PLACES_OF_THEOREMS = """
 CREATE TABLE contexts (             -- texts that stand above theorems in files, each once
     digest TEXT PRIMARY KEY,
-    packed BLOB NOT NULL            -- as `common.places.Context` has it
+    packed BLOB NOT NULL            -- as `common.lean.Context` has it
 ) STRICT;
 ALTER TABLE theorems ADD COLUMN context TEXT REFERENCES contexts;  -- NULL: the theorem stands by itself
 ALTER TABLE theorems ADD COLUMN place TEXT;                        -- the command around the gap (JSON)

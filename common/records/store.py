@@ -18,8 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.protocol.attempts import (
     TRAINED_PURPOSES,
     Attempt,

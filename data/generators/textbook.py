@@ -18,9 +18,8 @@ from pathlib import Path
 import msgspec
 import tyro
 
-from common.files import write_whole
+from common.files import bundled_bank, write_whole
 from common.lean import Theorem
-from common.recipes import bundled_bank
 from data.generators.normal_form import binder_groups, normal_form
 from node.bank import bank
 from node.bank.bank import BankTheorem

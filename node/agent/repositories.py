@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from common.life import faults
+from common.machine import read_machine
 from common.output.visible import without_credentials
-from common.sizing import read_machine
 from node.agent.settings import AgentError, AgentSettings
 from node.agent.store import FileRow, TheoremRow
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from common.lean_settings import LeanSettings
 from common.limits import Chance, Duration, Natural, Positive, Ratio, Timeout
 from common.output.command import UserError
+from common.settings import LeanSettings
 
 
 class AgentError(UserError, RuntimeError):

@@ -21,11 +21,9 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from common.files import write_whole
-from common.lean import ProofTree, Theorem
+from common.files import bundled_bank, write_whole
+from common.lean import Context, Place, ProofTree, Theorem
 from common.output.command import UserError
-from common.places import Context, Place
-from common.recipes import bundled_bank
 from node.lean.text.script import proof_lines
 
 DIRECTORY = bundled_bank()
@@ -109,7 +107,7 @@ class _Statement(msgspec.Struct, frozen=True):
     context: str = ""
     """For a theorem in a file: digest of the text above its command. The text itself is in CONTEXTS."""
     place: _Gap | None = None
-    """For a theorem in a file: its command around the gap (`common.places`)."""
+    """For a theorem in a file: its command around the gap (`common.lean`)."""
 
 
 def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem]:

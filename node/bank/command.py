@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import tyro
 
-from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 from common.output.command import Exit, UserError, refuse
 from common.output.visible import say
+from common.settings import LeanSettings
 
 if TYPE_CHECKING:
     from node.bank.bank import BankTheorem, Manifest, SourceRecord

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from common.cache import cache_directory
-from common.lean import Theorem
-from common.places import Place
-from common.sizing import read_machine
+from common.files import cache_directory
+from common.lean import Place, Theorem
+from common.machine import read_machine
 from node.bank.bank import SourceRecord
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.text.statement import import_lines, statement_lines

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.lean.check.files.commands import PROOFS, SYNTAX, Command, Text
 from node.lean.text.lexing import blanked, lex, outside_brackets, uncommented
 from node.lean.text.rules import header_problem, statement_problem

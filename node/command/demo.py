@@ -21,15 +21,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from common import config
-from common.files import write_whole
+from common.files import recipe, write_whole
 from common.life.waiting import unless_stopped
 from common.limits import Duration, Natural, Port
+from common.machine import measure
 from common.output.command import Exit, command, refuse
 from common.output.visible import say
-from common.pace import measure
 from common.protocol.messages import Heartbeat, Point
 from common.protocol.subjects import check_run_name
-from common.recipes import recipe
 from common.report.table import Table
 from common.settings import BusSettings
 
@@ -208,7 +207,7 @@ def _control_steps(settings: DemoSettings) -> int:
 
 def monitor_port(preferred: int) -> int:
     """The preferred port, or a free one if it is in use."""
-    from common.ports import listenable
+    from common.machine import listenable
     from node.mesh.plan import free_port
 
     try:
@@ -279,7 +278,7 @@ def finished(path: Path, seconds: float) -> dict[str, Any]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# Plans the demo for the speed of this machine (`common.pace`), and tells the user the expected time. Pure.
+# Plans the demo for the speed of this machine (`common.machine`), and tells the user the expected time. Pure.
 #
 # Reinforcement learning goes on until it reaches `[learner.plan] transitions` and `training_steps`, so it takes
 # longer on a slow machine. Only the budget of the evaluations' searches must be planned, since it must be the same

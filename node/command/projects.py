@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 
 LAKE_FILES = ("lakefile.toml", "lakefile.lean")
 

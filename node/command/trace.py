@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 from common.output.command import Exit, command
 from common.output.visible import say
+from common.settings import LeanSettings
 
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile
@@ -123,7 +123,7 @@ def jobs_of(settings: TraceSettings) -> int:
     """The number of files to trace at once."""
     if settings.jobs:
         return settings.jobs
-    from common.sizing import read_machine
+    from common.machine import read_machine
 
     machine = read_machine()
     return max(1, min(machine.cores, machine.memory_mb // JOB_MB))

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from common import config
 from common.life.waiting import unless_stopped, wait_first
+from common.machine import read_machine, sizes
 from common.output.command import Exit, refuse
 from common.output.visible import say, say_data, visible
 from common.output.words import duration
 from common.protocol.subjects import BadRunName
 from common.report.table import Cell, Table, Tone
-from common.sizing import read_machine, sizes
 from node.mesh.mesh import Mesh
 from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
 from node.mesh.supervisor import Child, ChildFailed, ChildState

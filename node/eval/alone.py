@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import psutil
 
-from common.sizing import read_machine, sizes
+from common.machine import read_machine, sizes
 from node.bank.elaboration import elaboration_errors
 from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.eval.venue import digests, label_of, without_servers

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from common.output.command import UserError
 from common.output.words import number_of
-from common.paired import bootstrap_interval, mcnemar, permutation_test
 from common.protocol.attempts import Ended
+from common.statistics import bootstrap_interval, mcnemar, permutation_test
 from node.eval.curves import Curve, curve_of
 from node.eval.folder import AttemptRecord, Evaluation, Plan, Standing, budgets_in_words, library_in_words
 from node.eval.results import (

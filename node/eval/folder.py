@@ -22,7 +22,7 @@ from common.output.command import UserError
 from common.output.words import number_of
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
 from common.run_folder import append_line, changes, cut_torn_line, owned
-from common.sampling import Sampling
+from common.settings import Sampling
 
 # --- records of statements and attempts -------------------------------------------------------------------------------
 

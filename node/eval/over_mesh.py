@@ -19,7 +19,7 @@ from common.protocol.messages import (
     ProverFacts,
     facts_of,
 )
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.eval.venue import label_of
 from node.llm.models import has_template_file, mesh_name, served_name

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.model.checkpoint_folders import DIGITS, short_digest

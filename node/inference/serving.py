@@ -32,7 +32,7 @@ from common.protocol.messages import (
     WeightsState,
 )
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from common.sizing import read_machine, sizes
+from common.machine import read_machine, sizes
 from node.inference.engine.engine import Engine, WeightsId
 from node.inference.settings import InferenceSettings
 from node.inference.weights import Builder, WeightsFollower, WeightsStore

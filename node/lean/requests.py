@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from common.lean import BadStatement, Outcome, OutcomeKind
-from common.places import BadContext
+from common.lean import BadContext, BadStatement, Outcome, OutcomeKind
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, OutcomeCache, TacticBatch
 from node.lean.gaps.contexts import ContextModules

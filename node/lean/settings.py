@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from common.lean_settings import LeanSettings
 from common.limits import Megabytes, Natural, Positive, Timeout
-from common.sizing import read_machine, sizes
+from common.machine import read_machine, sizes
+from common.settings import LeanSettings
 
 
 @dataclass

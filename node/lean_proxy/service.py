@@ -10,10 +10,10 @@ import msgspec
 from common.bus import BadKey, Signer, persistently
 from common.life.node import NodeContext, NodeFailure, run_node
 from common.life.waiting import unless_stopped
+from common.machine import read_machine
 from common.protocol import subjects
 from common.protocol.messages import LeanCheckGone, LeanCheckRequest, LeanRunRequest, LeanVerifyRequest, VerifierKeys
 from common.settings import NodeSettings
-from common.sizing import read_machine
 from node.lean.backend import Backend
 from node.lean.check.files.proofs import ProofVerifier
 from node.lean.opened import make_requests

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from common.paired import bootstrap_interval
 from common.protocol.messages import Heartbeat
 from common.records.rows import TheoremRow
+from common.statistics import bootstrap_interval
 
 COUNTED_BY_OTHERS = {
     "prover": ("attempts", "roots_solved", "simulations", "expansions"),

@@ -12,11 +12,10 @@ from pathlib import Path
 from broker.settings import BrokerSettings
 from common import config
 from common.limits import Duration, Natural, Timeout
+from common.machine import gpu_names, listenable
 from common.output.visible import without_credentials
-from common.ports import listenable
 from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings
-from common.sizing import gpu_names
 from node.lean_proxy.settings import LeanProxySettings
 from node.llm.servers import KEYS
 from node.mesh.restarts import RestartRules

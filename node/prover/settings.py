@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.limits import Duration, Natural, Positive, Timeout
-from common.sampling import Sampling
-from common.sizing import read_machine, sizes
+from common.machine import read_machine, sizes
+from common.settings import Sampling
 from node.progress.guidance import Guidance
 from node.prover.policies.names import INFERENCE, BadPolicy, has_network, parse
 from node.prover.search.parameters import SearchParameters

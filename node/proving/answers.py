@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
-from common.lean import Theorem
+from common.lean import Place, Theorem
 from common.life.waiting import as_they_end
 from common.output.command import UserError
-from common.places import Place
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
 from node.lean.text.script import filled, written

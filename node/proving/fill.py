@@ -20,10 +20,9 @@ from typing import Protocol
 
 import msgspec
 
-from common.cache import cache_directory
-from common.files import write_whole
+from common.files import cache_directory, write_whole
+from common.lean import Place
 from common.life.waiting import unless_stopped
-from common.places import Place
 from common.protocol.attempts import AttemptOutcome
 from node.lean.check.files.report import FileMessage
 from node.lean.gaps.gap import FileGaps, Gap

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from common.places import NO_CONTEXT, Place
+from common.lean import NO_CONTEXT, Place
 from node.lean.check.files.judge import Fact
 from node.lean.check.files.report import FileMessage
 from node.lean.check.files.sources import from_text

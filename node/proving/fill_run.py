@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from common.lean_settings import LeanSettings
 from common.life.waiting import unless_stopped
 from common.output.visible import without_credentials
+from common.settings import LeanSettings
 from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.sources import SourceFile, collect, in_order
 from node.lean.check.files.verifier import FileVerifier

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from common.limits import Natural, Positive
-from common.sampling import SAMPLES
+from common.settings import SAMPLES
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
 

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from common.lean import Theorem
+from common.lean import Context, Place, Theorem
 from common.output.command import UserError
-from common.places import Context, Place
 from node.lean.check.files.commands import PROOFS, Command, LookedAt
 from node.lean.check.files.sources import collect
 from node.lean.text.rules import statement_problem

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.files import replacing, write_whole
-from common.lean import Theorem
-from common.places import Context
+from common.lean import Context, Theorem
 from node.lean.text.declarations import declarations
 from node.lean.text.statement import imports
 from node.retrieval.corpus import INIT, Corpus, CorpusFile, Mask, Premise, RetrievalError

@@ -25,9 +25,9 @@ import msgspec
 import stamina
 from cachetools import LRUCache
 
-from common.lean_settings import LeanSettings
+from common.machine import read_machine, sizes
 from common.output.visible import without_credentials
-from common.sizing import read_machine, sizes
+from common.settings import LeanSettings
 from node.lean.snippets.asked import AskedSnippets
 from node.lean.snippets.snippet import VERIFY_SECONDS, NoAnswer, Snippet, SnippetLimits, SnippetResult, Verdict
 

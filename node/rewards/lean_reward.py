@@ -19,7 +19,7 @@ from typing import Any
 
 import structlog
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.rewards.asking import HERE, Unavailable, Where, home
 from node.rewards.judging import Asker, Budget, Judged, RewardValues, Verdict
 from node.rewards.reading import BadRow, Kind, Row, refusal, rows_of, script_of, template_for, text_of

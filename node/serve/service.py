@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.lean_settings import LeanSettings
 from common.limits import Duration, Megabytes, Natural, Port, Positive, Share, Timeout
+from common.machine import LEAN_SHARE, LEAN_WORKER_MB, read_machine
 from common.output.visible import say
-from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, read_machine
+from common.settings import LeanSettings
 from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS
 
 if TYPE_CHECKING:

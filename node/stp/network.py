@@ -17,7 +17,7 @@ from tokenizers import Tokenizer as TokenizerFile
 
 from common.bus import RemoteFailure
 from common.protocol.messages import FailureKind, OversizedMessage
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.llm.address import BadModel, HubAddress
 from node.llm.models import served_name
 from node.llm.prompts import PromptTooLong

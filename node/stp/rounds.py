@@ -27,11 +27,11 @@ from pathlib import Path
 import numpy as np
 
 from common.lean import Theorem
-from common.passes import sizes, unbiased
 from common.protocol.attempts import AttemptOutcome, AttemptResult
 from common.protocol.subjects import LONGEST_RUN_NAME
-from common.sampling import Sampling
 from common.seeds import derive_seed
+from common.settings import Sampling
+from common.statistics import sizes, unbiased
 from node.model.prompt import unnamed
 from node.play.attempts import TrainedAttempts
 from node.stp.data.initial import RunData, around

@@ -17,7 +17,7 @@ from common.life import faults
 from common.life.waiting import Gathering, side_by_side
 from common.protocol.attempts import Attempt, AttemptResult, Method, Purpose
 from common.protocol.messages import LeanVerifyReply
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.play.attempts import TrainedAttempts
 from node.prover.environment import LeanEnvironment
 from node.stp.data.initial import RunData

@@ -20,8 +20,7 @@ from typing import IO, Any
 
 from common.life.process import kept, kill_group, spawn_child
 from common.life.waiting import wait_first
-from common.ports import listenable
-from common.sizing import read_machine, thread_environment
+from common.machine import listenable, read_machine, thread_environment
 from node.data.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"

@@ -24,9 +24,9 @@ import tomli_w
 
 from common import config
 from common.config import ConfigError
+from common.files import recipe
 from common.life.process import kept
 from common.output.visible import say
-from common.recipes import recipe
 from node.data.errors import InputError, TrainingError
 from node.training.launch import monitor
 from node.training.settings import STAGES, StageSettings

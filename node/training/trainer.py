@@ -21,7 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint as recomputed
 
 from common.life import faults
-from common.sizing import read_machine
+from common.machine import read_machine
 from node.data.errors import InputError, NotFinite
 from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.ranks import data_parallel

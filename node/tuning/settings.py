@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import tyro
 
 from common import config
-from common.lean_settings import LeanSettings
 from common.limits import Factor, Natural, Positive, Ratio, Share, Temperature, Timeout
+from common.settings import LeanSettings
 from node.llm.settings import HubSettings
 
 KEPT_OUT = ("pocket:valid", "pocket:test", "textbook")

@@ -27,6 +27,7 @@ import tyro
 
 from common import config
 from common.bus import Bus, Lease, Signer
+from common.files import recipe
 from common.lean import ProofTree
 from common.life import logging, pulse
 from common.life.context import NodeContext
@@ -34,7 +35,6 @@ from common.limits import Duration, Positive, Share, Timeout
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart
 from common.protocol.messages import Heartbeat, LeanVerifyReply, LeanVerifyRequest, Message
-from common.recipes import recipe
 from common.records.database import migrate
 from common.records.readers import DATABASE, results
 from common.records.schema import BEFORE_STATISTICS, MIGRATIONS

@@ -14,8 +14,8 @@ import tyro
 
 from common.lean import Branch, Outcome, OutcomeKind, Step
 from common.protocol.attempts import Method
-from common.sampling import SAMPLES
 from common.seeds import derive_seed
+from common.settings import SAMPLES
 from node.prover.policies.policy import Proposal
 from node.prover.search.merging import Merging
 from node.prover.search.methods import ProofSearch, begin

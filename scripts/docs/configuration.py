@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common import config, limits
-from common.lean_settings import LeanSettings
-from common.settings import BusSettings, LifeSettings, RunSettings
+from common.settings import BusSettings, LeanSettings, LifeSettings, RunSettings
 from node.mesh.roles import ROLES, resolve
 from scripts.docs import fields
 

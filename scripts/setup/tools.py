@@ -86,7 +86,7 @@ def nats_server() -> int:
     """Find or download nats-server, and print the version if it was downloaded; returns the exit code."""
     from broker import binary
     from broker.errors import BrokerError
-    from common.cache import cache_directory
+    from common.files import cache_directory
 
     before = {path.name for path in cache_directory().glob("nats-server-*")}
     try:

@@ -46,9 +46,8 @@ from typing import Any
 import tomli_w
 
 from common import config
-from common.files import write_whole
+from common.files import recipe, write_whole
 from common.output.visible import say
-from common.recipes import recipe
 
 HERE = Path(__file__).parent
 

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from common.output.visible import say
-from common.paired import mcnemar
 from common.records.store import Store
 from common.report.chart import COLOURS, Chart
 from common.report.table import Table, right
+from common.statistics import mcnemar
 from node.eval.comparing import Comparison, Side, compare, side_curves
 from node.eval.curves import chart
 from node.eval.folder import Evaluation, FolderError, read

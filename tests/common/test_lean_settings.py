@@ -1,6 +1,6 @@
 """The section [lean], and the header made from it."""
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 
 
 def test_settings_write_a_header():

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from common.pace import measure
+from common.machine import measure
 
 
 @pytest.mark.process

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from common.paired import bootstrap_interval, mcnemar, permutation_test
+from common.statistics import bootstrap_interval, mcnemar, permutation_test
 
 
 def test_the_interval_is_around_the_mean_difference_and_fixed_by_the_seed():

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from common.passes import in_blocks, sizes, unbiased
+from common.statistics import in_blocks, sizes, unbiased
 
 
 def test_the_estimator_is_the_mean_over_all_choices_of_k_attempts():

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from common.lean import Theorem
-from common.places import BadContext, Context, Place
+from common.lean import BadContext, Context, Place, Theorem
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanRunRequest, decode, encode
 
 

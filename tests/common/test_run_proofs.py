@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.records.database import migrate
 from common.records.readers import DATABASE, UnreadableRecords, latest
 from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine, read_machine, sizes
+from common.machine import LEAN_SHARE, LEAN_WORKER_MB, Machine, read_machine, sizes
 
 
 def test_two_cores_get_what_the_documentation_says() -> None:

@@ -135,7 +135,6 @@ MOST_FILES = 12
 """Most files of a room, `__init__.py` left out."""
 
 TOO_LARGE = {
-    "common": 21,
     "node/eval": 26,
     "node/lean/check/files": 13,
     "node/lean/text": 13,

@@ -6,7 +6,7 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.life.node import NodeSettings
-from common.ports import listenable
+from common.machine import listenable
 from common.protocol.messages import NodeInfo
 from tests.ui.test_run_files import make_run
 from ui.run_files import RunFiles

@@ -34,12 +34,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from common.config import config_file, load_lean
-from common.lean_settings import LeanSettings
 from common.limits import Duration, Natural, Positive
 from common.output.command import Exit, UserError, command
 from common.output.visible import escaped_json
 from common.protocol.attempts import Method
-from common.sampling import SAMPLES, Sampling
+from common.settings import SAMPLES, LeanSettings, Sampling
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
 

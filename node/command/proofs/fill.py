@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.config import config_file, load, load_lean
-from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 from common.output.command import Exit, UserError, command
+from common.settings import LeanSettings
 from node.command.projects import lean_for
 from node.proving.settings import ProvingSettings
 

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from common.config import config_file, load, load_lean
-from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, say_data, visible
+from common.settings import LeanSettings
 from node.proving.settings import ProvingSettings
 
 if TYPE_CHECKING:

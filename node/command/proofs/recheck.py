@@ -24,13 +24,13 @@ import msgspec
 import tyro
 
 from common.config import config_file, load_lean
-from common.lean_settings import LeanSettings
 from common.life.waiting import side_by_side
 from common.limits import Natural, Timeout
 from common.output.command import Exit, UserError, command
 from common.output.visible import say, say_data
 from common.output.words import number_of
 from common.records.readers import RecordedProof, recorded
+from common.settings import LeanSettings
 
 if TYPE_CHECKING:
     from node.lean.check.files.proofs import ProofVerifier

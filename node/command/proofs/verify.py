@@ -20,10 +20,10 @@ from typing import Annotated
 import tyro
 
 from common.config import config_file, load_lean
-from common.lean_settings import LeanSettings
 from common.limits import Natural, Positive, Timeout
 from common.output.command import UserError, command
 from common.output.visible import say
+from common.settings import LeanSettings
 
 
 @dataclass

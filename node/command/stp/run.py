@@ -277,7 +277,7 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
 async def _here(file: Path, plan: StpPlan, view: Any, data: RunData) -> None:
     """Play the rounds in this process, with the settings that the nodes of a mesh would have. Raises LeanProblem,
     BadPolicy, ProvingFailed, ConfigError."""
-    from common.sizing import read_machine, sizes
+    from common.machine import read_machine, sizes
     from node.inference.settings import InferenceSettings
     from node.lean.opened import open_lean
     from node.lean.toolchain.find import confined_toolchain

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from common.limits import MOST_STOPS
 from common.protocol.messages import SampledTactic
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 from node.model.tokenizer import EOS, SPECIAL
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -12,10 +12,8 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from common.cache import cache_directory
-from common.files import write_whole
-from common.lean import Theorem
-from common.places import Context, digest_of
+from common.files import cache_directory, write_whole
+from common.lean import Context, Theorem, digest_of
 from node.lean.check.files.commands import LookedAt
 from node.lean.check.files.sources import imports_of
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh, scratch_folder

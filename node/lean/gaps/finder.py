@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.places import Context
+from common.lean import Context
 from node.lean.check.files.compiling import Compiled, Compiler
 from node.lean.gaps.contexts import ContextModules, ScopedText
 from node.lean.gaps.gap import CommandSpan, FileGaps, Gap, Lines, first_line_of, position, spans

@@ -6,8 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.lean.check.files.commands import Command, Text
 from node.lean.check.files.judging import name_in
 from node.lean.check.files.report import FileMessage

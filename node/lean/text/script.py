@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from common.lean import Layout, ProofTree, Step, Theorem
-from common.places import Context, Place
+from common.lean import Context, Layout, Place, ProofTree, Step, Theorem
 
 INDENT = "  "
 

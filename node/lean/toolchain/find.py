@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.lean_settings import POCKET, LeanSettings
 from common.life.waiting import together
+from common.settings import POCKET, LeanSettings
 from node.lean.process.protections import detect
 from node.lean.text.rules import header_problem, switches_checks_off
 from node.lean.text.statement import imports

@@ -87,7 +87,7 @@ class TracedTheorem(msgspec.Struct, frozen=True):
     context: tuple[str, ...] = ()
     """Lines above it that open namespaces and sections, and declare variables."""
     context_digest: str = ""
-    """Digest of all text above its command, as in `common.places`."""
+    """Digest of all text above its command, as in `common.lean`."""
     context_end: int = 0
     """Length of that text in characters."""
     blocks: tuple[TracedBlock, ...] = ()

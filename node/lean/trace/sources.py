@@ -13,8 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from common.cache import cache_directory
-from common.lean_settings import POCKET, LeanSettings
+from common.files import cache_directory
+from common.settings import POCKET, LeanSettings
 from common.output.command import UserError
 from common.output.visible import without_credentials
 from node.lean.toolchain import lake

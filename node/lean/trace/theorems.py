@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from common.places import digest_of
+from common.lean import digest_of
 from node.lean.text.lexing import lex
 from node.lean.trace.infotree import Info, LeanSource, Position, Span, TacticInfo
 from node.lean.trace.records import Declared, Premise, TracedBlock, TracedTactic, TracedTheorem

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from common.lean import BadStatement, Theorem
-from common.sizing import LEAN_SHARE, LEAN_WORKER_MB, Machine
+from common.machine import LEAN_SHARE, LEAN_WORKER_MB, Machine
 from node.lean.backend import BackendDown, BackendFull, BatchResult, TacticBatch, state_key
 from node.lean.process.child import Ending
 from node.lean.text.lexing import lex

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from common.protocol.attempts import MOST_FAILED, Method, Purpose, Transition
 from common.records.rows import Standing
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.learner.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from common.cache import cache_directory
-from common.files import copy_folder_whole, write_whole
+from common.files import cache_directory, copy_folder_whole, write_whole
 from common.seeds import derive_seed
 from node.learner.choosing.data import Data, sampled
 from node.learner.errors import DataError, LearnerError

@@ -42,7 +42,7 @@ from node.retrieval.corpus import RetrievalError
 if TYPE_CHECKING:
     from common.bus import Asking
     from common.lean import Theorem
-    from common.sampling import Sampling
+    from common.settings import Sampling
 
 
 MOST_OPEN = 64

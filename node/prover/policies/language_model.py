@@ -13,7 +13,7 @@ import msgspec
 
 from common.life import metrics
 from common.protocol.messages import SampledTactic
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 from node.llm.outputs import parse_tactic, score
 from node.llm.prompts import Premise, PromptTooLong, tactic_prompt, with_own_names
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, Sampler, SamplerError

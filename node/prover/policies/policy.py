@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from common.protocol import subjects
 from common.protocol.messages import SampledTactic, TacticReply, TacticRequest
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 
 if TYPE_CHECKING:
     from common.bus import Asking

@@ -15,8 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from common.lean import Theorem
-from common.places import Context
+from common.lean import Context, Theorem
 from node.lean.text.declarations import Declaration, declarations
 from node.llm.prompts import Premise
 from node.prover.policies.combined import ByTurns, MixturePolicy, Part, wrapped

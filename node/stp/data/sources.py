@@ -27,8 +27,7 @@ from typing import Any
 
 import msgspec
 
-from common.lean import ProofTree, Theorem
-from common.places import Context
+from common.lean import Context, ProofTree, Theorem
 from node.bank import bank, statements
 from node.bank.bank import BankError, load_proofs
 from node.bank.importing import format_of

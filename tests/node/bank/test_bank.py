@@ -7,8 +7,7 @@ from collections import Counter
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.bank import bank
 from node.bank.bank import (
     BankError,

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.bank import bank, command, sources
 from node.bank.bank import BankError
 from node.bank.benchmarks import check_lean, load_benchmark

@@ -6,7 +6,7 @@ import msgspec
 
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended
-from common.sampling import PLAIN
+from common.settings import PLAIN
 from node.eval.folder import AttemptRecord, BenchmarkFacts, Budgets, LeanFacts, Plan, Standing, StatementRecord
 
 

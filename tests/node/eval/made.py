@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common.lean import Theorem
 from common.protocol.attempts import AttemptStatistics, Ended
-from common.sampling import PLAIN
+from common.settings import PLAIN
 from node.eval.folder import (
     AttemptRecord,
     BenchmarkFacts,

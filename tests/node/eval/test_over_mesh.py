@@ -15,7 +15,7 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol.attempts import AttemptResult
 from common.protocol.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.eval import over_mesh
 from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, LeanFacts, Plan, Standing, StatementRecord, read
 from node.eval.over_mesh import MeshVenue, NoNodes, mesh_venue

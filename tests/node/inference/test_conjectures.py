@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
 from node.model.conjectures import conjecture_prompt

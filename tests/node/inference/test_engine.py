@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
 from node.inference.engine.sampling import WIDE

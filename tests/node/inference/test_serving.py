@@ -29,8 +29,7 @@ from common.protocol.messages import (
     WeightsState,
 )
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from common.sampling import Sampling
-from common.settings import NodeSettings
+from common.settings import NodeSettings, Sampling
 from node.inference.engine.engine import Engine, Job
 from node.inference.serving import Serving
 from node.inference.settings import EngineSettings, InferenceSettings

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
 from node.inference.settings import EngineSettings

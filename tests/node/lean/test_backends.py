@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.lean.adapters.leantree.backend import LeanTreeBackend
 from node.lean.adapters.repl.backend import ReplBackend
 from node.lean.opened import make_backend

@@ -3,7 +3,7 @@
 import pytest
 
 from common.lean import OutcomeKind, Theorem
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.lean.check.verify.verifier import Verifier
 from node.lean.toolchain.find import find
 from node.lean.worker.plan import BatchPlan

@@ -3,7 +3,7 @@
 import pytest
 
 from common.config import ConfigError, dump, load, load_lean
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.lean_proxy.settings import LeanProxySettings
 
 

@@ -11,7 +11,7 @@ from common.bus import Bus
 from common.protocol.attempts import MOST_FAILED, Method, Purpose
 from common.records.rows import Standing
 from common.records.store import Store
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.learner.algorithms import ALGORITHMS
 from node.learner.algorithms.algorithm import Asked, Choice, Found, Losses, named
 from node.learner.algorithms.alphaproof import AlphaProof

@@ -13,8 +13,7 @@ import msgspec
 import pytest
 
 from common.config import ConfigError, load
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.bank import bank
 from node.bank.importing import Imported
 from node.bank.importing import write as write_imported

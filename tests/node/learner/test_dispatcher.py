@@ -13,8 +13,7 @@ from broker import streams
 from broker.watch import StreamKeeper
 from common.bus import Bus, names
 from common.bus.stored import api
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.protocol import subjects
 from common.protocol.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
 from common.protocol.messages import NodeInfo

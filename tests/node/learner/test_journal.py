@@ -8,9 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from common.bus import Bus
 from common.curves import Tail
-from common.lean import Theorem
+from common.lean import Context, Place, Theorem
 from common.life.metrics import METRICS
-from common.places import Context, Place
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
 from common.records.store import Store

@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate

@@ -15,7 +15,7 @@ import torch
 
 from common.life import faults
 from common.life.process import kill_group, spawn_child
-from common.ports import listenable
+from common.machine import listenable
 from common.records import transitions
 from common.records.transitions import Ref
 from node.learner.errors import TrainerFailed

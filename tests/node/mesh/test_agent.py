@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import cache_directory
 from common.config import ConfigError
+from common.files import cache_directory
 from common.life import faults
 from node.agent.store import AgentStore, Phase
 from node.command.agent import main

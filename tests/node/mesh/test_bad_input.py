@@ -35,7 +35,7 @@ from common.protocol.messages import (
     TacticRequest,
     decode,
 )
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState

@@ -14,8 +14,7 @@ import pytest
 
 from common.output.command import Exit
 from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
-from common.sampling import Sampling
-from common.settings import NodeSettings
+from common.settings import NodeSettings, Sampling
 from node.agent import report as agent_report
 from node.command import cli, status, trace
 from node.command.proofs import inspect

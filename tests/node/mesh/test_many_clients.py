@@ -16,7 +16,7 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import MalformedMessage, ProverFacts, decode, encode
 from common.records.store import Store
-from common.sampling import PLAIN
+from common.settings import PLAIN
 from node.eval.folder import Standing
 from node.eval.over_mesh import mesh_venue
 from node.learner.attempts.collector import Collector

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from common.bus import Bus, BusError
-from common.cache import VARIABLE
+from common.files import CACHE_VARIABLE
 from node.mesh.mesh import Mesh
 from tests import prometheus
 from tests.node.mesh.whole import private_cache, whole_mesh
@@ -20,7 +20,7 @@ ROLES = {"broker", "inference", "lean-proxy", "learner", "prover", "ui"}
 
 @pytest.mark.process
 async def test_every_kind_of_node_keeps_prometheus_conventions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, str(private_cache(tmp_path)))
+    monkeypatch.setenv(CACHE_VARIABLE, str(private_cache(tmp_path)))
     pages: dict[str, str] = {}
     async with Mesh.from_file(whole_mesh(tmp_path)) as mesh, aiohttp.ClientSession() as session:
         bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=60)

@@ -16,7 +16,7 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus
 from common.config import load_node
-from common.ports import listenable
+from common.machine import listenable
 from node.command.cli import main
 from node.mesh.plan import UpSettings, make_plan
 from node.mesh.supervisor import Supervisor

@@ -9,7 +9,7 @@ import pytest
 from common import config
 from common.bus import Signer
 from common.config import ConfigError, load, load_node
-from common.recipes import recipe
+from common.files import recipe
 from common.settings import BusSettings, NodeSettings
 from node.mesh.mesh import Mesh
 from node.mesh.plan import ORDER, SECRETS, UpSettings, environment, make_plan

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import Theorem
+from common.lean import Context, Place, Theorem
 from common.output.command import Exit
-from common.places import Context, Place
 from common.records.readers import DATABASE
 from common.records.rows import TheoremRow, Verdict, VerifiedProof
 from common.records.store import Store

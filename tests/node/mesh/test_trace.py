@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from common.places import Context
+from common.lean import Context
 from node.command import trace
 from tests.lean_project import environ, make_elan, make_project
 from tests.repositories import commit, repository

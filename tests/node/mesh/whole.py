@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from common.cache import cache_directory
+from common.files import cache_directory
 from common.records.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank

@@ -10,7 +10,7 @@ from common.bus import Here
 from common.lean import ProofTree, Theorem
 from common.protocol.attempts import Attempt, Purpose
 from common.protocol.messages import LeanVerifyReply
-from common.sampling import PLAIN, Sampling
+from common.settings import PLAIN, Sampling
 from node.lean.opened import OpenedLean
 from node.llm.settings import ModelSettings
 from node.play.here import LocalSources

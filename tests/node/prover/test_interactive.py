@@ -1,7 +1,6 @@
 """What joins a policy when a person waits."""
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.policies.premises import for_people, premises_of, with_premises
 

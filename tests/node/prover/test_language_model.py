@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.eval import venue
 from node.eval.venue import digests, without_servers
 from node.llm import templates

@@ -3,7 +3,7 @@
 import os
 import time
 
-from common.places import Context, Place
+from common.lean import Context, Place
 from node.proving.fill import KEPT_SECONDS, FillMemory, Remembered
 from node.proving.prover import Budget
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.bus import RemoteFailure
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.play import policies
 from node.play.policies import check, check_for_mesh, label_of, of_the_demo, parse, weights_at
 from node.prover.policies.combined import ByTurns

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.lean import Outcome, OutcomeKind, Theorem
-from common.places import Context, Place
+from common.lean import Context, Outcome, OutcomeKind, Place, Theorem
 from node.lean.opened import suggested
 from node.proving.prover import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
 

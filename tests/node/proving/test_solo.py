@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.lean.text.statement import parse_statement

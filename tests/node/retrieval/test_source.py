@@ -2,8 +2,7 @@
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from common.protocol.attempts import Attempt, Purpose
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.sources import MeshSources

@@ -9,7 +9,7 @@ import pytest
 from common.bus import Bus, BusSettings, RemoteFailure, Unanswered
 from common.lean import Theorem
 from common.protocol.messages import Failure, FailureKind, Message, SampledTactic, TacticReply
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.bank import statements
 from node.inference.engine.engine import Engine, Job
 from node.inference.settings import EngineSettings

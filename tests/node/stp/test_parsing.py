@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context
+from common.lean import Context, Theorem
 from node.lean.text.script import below
 from node.stp.data.statements import NotAStatement, key, sift, statement_of
 from node.stp.records import Fate, Seed

@@ -10,7 +10,7 @@ import pytest
 
 from common.bus import Bus, BusSettings, NotThere
 from common.protocol.messages import WeightsState
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
 from node.model.tokenizer import Tokenizer

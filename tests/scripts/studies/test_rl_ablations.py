@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common import config
-from common.recipes import recipe
+from common.files import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
 from scripts.studies.__main__ import Study, changed, filled, read

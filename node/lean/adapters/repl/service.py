@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import tyro
 
 from common.files import write_whole
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from common.limits import Megabytes, Positive, Timeout
 from common.output.visible import say
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from common.lean import Theorem
-from common.places import BadContext, Context, Place
+from common.lean import BadContext, Context, Place, Theorem
 from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, LeanVerifyRequest
 from node.lean.check.files.commands import PROOFS, LookedAt
 from node.lean.check.files.report import DeclarationVerdict, FileReport

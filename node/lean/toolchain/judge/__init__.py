@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.cache import cache_directory
+from common.files import cache_directory
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 ABORT_ON_PANIC = "LEAN_ABORT_ON_PANIC"

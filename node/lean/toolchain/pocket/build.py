@@ -26,7 +26,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from common.cache import cache_directory
+from common.files import cache_directory
 from common.output.command import UserError
 from node.lean.toolchain.pocket import kernel, launcher
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.lean.gaps.contexts import ContextModules
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.document import Frame

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.lean.check.files.proofs import ProofVerifier, others_assumed
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -2,8 +2,7 @@
 
 import pytest
 
-from common.lean import Theorem
-from common.places import Context, Place
+from common.lean import Context, Place, Theorem
 from node.lean.check.files.proofs import ProofVerifier, declares
 from node.lean.check.verify.checks import VerificationFailed
 from node.lean.settings import LeanProcessSettings

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.lean import Theorem
-from common.places import NO_CONTEXT, Place
+from common.lean import NO_CONTEXT, Place, Theorem
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from common.places import MOST_CHARACTERS
+from common.lean import MOST_CHARACTERS
 from node.lean.gaps.finder import DATA, NO_GOAL, ON_DATA, GapFinder
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.places import NO_CONTEXT, Place
+from common.lean import NO_CONTEXT, Place
 from node.lean.text.script import filled
 
 ONE = ["simp"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.lean_settings import LeanSettings
+from common.settings import LeanSettings
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanProblem
 from tests import lean_project

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from common.lean import OutcomeKind, Step, Theorem
-from common.lean_settings import LeanSettings
 from common.protocol.messages import LeanRunRequest
+from common.settings import LeanSettings
 from node.lean.backend import OutcomeCache
 from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from common.lean import OutcomeKind, Theorem
-from common.lean_settings import LeanSettings
-from common.sizing import Machine
+from common.machine import Machine
+from common.settings import LeanSettings
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.lean.worker import process

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from common.lean import OutcomeKind, Step, Theorem
-from common.places import Context, Place
+from common.lean import Context, OutcomeKind, Place, Step, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions

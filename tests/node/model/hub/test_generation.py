@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from common.sampling import Sampling
+from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
 from node.inference.settings import EngineSettings

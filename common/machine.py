@@ -1,11 +1,15 @@
-"""Chooses numbers of threads, workers and searches for a machine: `sizes(machine)`. `read_machine()` measures this one.
+"""This machine: its resources, the numbers of threads, workers and searches that suit it, its pace, its free ports.
 
-A setting of 0 means "sized to the machine" and is replaced by these numbers. Every role logs its numbers.
+`read_machine()` measures it, and `sizes(machine)` chooses. A setting of 0 means "sized to the machine" and is replaced
+by these numbers. Every role logs its numbers.
 """
 
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,3 +123,66 @@ def thread_environment(threads: int) -> dict[str, str]:
     (LOG.md).
     """
     return {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "20000"}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Measures how fast this machine is right now, relative to a reference machine.
+#
+# One process per core counts how often it finishes a fixed piece of work. Few cores, slow cores, and cores that other
+# programs use all give a lower count.
+
+SECONDS = 1.5
+"""Seconds of counting: several time slices of the scheduler."""
+
+REFERENCE = 19_000.0
+"""Rounds per second on two idle cores of the machine that the demo's plan was measured on."""
+
+PROGRAM = """
+import sys, time
+end = time.monotonic() + float(sys.argv[1])
+rounds = 0
+while time.monotonic() < end:
+    table = {}
+    for number in range(600):
+        table[number * 7919 % 409] = number
+    text = "".join(map(str, sorted(table.values())))
+    rounds += len(text) > 0
+print(rounds)
+"""
+"""The piece of work: dictionaries, sorting and text, like most of proofmesh's Python code."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The result of a measurement."""
+
+    cores: int
+    """Cores that this process may use."""
+    rounds: float
+    """Rounds per second, all cores together."""
+
+    @property
+    def share(self) -> float:
+        """Speed relative to the reference: 1 on two idle cores of the same kind."""
+        return self.rounds / REFERENCE
+
+
+def measure(seconds: float = SECONDS) -> Pace:
+    """Run the piece of work on every core for some seconds. Raises OSError if no process can be started."""
+    cores = read_machine().cores
+    command = [sys.executable, "-I", "-S", "-c", PROGRAM, str(seconds)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) for _ in range(cores)]
+    counts = [process.communicate()[0].strip() for process in processes]
+    return Pace(cores, sum(int(rounds) for rounds in counts if rounds.isdigit()) / seconds)
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# TCP ports of this machine.
+
+
+def listenable(host: str, port: int) -> int:
+    """The port, if it is free to listen on now; for 0, some free port. Raises OSError if it is not free."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that was just closed counts as free
+        probe.bind((host, port))
+        return int(probe.getsockname()[1])

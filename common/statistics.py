@@ -1,12 +1,16 @@
-"""Compares two lists of outcomes of the same statements: bootstrap, McNemar's test, permutation test. Pure."""
+"""Statistics of evaluations: two lists of outcomes of the same statements, and pass@k of several attempts. Pure."""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 RESAMPLES = 10_000
 """Bootstrap resamples: the ends of a 95% interval move by less than half a theorem of 160 between seeds."""
@@ -26,6 +30,8 @@ def bootstrap_interval(
     """
     if not pairs:
         return 0.0, -1.0, 1.0
+    import numpy as np
+
     outcomes = np.array(pairs, dtype=np.float64)  # (statements, 2)
     differences = outcomes[:, 1] - outcomes[:, 0]
     tail = (1 - level) / 2
@@ -34,6 +40,8 @@ def bootstrap_interval(
 
 
 def _resampled_means(values: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
+    import numpy as np
+
     count = len(values)
     if count > MANY:
         distinct, counts = np.unique(values, return_counts=True)
@@ -63,6 +71,8 @@ def mcnemar(only_first: int, only_second: int) -> float:
 def permutation_test(pairs: Sequence[tuple[float, float]], seed: int) -> float:
     """Two-sided p-value of the mean difference when the two outcomes of each statement are swapped at random (Fisher's
     test for pairs; Efron and Tibshirani, chapter 15). With outcomes 0 and 1 McNemar's test is its exact form."""
+    import numpy as np
+
     differences = np.array([second - first for first, second in pairs], dtype=np.float64)
     sizes, counts = np.unique(np.abs(differences[differences != 0]), return_counts=True)
     if not len(sizes):
@@ -72,3 +82,40 @@ def permutation_test(pairs: Sequence[tuple[float, float]], seed: int) -> float:
     sums = (2 * positive - counts) @ sizes
     extreme = np.abs(sums) >= abs(differences.sum()) - 1e-9  # sums that differ only by rounding count as equal
     return float((1 + extreme.sum()) / (1 + RESAMPLES))
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# pass@k from several attempts at each statement. Pure functions.
+
+
+def unbiased(attempts: int, solved: int, k: int) -> float:
+    """Unbiased estimate of the probability that at least one of k attempts solves a statement, from `attempts` attempts
+    of which `solved` did (Chen et al., arXiv 2107.03374, equation 1). Needs `attempts` >= k."""
+    if attempts < k:
+        raise ValueError(f"pass@{k} needs {k} attempts, and there are {attempts}")
+    return 1.0 - math.comb(attempts - solved, k) / math.comb(attempts, k)
+
+
+def in_blocks(outcomes: Sequence[Sequence[bool | None]], k: int) -> tuple[float, float, int]:
+    """Mean and standard deviation, over disjoint blocks of k passes, of the share of statements that a block solves
+    (as STP reports it, arXiv 2502.00212), and the number of blocks.
+
+    A row of `outcomes` is a statement, a column is a pass. None means undecided: the statement does not count in that
+    block. Passes after the last full block are left out, and so are blocks in which no statement counts. The deviation
+    is nan for a single block; mean and deviation are nan without any block.
+    """
+    passes = max(map(len, outcomes), default=0)
+    shares = []
+    for first in range(0, passes - k + 1, k):
+        decided = [[outcome for outcome in row[first : first + k] if outcome is not None] for row in outcomes]
+        solved = [any(row) for row in decided if len(row) == k]
+        if solved:
+            shares.append(sum(solved) / len(solved))
+    mean = statistics.fmean(shares) if shares else math.nan
+    return mean, statistics.stdev(shares) if len(shares) > 1 else math.nan, len(shares)
+
+
+def sizes(passes: int) -> list[int]:
+    """The values of k to report: powers of two, and the number of passes."""
+    powers = [1 << bit for bit in range(passes.bit_length()) if 1 << bit < passes]
+    return [*powers, passes]
