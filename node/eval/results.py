@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from common import passes
+from common import statistics
 from common.protocol.attempts import Ended
 from node.eval.folder import AttemptRecord, Evaluation, Plan, Session, Standing, StatementRecord
 
@@ -267,12 +267,12 @@ def _limits(first: int, last: float, *, exact: bool) -> list[float]:
 
 def _pass_at(rows: Sequence[StatementResult], begun: int) -> list[PassAt]:
     estimates_at = []
-    for k in passes.sizes(begun) if begun else []:
+    for k in statistics.sizes(begun) if begun else []:
         enough = [row for row in rows if len(row.decided) >= k]
         if not enough:
             continue
-        estimates = [passes.unbiased(len(row.decided), len(row.solved), k) for row in enough]
-        mean, deviation, blocks = passes.in_blocks([_by_pass(row, begun) for row in rows], k)
+        estimates = [statistics.unbiased(len(row.decided), len(row.solved), k) for row in enough]
+        mean, deviation, blocks = statistics.in_blocks([_by_pass(row, begun) for row in rows], k)
         estimates_at.append(PassAt(k, len(enough), math.fsum(estimates) / len(enough), blocks, mean, deviation))
     return estimates_at
 

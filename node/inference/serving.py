@@ -19,6 +19,7 @@ from common.bus import BusError, ServedSubscription
 from common.life import metrics
 from common.life.metrics import Followed
 from common.life.node import NodeContext
+from common.machine import read_machine, sizes
 from common.protocol.messages import (
     Busy,
     Failure,
@@ -32,7 +33,6 @@ from common.protocol.messages import (
     WeightsState,
 )
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
-from common.machine import read_machine, sizes
 from node.inference.engine.engine import Engine, WeightsId
 from node.inference.settings import InferenceSettings
 from node.inference.weights import Builder, WeightsFollower, WeightsStore

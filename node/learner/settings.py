@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
-from common.settings import SAMPLES
 from common.machine import read_machine
+from common.settings import SAMPLES
 from node.learner.algorithms import ALGORITHMS
 from node.learner.choosing.banks import parts_of
 from node.learner.choosing.matchmaker import MatchmakerSettings

@@ -14,9 +14,9 @@ from pathlib import Path
 from filelock import FileLock
 
 from common.files import cache_directory
-from common.settings import POCKET, LeanSettings
 from common.output.command import UserError
 from common.output.visible import without_credentials
+from common.settings import POCKET, LeanSettings
 from node.lean.toolchain import lake
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain

@@ -25,8 +25,8 @@ from common import config
 from common.life.process import kill_group
 from common.life.waiting import wait_first
 from common.limits import Natural, Positive, Timeout
-from common.output.visible import say
 from common.machine import read_machine, thread_environment
+from common.output.visible import say
 from node.learner.trainer.messages import RANK_MODULE, ComputeConfig
 from node.training.launch import start_rank, threads_per_rank, torchrun
 

@@ -15,8 +15,7 @@ from common.life.context import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import TacticReply, TacticRequest
-from common.settings import Sampling
-from common.settings import NodeSettings
+from common.settings import NodeSettings, Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
 from node.inference.serving import Serving

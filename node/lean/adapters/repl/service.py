@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import tyro
 
 from common.files import write_whole
-from common.settings import LeanSettings
 from common.limits import Megabytes, Positive, Timeout
 from common.output.visible import say
+from common.settings import LeanSettings
 
 if TYPE_CHECKING:
     from node.lean.adapters.repl.session import ReplSession
