@@ -97,7 +97,7 @@ class TacticRequest(Message, frozen=True):
 
     state: str
     """A proof state; with `proof` a statement, `theorem NAME BINDERS : CONCLUSION`; with `conjecture` the prompt's text
-    (`node.model.conjectures.conjecture_prompt`)."""
+    (`node.model.prompt.conjecture_prompt`)."""
     samples: int
     seed: int
     """Sampling depends only on (seed, sample index), never on the other rows of the batch."""

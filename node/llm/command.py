@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from node.llm.sampling import Decoding, Prompt, Sample
     from node.llm.templates import Template
     from node.llm.updating import Servers
-    from node.model.hub.exporting import Origin
+    from node.model.hub.conversion import Origin
 
 USAGE = """proofmesh models list                      known families of prover models
 proofmesh models show ID                   the template of a family, as TOML
@@ -381,11 +381,10 @@ class ImportSettings:
 def export(settings: ExportSettings) -> int:
     """Write the folder; returns the exit code."""
     from node.llm.servers import INSTALL
-    from node.model.checkpoint_folders import CheckpointError
+    from node.model.checkpoint import read_weights
+    from node.model.checkpoint_folders import CheckpointError, weights_at
     from node.model.hub.folders import FolderExists, check_free
-    from node.model.loading import read_weights
     from node.model.weights import WeightsError
-    from node.model.weights_path import weights_at
 
     if ":" in settings.network and not settings.network.startswith(OWN):
         raise UserError(f"`{settings.network}` is not one of proofmesh's own networks; write own:PATH")
@@ -396,8 +395,8 @@ def export(settings: ExportSettings) -> int:
     except (FolderExists, CheckpointError, WeightsError) as error:
         raise UserError(str(error)) from error
     try:
-        from node.model.hub.exporting import NotExportable
-        from node.model.hub.exporting import export as write
+        from node.model.hub.conversion import NotExportable
+        from node.model.hub.conversion import export as write
     except ImportError as error:
         raise UserError(f"Hugging Face's format needs the package `{error.name}`; run {INSTALL}") from error
     try:
@@ -417,10 +416,9 @@ def export(settings: ExportSettings) -> int:
 def import_(settings: ImportSettings) -> int:
     """Write the checkpoint; returns the exit code."""
     from node.model import checkpoint
-    from node.model.checkpoint_folders import STATE
+    from node.model.checkpoint_folders import PROOFS_KEY, STATE
+    from node.model.hub.conversion import BadFolder, read_folder
     from node.model.hub.folders import FolderExists, check_free
-    from node.model.hub.importing import BadFolder, read_folder
-    from node.model.trained import PROOFS_KEY
 
     try:
         check_free(settings.out, force=settings.force, holds=(STATE,))
@@ -440,7 +438,7 @@ def origin_of(path: Path, information: dict[str, str]) -> Origin:
     """The origin of weights: their training step, and their run's configuration and evaluations."""
     from common import curves
     from node.model.checkpoint_folders import check
-    from node.model.hub.exporting import Origin
+    from node.model.hub.conversion import Origin
 
     if not path.is_dir():
         step = information.get("step", "0")

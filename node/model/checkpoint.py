@@ -1,8 +1,5 @@
-"""Writes and reads training checkpoints. A checkpoint folder is either complete or absent.
-
-`step-N/` holds model.safetensors, optimizer.pt, tokenizer.json and state.json. The folder is written under a temporary
-name, flushed, and renamed. state.json lists every file with its size and digest, so that truncated files are detected
-before use.
+"""Writes and reads training checkpoints, and reads weights for sampling from either kind. A checkpoint folder is either
+complete or absent.
 """
 
 from __future__ import annotations
@@ -20,19 +17,30 @@ from safetensors.torch import load_file, save_file
 
 from common.files import sync
 from common.life import faults
+from node.model import weights
 from node.model.checkpoint_folders import (
     SCHEMA_VERSION,
     STATE,
     CheckpointError,
     check,
     complete,
+    digest,
     fingerprint,
     latest,
+    proofs_note,
     prune,
 )
-from node.model.files import FileMismatch, build_model, config_from_dict, config_to_dict, state_tensors, written
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
+from node.model.weights import (
+    FileMismatch,
+    Weights,
+    build_model,
+    config_from_dict,
+    config_to_dict,
+    state_tensors,
+    written,
+)
 
 __all__ = ["SCHEMA_VERSION", "STATE", "Checkpoint", "CheckpointError", "complete", "latest", "load", "prune", "save"]
 
@@ -130,3 +138,25 @@ def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
     except (FileMismatch, TokenizerError, safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"checkpoint {directory}: {error}") from error
     return Checkpoint(model, tokenizer, state["step"], optimizer_state, state["config"], state["extra"])
+
+
+# --- weights of a file or of a checkpoint -----------------------------------------------------------------------------
+
+
+def read_weights(path: Path, device: torch.device | str = "cpu") -> Weights:
+    """Read the weights of a file or a checkpoint folder. The version of a checkpoint is its training step.
+
+    Raises WeightsError, CheckpointError.
+    """
+    if not path.is_dir():
+        return weights.read(path, device)
+    loaded = load(path, optimizer=False)
+    model = loaded.model.to(device).eval().requires_grad_(False)
+    information = {"version": str(loaded.step), "step": str(loaded.step)} | proofs_note(loaded.config)
+    return Weights(model, loaded.tokenizer, information)
+
+
+def weights_digest(path: Path) -> str:
+    """The digest that identifies the weights: of the file, or of a checkpoint's state.json, which has the digests of
+    the checkpoint's files. Raises OSError."""
+    return digest(path / STATE if path.is_dir() else path)

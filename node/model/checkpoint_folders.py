@@ -1,10 +1,13 @@
-"""Finds, checks and prunes checkpoint folders, and sets damaged ones aside. Without torch."""
+"""Finds, checks and prunes checkpoint folders, and sets damaged ones aside; finds the weights for a path; and tells
+what a network was trained on. Without torch.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +146,115 @@ def prune(root: Path, keep: int) -> None:
         shutil.rmtree(path)
     for leftover in root.glob(".step-*.*"):
         shutil.rmtree(leftover, ignore_errors=True)
+
+
+# --- the weights for a path -------------------------------------------------------------------------------------------
+
+
+def weights_at(path: Path, note: Callable[[str], None]) -> Path:
+    """The weights file or checkpoint folder for a path. `note` receives warnings about damaged ones that are skipped.
+
+    Raises CheckpointError.
+    """
+    if path.is_file():
+        # A file of a checkpoint means the whole checkpoint, because the file alone has no tokenizer.
+        return _checked(path.parent) if (path.parent / STATE).exists() else path
+    if not path.is_dir():
+        raise CheckpointError(f"{path}: there is no such checkpoint, weights file or run's folder; check the path")
+    if (path / STATE).exists():
+        return _checked(path)
+    for root in (path / "checkpoints", path):
+        if checkpoint := newest(root, note):
+            return checkpoint
+    raise CheckpointError(f"there is no checkpoint in {path}, nor in {path / 'checkpoints'}")
+
+
+def newest(root: Path, note: Callable[[str], None]) -> Path | None:
+    """The newest complete checkpoint of a folder; None if it has no checkpoints. `note` receives warnings about newer
+    damaged ones.
+
+    Raises CheckpointError if all checkpoints are damaged.
+    """
+    if not complete(root):
+        return None
+    checkpoint, problems = newest_whole(root)
+    if checkpoint is None:
+        raise CheckpointError(none_whole(root, problems))
+    for problem in problems.values():
+        note(f"warning: damaged checkpoint, using {checkpoint} instead: {problem}")
+    return checkpoint
+
+
+def _checked(folder: Path) -> Path:
+    """Check all files of a checkpoint folder, and return it. Raises CheckpointError."""
+    try:
+        check(folder)
+    except CheckpointError as error:
+        raise CheckpointError(f"damaged checkpoint: {error}") from error
+    return folder
+
+
+# --- what a network was trained on ------------------------------------------------------------------------------------
+
+PROOFS_KEY = "proofs"
+"""Key in a checkpoint's configuration and in a weights file's information. Older files do not have it."""
+
+NO_PROOFS = (
+    "this network was not trained on whole proofs; train one with `proofmesh train sft --start PATH --data.sources "
+    "transitions:bank proofs:bank`"
+)
+NO_ROLES = (
+    "this network cannot write whole proofs: its tokenizer has no marks of roles, which tell statements from states; "
+    "train one with `proofmesh train sft --data.sources transitions:bank proofs:bank`"
+)
+
+CONJECTURES_KEY = "conjectures"
+"""Like PROOFS_KEY, for conjectures."""
+
+NO_CONJECTURES = (
+    "this network was not trained on conjectures; train one with `proofmesh train sft --start PATH --data.sources "
+    "conjectures:FILE proofs:FILE`, files as `proofmesh stp prepare` makes them"
+)
+NO_CONJECTURE_ROLES = (
+    "this network cannot write conjectures: its tokenizer has no marks of roles, which tell their prompts from states; "
+    "train one with `proofmesh train sft --data.sources conjectures:FILE proofs:FILE`, files as `proofmesh stp "
+    "prepare` makes them"
+)
+
+
+def proofs_note(config: Mapping[str, Any]) -> dict[str, str]:
+    """The proofs and conjectures keys of a checkpoint's configuration, in the form of a weights file's information."""
+    return {key: "yes" for key in (PROOFS_KEY, CONJECTURES_KEY) if config.get(key)}
+
+
+def why_no_proofs(path: Path) -> str:
+    """Why the network of a weights file or checkpoint folder cannot write whole proofs; empty if it can, as far as its
+    metadata show."""
+    from node.model.tokenizer import LEAN, ROLES
+
+    tokenizer, proofs = _of_folder(path) if path.is_dir() else _of_file(path)
+    tokens = {token.get("id"): token.get("content") for token in tokenizer.get("added_tokens", ())}
+    if tokens.get(LEAN) != ROLES[-1]:
+        return NO_ROLES
+    return "" if proofs else NO_PROOFS
+
+
+def _of_folder(path: Path) -> tuple[dict[str, Any], bool]:
+    """The tokenizer, and whether the network was trained on proofs. Damaged folders raise no error before loading."""
+    try:
+        state = json.loads((path / STATE).read_text(encoding="utf-8"))
+        tokenizer = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}, False
+    return tokenizer, bool(state.get("config", {}).get(PROOFS_KEY))
+
+
+def _of_file(path: Path) -> tuple[dict[str, Any], bool]:
+    import safetensors
+
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+        return json.loads(metadata["tokenizer"]), PROOFS_KEY in json.loads(metadata["information"])
+    except (OSError, KeyError, ValueError, safetensors.SafetensorError):
+        return {}, False

@@ -1,28 +1,102 @@
-"""Weights files: one safetensors file with everything an inference node needs. Its metadata has the configuration and
-the tokenizer."""
+"""Weights files: one safetensors file with everything an inference node needs, whose metadata has the configuration and
+the tokenizer; and what checkpoints share with them: building a network from configuration and tensors.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import safetensors
 import torch
 from safetensors.torch import load_file, save_file
 
 from common.files import replacing
-from node.model.files import (
-    FileMismatch,
-    build_model,
-    config_from_dict,
-    config_to_dict,
-    digest,
-    state_tensors,
-    written,
-)
+from node.model.checkpoint_folders import digest
+from node.model.config import ModelConfig, ModelConfigError
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
+
+
+class FileMismatch(ValueError):
+    """Configuration, tensors and tokenizer of a file do not match; the text says what differs."""
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Turn the write errors of libraries within the block into OSError, such as a full disk.
+
+    safetensors (Rust) has the error number only in its message, and torch hides the OSError behind a RuntimeError.
+    """
+    try:
+        yield path
+    except safetensors.SafetensorError as error:
+        if match := re.search(r"\(os error (\d+)\)", str(error)):
+            number = int(match[1])
+            raise OSError(number, os.strerror(number), str(path)) from error
+        raise
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise OSError(error.__context__.errno, error.__context__.strerror, str(path)) from error
+        raise
+
+
+def config_to_dict(config: ModelConfig) -> dict[str, Any]:
+    return config.as_dict()
+
+
+def config_from_dict(values: dict[str, Any]) -> ModelConfig:
+    """Raises FileMismatch for unknown fields and invalid values."""
+    field_names = {field.name for field in dataclasses.fields(ModelConfig)}
+    if unknown := sorted(set(values) - field_names):
+        raise FileMismatch(f"the model configuration has fields that this version does not know: {', '.join(unknown)}")
+    try:
+        return ModelConfig(**values).check()
+    except (ModelConfigError, TypeError) as error:
+        raise FileMismatch(f"the model configuration cannot be used: {error}") from error
+
+
+def state_tensors(model: Transformer) -> dict[str, torch.Tensor]:
+    """The tensors to store: contiguous, on the CPU, without a tied output matrix."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    if model.config.tied:
+        del tensors["policy.weight"]
+    return tensors
+
+
+def build_model(config: ModelConfig, tensors: dict[str, torch.Tensor], tokenizer: Tokenizer) -> Transformer:
+    """Build the network with these weights. Raises FileMismatch if names, shapes or the vocabulary differ."""
+    if tokenizer.vocab_size > config.vocab_size:
+        raise FileMismatch(
+            f"the tokenizer has {tokenizer.vocab_size} tokens and the network {config.vocab_size}; "
+            "take both from the same run"
+        )
+    if config.tied and "embedding.weight" in tensors:
+        tensors = {**tensors, "policy.weight": tensors["embedding.weight"]}
+    model = Transformer(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    actual = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if expected != actual:
+        names = sorted(name for name in expected.keys() | actual.keys() if expected.get(name) != actual.get(name))
+        first = names[0]
+        raise FileMismatch(
+            f"{len(names)} tensors do not match the configuration; first `{first}`: "
+            f"expected shape {expected.get(first, 'no such tensor')}, found {actual.get(first, 'none')}"
+        )
+    if bad := sorted(name for name, tensor in tensors.items() if not torch.isfinite(tensor).all()):
+        raise FileMismatch(f"{len(bad)} tensors have values that are not finite, such as `{bad[0]}`")
+    model.load_state_dict(tensors)
+    return model
+
+
+# --- weights files ----------------------------------------------------------------------------------------------------
 
 __all__ = ["SCHEMA_VERSION", "Weights", "WeightsError", "digest", "read", "write"]
 

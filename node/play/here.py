@@ -176,7 +176,7 @@ class Networks:
         """Load a weights file or checkpoint as this version, which becomes the latest. `alone`: put earlier versions
         away once their open requests are answered. Raises BadPolicy."""
         from node.inference.engine.engine import Engine, WeightsId
-        from node.model.loading import read_weights
+        from node.model.checkpoint import read_weights
         from node.model.weights import WeightsError
 
         try:

@@ -12,7 +12,7 @@ from node.llm.address import HubAddress, ModelAddress
 from node.llm.hub import folders
 from node.llm.models import check_library, has_template_file, parse_model
 from node.llm.templates import Template
-from node.model import weights_path
+from node.model import checkpoint_folders
 from node.model.checkpoint_folders import CheckpointError
 from node.prover.policies import names as policy_names
 from node.prover.policies.fixed import read_tactics
@@ -126,7 +126,7 @@ def check_plays(
 
 def _check_writing(name: PolicyName) -> None:
     """Check that a network was trained on whole proofs. Raises BadPolicy."""
-    from node.model.trained import why_no_proofs
+    from node.model.checkpoint_folders import why_no_proofs
 
     if problem := why_no_proofs(weights_at(Path(name.where), lambda text: None)):
         raise BadPolicy(f"`{name}`: {problem}")
@@ -159,7 +159,7 @@ def weights_at(path: Path, note: Callable[[str], None]) -> Path:
     Raises BadPolicy.
     """
     try:
-        return weights_path.weights_at(path, note)
+        return checkpoint_folders.weights_at(path, note)
     except CheckpointError as error:
         raise BadPolicy(str(error)) from error
 
@@ -167,7 +167,7 @@ def weights_at(path: Path, note: Callable[[str], None]) -> Path:
 def of_the_demo(note: Callable[[str], None]) -> Path | None:
     """The newest intact checkpoint of the demo's run, or None. `note` is called for damaged ones."""
     try:
-        return weights_path.newest(DEMO_RUN / "checkpoints", note)
+        return checkpoint_folders.newest(DEMO_RUN / "checkpoints", note)
     except CheckpointError as error:
         note(f"warning: {error}")
         return None

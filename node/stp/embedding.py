@@ -197,7 +197,7 @@ def _vectors(source: str, statements: Sequence[str], device: str) -> np.ndarray:
         from node.llm.settings import HubSettings
 
         return vectors_of_model(load(parse_hub_address(source), HubSettings(device=device)), statements)
-    from node.model.loading import read_weights
+    from node.model.checkpoint import read_weights
 
     return vectors_of(read_weights(Path(source)), statements)
 

@@ -23,7 +23,7 @@ from node.llm.models import served_name
 from node.llm.prompts import PromptTooLong
 from node.llm.sampling import ContextExceeded, SamplerError
 from node.llm.updating import is_adapter
-from node.model.conjectures import conjecture_prompt
+from node.model.prompt import conjecture_prompt
 from node.prover.policies.policy import InferencePolicy
 from node.stp.embedding import embeddings
 from node.stp.model import Model, conjecturer_decoding, conjecturer_prompt, model_of, pairs, written

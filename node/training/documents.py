@@ -5,7 +5,7 @@ Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predi
 ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted as an auxiliary task. As text
 (midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
 Whole proofs are `<bos> <lean> STATEMENT <tactic> PROOF <eos>`: the proof is predicted, and no value.
-Conjectures are `<bos> <text> PROMPT <tactic> CONJECTURE <eos>` in the same way (`node.model.conjectures`).
+Conjectures are `<bos> <text> PROMPT <tactic> CONJECTURE <eos>` in the same way (`node.model.prompt`).
 
 Augmentation reorders and renames hypotheses without a change of meaning. The network reads canonical names
 (`node.model.names`), so renaming alone changes nothing for it unless that is switched off; another order changes which
@@ -35,9 +35,16 @@ from node.data.rows import (
     text_of,
     theorem_of,
 )
-from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
 from node.model.names import IDENTIFIER, Names, StatementNames
-from node.model.prompt import entries, prompt_tokens, proof_prompt_tokens, tactic_tokens
+from node.model.prompt import (
+    conjecture_prompt,
+    conjecture_prompt_tokens,
+    entries,
+    prompt_tokens,
+    proof_prompt_tokens,
+    tactic_tokens,
+    written_conjecture,
+)
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TEXT, Tokenizer
 from node.training.settings import DataSettings
 

@@ -31,13 +31,12 @@ from node.data.rows import BadRow, conjecture_of, proof_of, steps_of, text_of
 from node.data.tables import open_source, parse
 from node.model import checkpoint
 from node.model.checkpoint import Checkpoint, CheckpointError
-from node.model.checkpoint_folders import STATE, newest_whole, none_whole, prune, set_aside
+from node.model.checkpoint_folders import CONJECTURES_KEY, PROOFS_KEY, STATE, newest_whole, none_whole, prune, set_aside
 from node.model.config import ModelConfig
-from node.model.conjectures import conjecture_prompt, written_conjecture
 from node.model.names import StatementNames, canonical
 from node.model.optimizer import OptimizerSettings
+from node.model.prompt import conjecture_prompt, written_conjecture
 from node.model.tokenizer import Tokenizer, TokenizerError
-from node.model.trained import CONJECTURES_KEY, PROOFS_KEY
 from node.model.transformer import Transformer
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal, Tracked

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ from common.life import faults
 from common.machine import read_machine
 from node.data.errors import InputError, NotFinite
 from node.model.optimizer import Optimizer, OptimizerSettings
-from node.model.ranks import data_parallel
 from node.model.transformer import Transformer
 from node.training.launch import RENDEZVOUS
 from node.training.loader import PackedBatch
@@ -319,3 +319,15 @@ def put(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Give a network these parameters. Raises KeyError where one is missing."""
     for name, parameter in model.named_parameters():
         parameter.copy_(weights[name])
+
+
+def data_parallel(module: nn.Module) -> DistributedDataParallel:
+    """Wrap `module` so that its gradients are averaged over the ranks.
+
+    Buffers are not broadcast with every forward pass, because they are constants that are equal on every rank. torch
+    2.13 renames the option for that and warns about the old name, which earlier versions need.
+    """
+    new = "forward_sync_buffers" in inspect.signature(DistributedDataParallel.__init__).parameters
+    name = "forward_sync_buffers" if new else "broadcast_buffers"
+    options: dict[str, bool] = {name: False}
+    return DistributedDataParallel(module, **options)  # type: ignore[arg-type]

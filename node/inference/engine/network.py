@@ -19,8 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from node.inference.engine.sampling import BLOCK, WIDE
-from node.model.masks import visible
-from node.model.transformer import NORM_FLOOR, Block, Transformer
+from node.model.transformer import NORM_FLOOR, Block, Transformer, visible
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from node.data.errors import NotFinite
 from node.learner.trainer.messages import Picks, StartConfig
 from node.model import checkpoint, weights
 from node.model.checkpoint import Checkpoint
+from node.model.checkpoint_folders import proofs_note
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
-from node.model.trained import proofs_note
 from node.training.documents import Document, failed_documents, transition_document
 from node.training.loader import PackedBatch, batches, first_fit_decreasing
 from node.training.objective import LossSettings

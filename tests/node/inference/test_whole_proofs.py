@@ -14,7 +14,7 @@ from node.inference.engine.engine import Engine
 from node.inference.settings import EngineSettings
 from node.model.names import StatementNames
 from node.model.tokenizer import Tokenizer
-from node.model.trained import NO_PROOFS, NO_ROLES
+from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES
 from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively
 from tests.node.inference.test_engine import jobs, run

@@ -15,9 +15,9 @@ from node.data.errors import NotFinite
 from node.learner.trainer.messages import ComputeConfig, StartConfig, by_file
 from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
 from node.model import checkpoint, weights
+from node.model.checkpoint_folders import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.model.config import ModelConfig
 from node.model.tokenizer import PAD, Tokenizer
-from node.model.trained import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.training.documents import Document, transition_document
 from node.training.loader import PackedBatch
 from node.training.trainer import RankDevice, started

@@ -7,9 +7,8 @@ import pytest
 
 from node.llm.command import main
 from node.model import checkpoint
-from node.model.files import digest
-from node.model.loading import read_weights
-from node.model.weights import write
+from node.model.checkpoint import read_weights
+from node.model.weights import digest, write
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 pytestmark = pytest.mark.compute

@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
+from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
 from node.model.tokenizer import BOS, TACTIC, TEXT, Tokenizer
 from tests.node.model.tiny import TEXTS
 

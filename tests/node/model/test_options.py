@@ -5,9 +5,8 @@ import torch
 
 from node.learner.settings import LearnerSettings
 from node.model.config import OPTIONS, PRESETS, ModelConfig, ModelConfigError, preset
-from node.model.files import config_from_dict, config_to_dict
-from node.model.masks import visible
-from node.model.transformer import Transformer
+from node.model.transformer import Transformer, visible
+from node.model.weights import config_from_dict, config_to_dict
 from tests.node.model.tiny import tiny_model
 
 

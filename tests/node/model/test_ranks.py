@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from node.model.ranks import data_parallel
+from node.training.trainer import data_parallel
 from tests.node.model.tiny import tiny_model
 
 

@@ -12,7 +12,7 @@ import pytest
 from node.bank import bank, statements
 from node.data.errors import InputError
 from node.data.rows import BadRow, conjecture_of, proof_of
-from node.model.conjectures import conjecture_prompt, conjecture_prompt_tokens
+from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
 from node.training.documents import Document, Encoder
 from node.training.loader import readers

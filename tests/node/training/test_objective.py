@@ -10,11 +10,11 @@ import torch
 import torch.nn.functional as F
 
 from node.data.errors import NotFinite
-from node.model import cross_entropy
 from node.model.config import PRESETS, ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.model.tokenizer import EOS, STATE
 from node.model.transformer import Transformer, expected_value
+from node.training import objective
 from node.training.documents import Document, with_state_after
 from node.training.estimate import estimate, flops_per_token
 from node.training.loader import PackedBatch, collate
@@ -46,12 +46,12 @@ def documents(count: int = 7) -> list[Document]:
 
 @pytest.mark.parametrize("softcap", [0.0, 2.0])
 def test_cross_entropy_in_blocks_equals_autograd(softcap: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_entropy, "BLOCK_BYTES", 4 * 50 * 16)  # blocks of 16 positions, the last one smaller
+    monkeypatch.setattr(objective, "BLOCK_BYTES", 4 * 50 * 16)  # blocks of 16 positions, the last one smaller
     generator = torch.Generator().manual_seed(0)
     targets = torch.randint(0, 50, (37,), generator=generator)
     weights = torch.rand(37, generator=generator)
     parts = []
-    for function in (cross_entropy.linear_cross_entropy, cross_entropy.reference):
+    for function in (objective.linear_cross_entropy, objective.reference):
         states = torch.randn(37, 8, generator=torch.Generator().manual_seed(1), requires_grad=True)
         matrix = torch.randn(50, 8, generator=torch.Generator().manual_seed(2), requires_grad=True)
         total, losses, right = function(states, matrix, targets, weights, softcap)

@@ -17,9 +17,9 @@ from node.data.errors import InputError
 from node.data.rows import BadRow, Proof, proof_of, theorem_of
 from node.data.tables import open_source, parse
 from node.model import checkpoint
+from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
-from node.model.trained import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.training.documents import Encoder, proof_document
 from node.training.loader import collate, held_out, pack, readers
 from node.training.settings import DataSettings

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging
 
-from node.model.hub.exporting import Origin, export
+from node.model.hub.conversion import Origin, export
 from node.model.hub.registering import register
 from node.model.transformer import Transformer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer

@@ -17,8 +17,8 @@ from node.llm.outputs import parse_tactic
 from node.llm.prompts import tactic_prompt, with_own_names
 from node.llm.sampling import Sample
 from node.llm.templates import load
-from node.model.hub import exporting
-from node.model.hub.exporting import CODE, Origin, export
+from node.model.hub import conversion
+from node.model.hub.conversion import CODE, Origin, export
 from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS
@@ -125,7 +125,7 @@ print(out[0].tolist(), float(model(**prompt).value[0, -1]), [name for name in sy
 
 def test_the_code_in_the_folder_needs_torch_and_transformers_alone():
     for name in CODE:
-        for module in imported_modules(Path(exporting.__file__).with_name(name)):
+        for module in imported_modules(Path(conversion.__file__).with_name(name)):
             root = module.partition(".")[0]
             assert root in {"torch", "transformers", "configuration_proofmesh", *sys.stdlib_module_names}
 

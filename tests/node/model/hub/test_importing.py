@@ -10,11 +10,10 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, Trainer, TrainingArguments
 
 from node.model import checkpoint
-from node.model.files import digest
-from node.model.hub.exporting import NotExportable, Origin, export, without_paths
-from node.model.hub.importing import BadFolder, read_folder
+from node.model.hub.conversion import BadFolder, NotExportable, Origin, export, read_folder, without_paths
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import Transformer
+from node.model.weights import digest
 from tests.node.model.hub.exported import VARIANTS, loaded, ours, written
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer, tiny_tokens
 
@@ -162,7 +161,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path, monkeypatch):
     def full(*arguments, **more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("node.model.hub.exporting.save_tokenizer", full)
+    monkeypatch.setattr("node.model.hub.conversion.save_tokenizer", full)
     with pytest.raises(OSError, match="No space"):
         export(tiny_model(), tiny_tokenizer(), tmp_path / "out", Origin())
     assert list(tmp_path.iterdir()) == []
@@ -183,7 +182,7 @@ def test_the_card_says_what_it_is_without_paths_of_the_machine(tmp_path):
 def test_all_options_of_a_network_have_their_place():
     """A new field of ModelConfig must be exported, or refused: this fails until somebody has decided."""
     from node.model.config import ModelConfig
-    from node.model.hub.names import HubShape, hub_shape, own_shape
+    from node.model.hub.conversion import HubShape, hub_shape, own_shape
 
     config = ModelConfig(
         vocab_size=7, depth=3, width=24, heads=6, kv_heads=3, hidden=5, context=11, value_bins=9, rope_base=77.0,
