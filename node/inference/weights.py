@@ -24,10 +24,9 @@ from node.inference.engine.engine import Engine, WeightsId
 from node.inference.settings import EngineSettings
 from node.inference.worker import Worker
 from node.model import weights as weights_file
-from node.model.checkpoint_folders import short_digest
 from node.model.checkpoint import read_weights, weights_digest
+from node.model.checkpoint_folders import short_digest, weights_at
 from node.model.weights import Weights, WeightsError
-from node.model.checkpoint_folders import weights_at
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Bookkeeping of the announced, the loaded and the served versions, without I/O.

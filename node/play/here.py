@@ -28,7 +28,7 @@ from node.llm.models import as_run, open_model
 from node.llm.sampling import OpenedModel, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.model import weights_path
+from node.model import checkpoint_folders
 from node.model.checkpoint_folders import CheckpointError
 from node.play.attempts import Capacity, ProvingFailed, is_inconclusive
 from node.play.policies import address_here, template_here, weights_at
@@ -318,7 +318,7 @@ class LocalAttempts:
     async def serve_network(self, checkpoint: Path, version: int) -> None:
         """Load the checkpoint, and put the earlier version away."""
         await self.sources.load_network(
-            await asyncio.to_thread(weights_path.weights_at, checkpoint, self.sources.note), version, alone=True
+            await asyncio.to_thread(checkpoint_folders.weights_at, checkpoint, self.sources.note), version, alone=True
         )
 
     async def serve_model(self, address: ModelAddress, checkpoint: HubAddress, version: int) -> str:

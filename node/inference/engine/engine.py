@@ -21,11 +21,17 @@ from node.inference.engine.batch import Counters, FinishedJob, Job
 from node.inference.engine.lane import Lane, LaneSizes
 from node.inference.engine.network import Network, Prefixes
 from node.inference.settings import EngineSettings
-from node.model.prompt import conjecture_prompt_tokens
+from node.model.checkpoint_folders import (
+    CONJECTURES_KEY,
+    NO_CONJECTURE_ROLES,
+    NO_CONJECTURES,
+    NO_PROOFS,
+    NO_ROLES,
+    PROOFS_KEY,
+)
 from node.model.names import Names, StatementNames
-from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
+from node.model.prompt import conjecture_prompt_tokens, prompt_tokens, proof_prompt_tokens, unnamed
 from node.model.tokenizer import Tokenizer
-from node.model.checkpoint_folders import CONJECTURES_KEY, NO_CONJECTURE_ROLES, NO_CONJECTURES, NO_PROOFS, NO_ROLES, PROOFS_KEY
 from node.model.weights import Weights
 
 __all__ = ["Counters", "Engine", "FinishedJob", "Job"]

@@ -21,8 +21,7 @@ from node.learner.errors import DataError, LearnerError
 from node.learner.replay.replay import epochs
 from node.learner.settings import LearnerSettings
 from node.learner.trainer.group import ResilientTrainer
-from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole
-from node.model.checkpoint_folders import weights_at
+from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole, weights_at
 
 VERSION = 4
 """Part of the cache key. Increase it when the warm start's procedure changes: old cache entries are then ignored."""

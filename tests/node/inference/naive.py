@@ -10,9 +10,8 @@ from torch import Tensor
 from node.inference.engine.batch import Job, uniforms
 from node.inference.engine.sampling import COLDEST
 from node.inference.settings import EngineSettings
-from node.model.prompt import conjecture_prompt_tokens
 from node.model.names import Names, StatementNames
-from node.model.prompt import prompt_tokens, proof_prompt_tokens, unnamed
+from node.model.prompt import conjecture_prompt_tokens, prompt_tokens, proof_prompt_tokens, unnamed
 from node.model.tokenizer import EOS
 from node.model.transformer import expected_value
 from node.model.weights import Weights

@@ -10,8 +10,8 @@ import pytest
 from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.model.prompt import conjecture_prompt
 from node.model.checkpoint_folders import NO_CONJECTURE_ROLES, NO_CONJECTURES
+from node.model.prompt import conjecture_prompt
 from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively
 from tests.node.inference.test_engine import jobs, run

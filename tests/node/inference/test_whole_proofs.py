@@ -12,9 +12,9 @@ from common.settings import Sampling
 from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
 from node.inference.settings import EngineSettings
+from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES
 from node.model.names import StatementNames
 from node.model.tokenizer import Tokenizer
-from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES
 from node.model.weights import Weights
 from tests.node.inference.naive import sample_naively
 from tests.node.inference.test_engine import jobs, run

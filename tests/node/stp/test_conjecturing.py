@@ -13,8 +13,8 @@ from common.settings import Sampling
 from node.bank import statements
 from node.inference.engine.engine import Engine, Job
 from node.inference.settings import EngineSettings
-from node.model.prompt import conjecture_prompt, written_conjecture
 from node.model.checkpoint import read_weights
+from node.model.prompt import conjecture_prompt, written_conjecture
 from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.test_engine import run
