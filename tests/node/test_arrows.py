@@ -139,7 +139,6 @@ TOO_LARGE = {
     "node/lean/check/files": 13,
     "node/lean/text": 13,
     "node/model": 17,
-    "node/proving": 17,
     "node/retrieval": 16,
     "node/training": 27,
     "node/tuning": 27,
