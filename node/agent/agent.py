@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.output.command import Exit
 from common.run_folder import changes, explained, owned
 from node.agent.data import DataFiles, held_out, write_repository, write_start
 from node.agent.report import best_patches, counted, summary
@@ -26,8 +27,6 @@ from node.proving.fill_run import NotWritten, write_file
 if TYPE_CHECKING:
     from node.lean.trace.records import TracedFile
 
-
-DONE, SOME_SKIPPED = 0, 1
 
 REPOSITORIES, NETWORKS = "repositories", "networks"
 """Subfolders of the agent's folder."""
@@ -77,7 +76,7 @@ class Agent:
                 self.store.note("problems", self.problems)
             finally:
                 self.store.close()
-        return SOME_SKIPPED if self.problems else DONE
+        return Exit.FAILED if self.problems else Exit.DONE
 
     def _tell_files(self, usable: list[Opened]) -> None:
         """Collects the files that could not be traced, or whose gaps could not be searched."""

@@ -20,12 +20,11 @@ import tyro
 
 from common.config import ConfigError, check_flags
 from common.limits import Natural, Positive
+from common.output.command import Exit
 from common.output.visible import escaped_json, say, visible
 
 if TYPE_CHECKING:
     from node.retrieval.corpus import Corpus, Mask
-
-DONE, UNUSABLE = 0, 2
 
 NEWLINE = "\\n"
 """How a line break within a state is typed in a shell."""
@@ -109,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(__doc__.strip() if __doc__ else "")
         for name, (_, line) in COMMANDS.items():
             say(f"  {name:8}{line}")
-        return DONE if arguments else UNUSABLE
+        return Exit.DONE if arguments else Exit.UNUSABLE
     name = arguments[0]
     if name not in COMMANDS:
         return _refuse(f"no command `{name}`; name one of {', '.join(COMMANDS)}")
@@ -128,8 +127,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(f"{error.filename or name}: {error.strerror or error}")
     except KeyboardInterrupt:
         print("proofmesh premises: stopped; the same command resumes it", file=sys.stderr)
-        return 130
-    return DONE
+        return Exit.INTERRUPTED
+    return Exit.DONE
 
 
 def _index(settings: IndexSettings) -> None:
@@ -234,7 +233,7 @@ def _bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 def _refuse(message: str) -> int:
     say(f"proofmesh premises: {message}", file=sys.stderr)
-    return UNUSABLE
+    return Exit.UNUSABLE
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from common.limits import Duration, Megabytes, Natural, Port, Positive, Share, Timeout
 from common.machine import LEAN_SHARE, LEAN_WORKER_MB, read_machine
+from common.output.command import Exit
 from common.output.visible import say
 from common.settings import LeanSettings
 from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS
@@ -118,8 +119,6 @@ class ServeSettings:
         return self.workers or max(1, min(machine.cores, int(machine.memory_mb * LEAN_SHARE / LEAN_WORKER_MB)))
 
 
-STOPPED, FAILED, WRONG = 0, 1, 2
-
 PATIENCE_SECONDS = 600.0
 """Seconds, besides those of its check, for which a request is repeated while all lean-proxies are busy or absent."""
 
@@ -143,7 +142,7 @@ def main(argv: Sequence[str]) -> int:
         return _failed(
             f"--host {settings.host}: other machines could run Lean code here, because no key is set; set "
             f"{KEY_VARIABLE} (or --api-key, or api_key in [serve]), or listen on 127.0.0.1",
-            WRONG,
+            Exit.UNUSABLE,
         )
     return asyncio.run(serve(settings))
 
@@ -169,9 +168,9 @@ async def serve_there(settings: ServeSettings, stop: asyncio.Event) -> int:
     try:
         bus = await Bus.connect(broker, run=settings.run, name="serve", wait=CONNECT_SECONDS, outage=PATIENCE_SECONDS)
     except BadRunName as error:
-        return _failed(str(error), WRONG)
+        return _failed(str(error), Exit.UNUSABLE)
     except BusUnavailable as error:
-        return _failed(str(error), FAILED)
+        return _failed(str(error), Exit.FAILED)
     at_once = settings.resolved_requests()
     checker = AskedSnippets(
         bus,
@@ -193,7 +192,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
     try:
         toolchain = await asyncio.to_thread(find, settings.lean)
     except LeanProblem as error:
-        return _failed(str(error), WRONG)
+        return _failed(str(error), Exit.UNUSABLE)
     for note in toolchain.notes:
         _say(note)
     if settings.sandbox:
@@ -203,7 +202,7 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
         await unless_stopped(checker.prepare(), stop)
     except LeanProblem as error:
         await checker.stop()
-        return _failed(str(error), WRONG)
+        return _failed(str(error), Exit.UNUSABLE)
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
     if not toolchain.protections.reads:
         _say(READS_NOT_CONFINED)
@@ -226,7 +225,7 @@ async def serve_on(settings: ServeSettings, service: SnippetService, stop: async
         drain_seconds=settings.drain_seconds,
         handler_cancellation=True,
     )
-    return STOPPED if served else FAILED
+    return Exit.DONE if served else Exit.FAILED
 
 
 def make_application(settings: ServeSettings, service: SnippetService) -> Application:

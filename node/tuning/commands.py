@@ -7,13 +7,13 @@ Exit code: 0 trained, 1 training could not go on, 2 wrong arguments or data, 130
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import tyro
 
 from common import config
+from common.output.command import Exit, refuse
 from common.output.visible import say
 from node.data.errors import TrainingError
 from node.tuning.settings import GrpoSettings, SftSettings, check_flags
@@ -30,27 +30,22 @@ def main(
     try:
         check_flags(settings)
     except config.ConfigError as error:
-        return _refused(program, str(error), 2)
+        return refuse(program, error)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
         run(settings)
     except KeyboardInterrupt:  # before the first step, or a second Ctrl-C
-        return _refused(program, "interrupted", 130)
+        return refuse(program, "interrupted", Exit.INTERRUPTED)
     except ImportError as error:
-        return _refused(program, f"needs the package `{error.name}`: pip install 'proofmesh[trainers]'", 2)
+        return refuse(program, f"needs the package `{error.name}`: pip install 'proofmesh[trainers]'")
     except TrainingError as error:
-        return _refused(program, str(error), error.exit_code)
-    return 0
+        return refuse(program, error, error.exit_code)
+    return Exit.DONE
 
 
 def left_out(counts: Mapping[str, Any]) -> str:
     """The numbers of left-out examples by reason, as the end of a sentence."""
     return "".join(f"; left out: {count:,} {reason}" for reason, count in counts.items())
-
-
-def _refused(program: str, message: str, code: int) -> int:
-    say(f"{program}: {message}", file=sys.stderr)
-    return code
 
 
 SFT = """`proofmesh train hf-sft MODEL`: supervised fine-tuning of a model in Hugging Face's format, full or LoRA.

@@ -9,27 +9,25 @@ Exit code: 0 done, 1 the directory is in use or cannot be written, 2 it is not a
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from common.output.command import Exit, refuse
 from common.output.visible import say
 
 if TYPE_CHECKING:
     from node.learner.replay.replay import ReplaySettings
     from node.learner.run import RunDirectory
 
-DONE, FAILED, UNUSABLE = 0, 1, 2
-
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code."""
     if list(argv) in (["-h"], ["--help"]):
         print(__doc__)
-        return DONE
+        return Exit.DONE
     if len(argv) != 2 or argv[0] != "rebuild":
-        return _complain("bad arguments: use `proofmesh replay rebuild RUN_DIRECTORY` (see --help)", UNUSABLE)
+        return refuse("proofmesh replay", "bad arguments: use `proofmesh replay rebuild RUN_DIRECTORY` (see --help)")
     return rebuild(Path(argv[1]))
 
 
@@ -45,7 +43,7 @@ def rebuild(path: Path) -> int:
     try:
         directory = RunDirectory(path.parent, path.name)
         if not directory.database.is_file():
-            return _complain(f"{path} is not a run directory: it has no {directory.database.name}", UNUSABLE)
+            return refuse("proofmesh replay", f"{path} is not a run directory: it has no {directory.database.name}")
         file = directory.config if directory.config.is_file() else None
         settings = load(LearnerSettings, file, "learner").replay
         directory.open()
@@ -54,11 +52,11 @@ def rebuild(path: Path) -> int:
         finally:
             directory.close()
     except (BadRunName, ConfigError) as error:
-        return _complain(str(error), UNUSABLE)
+        return refuse("proofmesh replay", error)
     except RunDirectoryError as error:
-        return _complain(str(error), FAILED)
+        return refuse("proofmesh replay", error, Exit.FAILED)
     say(f"{directory.replay}: {count} transitions, from {transitions} recorded ones")
-    return DONE
+    return Exit.DONE
 
 
 def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, int]:
@@ -78,8 +76,3 @@ def _rebuilt(directory: RunDirectory, settings: ReplaySettings) -> tuple[int, in
         return len(replay), store.counts()["transitions"]
     finally:
         store.close()
-
-
-def _complain(message: str, code: int) -> int:
-    say(f"proofmesh replay: {message}", file=sys.stderr)
-    return code

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from common.output.command import Exit
 from common.records.store import Store
-from node.learner.replay.command import DONE, FAILED, UNUSABLE, main
+from node.learner.replay.command import main
 from node.learner.replay.replay import Replay, ReplaySettings
 from node.learner.run import RunDirectory
 from tests.node.learner.builders import planned, proved, result, row
@@ -36,7 +37,7 @@ def directory(tmp_path: Path) -> RunDirectory:
 
 
 def test_a_buffer_is_made_anew_from_the_records(directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rebuild", str(directory.path)]) == DONE
+    assert main(["rebuild", str(directory.path)]) == Exit.DONE
     assert "5 transitions, from 7 recorded ones" in capsys.readouterr().out
     assert list(directory.replay.iterdir()) == []
     store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
@@ -50,7 +51,7 @@ def test_a_directory_that_a_learner_owns_is_left_alone(
 ) -> None:
     directory.open()
     try:
-        assert main(["rebuild", str(directory.path)]) == FAILED
+        assert main(["rebuild", str(directory.path)]) == Exit.FAILED
     finally:
         directory.close()
     assert "is in use by process" in capsys.readouterr().err
@@ -59,5 +60,5 @@ def test_a_directory_that_a_learner_owns_is_left_alone(
 
 @pytest.mark.parametrize("argv", [[], ["rebuild"], ["burn", "here"], ["rebuild", "nowhere"], ["rebuild", "Not A Name"]])
 def test_what_is_no_run_directory_is_refused_and_not_made(argv: list[str], tmp_path: Path) -> None:
-    assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == UNUSABLE
+    assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == Exit.UNUSABLE
     assert list(tmp_path.iterdir()) == []

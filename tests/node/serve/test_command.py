@@ -9,6 +9,7 @@ import pytest
 
 from common.config import ConfigError
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from node.command.cli import main
 from node.serve import service
 from node.serve.service import KEY_VARIABLE
@@ -20,7 +21,7 @@ START_SECONDS = 120.0
 def test_others_can_reach_it_only_with_a_key(monkeypatch, capsys):
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
-        assert main(["serve", "--host", host]) == service.WRONG
+        assert main(["serve", "--host", host]) == Exit.UNUSABLE
         assert "no key is set" in capsys.readouterr().err
 
 
@@ -64,7 +65,7 @@ async def test_the_command_serves_until_it_is_told_to_stop():
             answer = await response.json()
         assert answer["results"][0]["verdict"]["accepted"], answer
         child.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(child.wait(), 60) == service.STOPPED
+        assert await asyncio.wait_for(child.wait(), 60) == Exit.DONE
     finally:
         await kill_group(child, grace=0)
 
@@ -73,7 +74,7 @@ async def test_the_command_serves_until_it_is_told_to_stop():
 def test_a_header_that_lean_refuses_ends_it_with_leans_words(tmp_path, capsys):
     file = tmp_path / "mesh.toml"
     file.write_text('[lean]\nopens = ["Nowhere"]\n')
-    assert main(["serve", "--port", "0", "--workers", "1", "--config", str(file)]) == service.WRONG
+    assert main(["serve", "--port", "0", "--workers", "1", "--config", str(file)]) == Exit.UNUSABLE
     assert "nknown namespace `Nowhere`" in capsys.readouterr().err
 
 
@@ -85,12 +86,12 @@ async def test_a_port_that_is_taken_is_told():
         argv = [sys.executable, "-m", "node.command.cli", "serve", "--port", port, "--workers", "1"]
         child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
         _, errors = await asyncio.wait_for(child.communicate(), START_SECONDS)
-        assert child.returncode == service.FAILED and f"cannot listen on 127.0.0.1:{port}" in errors.decode()
+        assert child.returncode == Exit.FAILED and f"cannot listen on 127.0.0.1:{port}" in errors.decode()
 
 
 @pytest.mark.broker
 def test_a_broker_that_is_not_there_is_told(monkeypatch, capsys):
     monkeypatch.setattr(service, "CONNECT_SECONDS", 0.5)
-    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1"]) == service.FAILED
+    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1"]) == Exit.FAILED
     assert "127.0.0.1:1" in capsys.readouterr().err
-    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1", "--run", "Not A Name"]) == service.WRONG
+    assert main(["serve", "--port", "0", "--url", "nats://127.0.0.1:1", "--run", "Not A Name"]) == Exit.UNUSABLE

@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from common.limits import Duration, Natural, Port, Timeout
+from common.output.command import Exit
 from common.output.visible import say
 from node.lean.settings import LeanProcessSettings
 
 if TYPE_CHECKING:
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.toolchain.lean_toolchain import LeanToolchain
-
-STOPPED, FAILED, WRONG = 0, 1, 2
 
 FIRST_NUMBERS = 2**40
 """Most different first process numbers. They are exact in every JSON reader, and hardly ever the same twice."""
@@ -89,7 +88,7 @@ async def serve(settings: LeanTreeServerSettings) -> int:
         toolchain = await asyncio.to_thread(find, settings.lean.lean)
     except LeanProblem as error:
         _say(str(error))
-        return WRONG
+        return Exit.UNUSABLE
     for note in toolchain.notes:
         _say(note)
     if settings.lean.sandbox:
@@ -112,7 +111,7 @@ async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, s
         facts=f"{workers} Lean workers; not protected: {gaps}",
         drain_seconds=settings.drain_seconds,
     )
-    return STOPPED if served else FAILED
+    return Exit.DONE if served else Exit.FAILED
 
 
 def make_server(

@@ -26,15 +26,13 @@ import tyro
 
 from common.files import write_whole
 from common.limits import Megabytes, Positive, Timeout
+from common.output.command import Exit
 from common.output.visible import say
 from common.settings import LeanSettings
 
 if TYPE_CHECKING:
     from node.lean.adapters.repl.session import ReplSession
     from node.lean.toolchain.lean_toolchain import LeanToolchain
-
-
-DONE, WRONG = 0, 2
 
 CONFINED = "PROOFMESH_CONFINED"
 """Set in the environment of a REPL that is already confined, together with the processes that it starts."""
@@ -92,7 +90,7 @@ async def serve(settings: ReplSettings) -> int:
         toolchain = await asyncio.to_thread(find, settings.lean)
     except LeanProblem as error:
         say(f"proofmesh repl: {error}", file=sys.stderr)
-        return WRONG
+        return Exit.UNUSABLE
     if settings.install_stand_in is not None:
         return _install(settings, settings.install_stand_in, toolchain)
     if settings.sandbox and not os.environ.get(CONFINED):
@@ -106,7 +104,7 @@ async def serve(settings: ReplSettings) -> int:
         await converse(session, sys.stdin.buffer, sys.stdout.buffer)
     finally:
         await lean.stop()
-    return DONE
+    return Exit.DONE
 
 
 def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> int:
@@ -128,11 +126,11 @@ def _install(settings: ReplSettings, folder: Path, toolchain: LeanToolchain) -> 
         install(folder, toolchain.version, config.dump({"lean": lean}), flags)
     except (NotOurs, OSError) as error:
         say(f"proofmesh repl: {error}", file=sys.stderr)
-        return WRONG
+        return Exit.UNUSABLE
     folder = folder.absolute()
     say(folder / REPL)
     say(folder / LAKE)
-    return DONE
+    return Exit.DONE
 
 
 def _absolute(text: str) -> str:
