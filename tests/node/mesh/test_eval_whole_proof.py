@@ -101,12 +101,12 @@ def test_a_person_has_given_proofs_checked(proves: Run) -> None:
     flags = ("--policy", "proofs:proofs.jsonl", "--method", "whole-proof", "--json")
     (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
     code, out, err = proves(STATEMENTS["sum"], *flags, "--config", "config.toml")
-    assert code == prove.PROVED, err
+    assert code == Exit.DONE, err
     assert (json.loads(out)["by"], json.loads(out)["simulations"]) == ("list of proofs", 3)
     code, out, err = proves(STATEMENTS["false"], *flags, "--config", "config.toml")
-    assert code == prove.NOT_PROVED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
+    assert code == Exit.FAILED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
     code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
-    assert code == prove.BAD_STATEMENT and "needs --policy, with one that writes whole proofs" in err
+    assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err
 
 
 def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(called: Run, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_it_proves_a_theorem_by_a_whole_proof(served: str, prove: Run) -> None:
 
 def test_it_is_tried_and_its_answer_shown(served: str, calling: Callable[[Command], Run]) -> None:
     code, out, err = calling(models_command.main)("try", "bfs-prover-v1", STATE, "--policy", served, "--samples", "2")
-    assert code == models_command.DONE and "intro h" in out and "of 2 answers kept" in out, err
+    assert code == Exit.DONE and "intro h" in out and "of 2 answers kept" in out, err
 
 
 def test_another_name_than_its_models_is_refused_in_one_line(served: str, prove: Run) -> None:

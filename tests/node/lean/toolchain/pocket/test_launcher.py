@@ -65,7 +65,7 @@ def test_it_dies_with_its_parent() -> None:
     """A parent starts Lean on an endless input and is killed; Lean must not outlive it."""
     program = (
         "import os, subprocess, sys\n"
-        "from node.lean.toolchain.pocket import toolchain\n"
+        "from node.lean.toolchain.pocket import build\n"
         "environment = build.environment() | {'PROOFMESH_DIE_WITH_PARENT': str(os.getpid())}\n"
         "child = subprocess.Popen([*build.command(), '--stdin'], env=environment, stdin=subprocess.PIPE)\n"
         "print(child.pid, flush=True)\n"
