@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from node.lean.trace.infotree import LeanSource, Span, TacticInfo, dedent
-from node.lean.trace.theorems import premises
+from node.lean.trace.records import premises
 from node.lean.trace.tree import (
     Open,
     PlayedStep,

@@ -17,9 +17,9 @@ from node.lean.process.child import ConfinedChild
 from node.lean.text.script import INDENT, proof_lines
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.trace.infotree import Info, LeanSource, Position, Span, parse
-from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem
+from node.lean.trace.records import TracedBlock, TracedFile, TracedStep, TracedTheorem, names
 from node.lean.trace.splitting import SPLIT, WHOLE
-from node.lean.trace.theorems import Declaration, FileMessage, declarations, declared, names, traced_block, wrong
+from node.lean.trace.theorems import Declaration, FileMessage, declarations, declared, traced_block, wrong
 from node.lean.trace.tree import proof_tree
 
 # --- Lean on one unchanged file, and the info trees that it prints ----------------------------------------------------

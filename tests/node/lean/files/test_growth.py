@@ -138,7 +138,7 @@ ALWAYS = {
     "shape", [shape if shape in ALWAYS else pytest.param(shape, marks=pytest.mark.slow) for shape in SHAPES]
 )
 def test_four_times_the_text_takes_about_four_times_the_time(shape: str) -> None:
-    """Sixteen times, if a scan is quadratic: eight is far from both, so that the noise of a busy machine does not matter."""
+    """Sixteen times, if a scan is quadratic: eight is far from both, so the noise of a busy machine does not matter."""
     part = SHAPES[shape]
     short = OPENINGS.get(shape, "") + part * (CHARACTERS // len(part))
     long = OPENINGS.get(shape, "") + part * (4 * CHARACTERS // len(part))
