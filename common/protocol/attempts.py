@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -87,6 +87,13 @@ class Method(enum.StrEnum):
     """Expands a random open state; all have equal probability."""
     WHOLE_PROOF = "whole-proof"
     """No search: the policy samples whole proofs, and Lean checks each (`node.prover.whole_proof`)."""
+
+
+TreeMethod = Literal["mcts", "best-first", "random"]
+"""The methods that search a tree, as text, for options."""
+
+MethodName = Literal[TreeMethod, "whole-proof"]
+"""All methods."""
 
 
 class Ended(enum.StrEnum):

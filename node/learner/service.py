@@ -70,13 +70,16 @@ async def _in_directory(
         clear(directory.replay)
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
-    # 2. The algorithm. The trainer, and the key of a cached warm start, read its losses from the settings.
+    # 2. The algorithm, and the trainer with its losses.
     algorithm = named(settings)
-    losses = algorithm.loss()
-    settings.trainer.value_weight, settings.trainer.unlikelihood = losses.value, losses.unlikelihood
     store = await StoreThread.open(directory.database)
     trainer = ResilientTrainer(
-        settings.trainer, directory.checkpoints, directory.logs, settings.keep_checkpoints, ctx.log
+        settings.trainer,
+        directory.checkpoints,
+        directory.logs,
+        settings.keep_checkpoints,
+        ctx.log,
+        algorithm.loss(),
     )
     try:
         # 3. What earlier processes of this run recorded.

@@ -7,6 +7,7 @@ from typing import Literal
 
 from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
 from common.machine import read_machine
+from common.protocol.attempts import TreeMethod
 from common.settings import SAMPLES
 from node.learner.algorithms import ALGORITHMS
 from node.learner.choosing.banks import parts_of
@@ -155,7 +156,7 @@ class LearnerSettings:
     algorithm: str = ""
     """What the learner attempts and learns from: `alphaproof`, `expert-iteration` or `hard-proofs`
     (`node.learner.algorithms`). Empty: as `method` says."""
-    method: Literal["mcts", "best-first", "random"] = "mcts"
+    method: TreeMethod = "mcts"
     """The older key for it, with the same results as ever: `best-first` is the algorithm `expert-iteration`, which does
     not use the value; `mcts` is `alphaproof`; `random` is `alphaproof` with a random search in all attempts of the
     run."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from common.limits import Natural, Positive
+from common.protocol.attempts import MethodName, TreeMethod
 from common.settings import SAMPLES
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
@@ -15,10 +16,6 @@ CLOSING = ("rfl", "assumption", "simp", "decide", "omega", "simp_all", "grind", 
 
 SEARCHING = ("exact?",)
 """Lean's own search of the library; Mathlib has more."""
-
-
-SearchMethod = Literal["mcts", "best-first", "random", "whole-proof"]
-"""`common.protocol.attempts.Method` as text."""
 
 
 @dataclass
@@ -36,7 +33,7 @@ class ProvingSettings:
     network together with the list. Whole proofs: a model that writes them, a network (`own:PATH`, `inference`) that was
     trained on whole proofs, or `proofs:FILE` (rows {"name", "proof"})."""
 
-    method: SearchMethod = "mcts"
+    method: MethodName = "mcts"
     """Search method: `mcts` (Monte Carlo tree search), `best-first` (the most likely path first), `random` (any open
     state), or `whole-proof` (no search: whole proofs are sampled, and Lean tries each)."""
 
@@ -44,7 +41,7 @@ class ProvingSettings:
     """For `whole-proof`: most rounds of corrections. In each, a refused proof goes back to the model with Lean's
     errors. A correction counts as a sampled proof."""
 
-    then: Literal["", "mcts", "best-first", "random"] = ""
+    then: Literal["", TreeMethod] = ""
     """For `whole-proof`: the search that uses the second half of the budget. It starts from the correct beginnings of
     failed proofs. The policy has to propose tactics, too: `proofs:FILE+tactics`; a network does both. Empty: none."""
 

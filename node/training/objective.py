@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from node.model.transformer import Transformer, expected_value
 from node.training.loader import PackedBatch
+from node.training.settings import LossSettings, ValueTargets
 
 # --- cross-entropy without storing all logits -------------------------------------------------------------------------
 # (N, vocabulary) numbers never exist at once. The forward pass also computes the gradient, one block of positions at a
@@ -117,9 +118,6 @@ def reference(
 
 # --- the loss of a batch ----------------------------------------------------------------------------------------------
 
-VALUE_WEIGHT = 0.001
-"""Weight of the value loss (AlphaProof's pseudocode)."""
-
 CALIBRATION_BINS = 10
 """Bins of confidence in the calibration error (Guo et al., arXiv 1706.04599, use 15 for far more samples)."""
 
@@ -142,25 +140,6 @@ SUMS = (
     "failed",
 )
 """The sums of a batch. After them come (samples, confidence, right) of each calibration bin."""
-
-ValueTargets = Literal["one-hot", "two-hot"]
-"""What the value is trained on: the nearest bin, or the two bins around a number of steps that is not whole, such that
-their mean is that number."""
-
-
-@dataclass(frozen=True)
-class LossSettings:
-    """Weights and targets of the loss."""
-
-    value_weight: float = VALUE_WEIGHT
-    """Weight of the value's cross-entropy relative to the policy's."""
-    value_targets: ValueTargets = "one-hot"
-    """The value's targets."""
-    after_weight: float = 0.0
-    """Weight of predicting the state after the tactic, if documents contain it."""
-    unlikelihood: float = 0.0
-    """Weight of the unlikelihood loss, if there are failed tactics. A failed tactic counts as much as a whole tactic of
-    the policy loss does, times this weight."""
 
 
 @dataclass(frozen=True)

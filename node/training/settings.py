@@ -8,6 +8,25 @@ from typing import Literal
 from common.limits import Duration, Factor, Natural, Positive, Share, Timeout
 from node.model.config import PRESETS, ModelConfig, ModelConfigError
 
+ValueTargets = Literal["one-hot", "two-hot"]
+"""What the value is trained on: the nearest bin, or the two bins around a number of steps that is not whole, such that
+their mean is that number."""
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """Weights and targets of the loss."""
+
+    value_weight: float = 0.001
+    """Weight of the value's cross-entropy relative to the policy's (AlphaProof's pseudocode)."""
+    value_targets: ValueTargets = "one-hot"
+    """The value's targets."""
+    after_weight: float = 0.0
+    """Weight of predicting the state after the tactic, if documents contain it."""
+    unlikelihood: float = 0.0
+    """Weight of the unlikelihood loss, if there are failed tactics. A failed tactic counts as much as a whole tactic of
+    the policy loss does, times this weight."""
+
 
 @dataclass
 class DataSettings:
@@ -108,7 +127,7 @@ class StageSettings:
     """Learning rates."""
     value_weight: Factor = 0.001
     """Weight of the value loss (AlphaProof's pseudocode)."""
-    value_targets: Literal["one-hot", "two-hot"] = "one-hot"
+    value_targets: ValueTargets = "one-hot"
     """Nearest bin, or the two bins around the target."""
     after_weight: Factor = 0.1
     """Weight of the loss on the state after the tactic, with `data.state_after`; the mean over its tokens counts."""

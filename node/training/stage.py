@@ -41,8 +41,7 @@ from node.model.transformer import Transformer
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal, Tracked
 from node.training.loader import Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
-from node.training.objective import LossSettings
-from node.training.settings import DataSettings, StageSettings
+from node.training.settings import DataSettings, LossSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, has_bf16, started
 
 STABLE = "STABLE"

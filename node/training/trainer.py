@@ -28,7 +28,8 @@ from node.model.optimizer import Optimizer, OptimizerSettings
 from node.model.transformer import Transformer
 from node.training.launch import RENDEZVOUS
 from node.training.loader import PackedBatch
-from node.training.objective import CALIBRATION_BINS, SUMS, LossSettings, Objective, Totals, log_probabilities, report
+from node.training.objective import CALIBRATION_BINS, SUMS, Objective, Totals, log_probabilities, report
+from node.training.settings import LossSettings
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from common import config, limits
 from common.settings import BusSettings, LeanSettings, LifeSettings, RunSettings
@@ -103,6 +103,7 @@ def _section(name: str, cls: type, who: str) -> str:
 
 def _rows(cls: type, outer: str) -> Iterator[str]:
     written = {field.name: field for each in reversed(cls.__mro__) if _ours(each) for field in fields.fields(each)}
+    hints = get_type_hints(cls)
     for field in dataclasses.fields(cls):
         source = written[field.name]
         value = _default(field)
@@ -113,7 +114,13 @@ def _rows(cls: type, outer: str) -> Iterator[str]:
             yield from _rows(type(value), f"{outer}{field.name}.")
             continue
         meaning = fields.cell(source.doc)
-        yield f"| `{outer}{field.name}` | {fields.code(source.annotation)} | {_shown(value)} | {meaning} |"
+        yield f"| `{outer}{field.name}` | {_type(source.annotation, hints[field.name])} | {_shown(value)} | {meaning} |"
+
+
+def _type(written: str, hint: Any) -> str:
+    """A type as it is written; the names of a set of words show the words."""
+    words = f"Literal[{', '.join(map(repr, get_args(hint)))}]" if get_origin(hint) is Literal else written
+    return fields.code(words)
 
 
 def _ours(cls: type) -> bool:

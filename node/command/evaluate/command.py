@@ -37,7 +37,7 @@ from common.config import config_file, load_lean
 from common.limits import Duration, Natural, Positive
 from common.output.command import Exit, UserError, command
 from common.output.visible import escaped_json
-from common.protocol.attempts import Method
+from common.protocol.attempts import Method, TreeMethod
 from common.settings import SAMPLES, LeanSettings, Sampling
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
@@ -88,7 +88,7 @@ class EvalSettings:
     """For `whole-proof`: how many times a refused proof goes back to the model with Lean's errors, to be corrected. A
     correction counts as a sampled proof."""
 
-    then: Literal["", "mcts", "best-first", "random"] = ""
+    then: Literal["", TreeMethod] = ""
     """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
     beginnings of the failed proofs. The policy then also needs a part that proposes tactics: `proofs:FILE+tactics`.
     Empty: no search."""

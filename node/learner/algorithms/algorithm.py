@@ -24,6 +24,7 @@ from common.protocol.attempts import MOST_FAILED, Method, Purpose, Transition
 from common.records.rows import Standing
 from common.settings import Sampling
 from node.learner.algorithms import ALGORITHMS
+from node.training.settings import LossSettings
 
 if TYPE_CHECKING:
     from node.learner.choosing.matchmaker import Matchmaker
@@ -65,16 +66,6 @@ class Found:
     disproof: bool
 
 
-@dataclass(frozen=True)
-class Losses:
-    """Weights of the losses, relative to the policy loss (cross-entropy of the proof's tactics)."""
-
-    value: float
-    """The value loss: cross-entropy of the remaining steps."""
-    unlikelihood: float = 0.0
-    """The unlikelihood loss on tactics that Lean refused on the way to a proof; 0: provers report none."""
-
-
 class Algorithm(ABC):
     """A learning algorithm with its parameters, which are settings of the learner."""
 
@@ -95,7 +86,7 @@ class Algorithm(ABC):
         not train."""
 
     @abstractmethod
-    def loss(self) -> Losses:
+    def loss(self) -> LossSettings:
         """The weights of the losses. They are the same for the whole run."""
 
     def failed(self, purpose: Purpose) -> int:

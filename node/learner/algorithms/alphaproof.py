@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.protocol.attempts import Method, Purpose
-from node.learner.algorithms.algorithm import Algorithm, Asked, Choice, Found, Losses
+from node.learner.algorithms.algorithm import Algorithm, Asked, Choice, Found
 from node.learner.choosing.matchmaker import Matchmaker, budget
+from node.training.settings import LossSettings
 
 
 class AlphaProof(Algorithm):
@@ -42,7 +43,7 @@ class AlphaProof(Algorithm):
         """Every step of every proof, of disproofs, too."""
         return [1.0] * len(found.transitions)
 
-    def loss(self) -> Losses:
+    def loss(self) -> LossSettings:
         """Policy and value, and the unlikelihood of failed tactics if it is on."""
         trainer = self.settings.trainer
-        return Losses(value=trainer.value_weight, unlikelihood=trainer.unlikelihood)
+        return LossSettings(value_weight=trainer.value_weight, unlikelihood=trainer.unlikelihood)

@@ -16,6 +16,7 @@ import msgspec
 
 from common.files import cache_directory, copy_folder_whole, write_whole
 from common.seeds import derive_seed
+from node.learner.algorithms.algorithm import named
 from node.learner.choosing.data import Data, sampled
 from node.learner.errors import DataError, LearnerError
 from node.learner.replay.replay import epochs
@@ -66,9 +67,8 @@ def cache_folder() -> Path:
 def key(settings: LearnerSettings, data: Data) -> str:
     """The cache key: a hash of everything that a warm start depends on."""
     # Only the trainer settings that change the result; the others change where and how fast it is computed.
-    trainer = {
-        name: getattr(settings.trainer, name) for name in ("batch", "matrix_rate", "rate", "warmup", "value_weight")
-    }
+    trainer = {name: getattr(settings.trainer, name) for name in ("batch", "matrix_rate", "rate", "warmup")}
+    trainer["value_weight"] = named(settings).loss().value_weight
     warm = dataclasses.asdict(settings.warm_start)
     del warm["checkpoint"]  # empty whenever the cache is used
     parts = [VERSION, data.digest, settings.seed, trainer, warm, settings.model.as_dict()]

@@ -38,6 +38,7 @@ from node.learner.trainer.messages import (
 from node.model.checkpoint_folders import complete, newest_whole, none_whole, set_aside
 from node.model.config import ModelConfig
 from node.training.launch import rank_environment, start_rank, torchrun
+from node.training.settings import LossSettings
 
 LINE_LIMIT = 1 << 20
 """Longest answer in bytes."""
@@ -52,9 +53,10 @@ LAST_WORDS = 1.0
 class TrainerGroup:
     """The ranks of one trainer. After TrainerFailed they have ended; `start` starts new ones."""
 
-    def __init__(self, settings: TrainerSettings, logs: Path) -> None:
-        """`logs`: folder for the ranks' standard error."""
+    def __init__(self, settings: TrainerSettings, logs: Path, loss: LossSettings | None = None) -> None:
+        """`logs`: folder for the ranks' standard error. `loss`: what the steps minimize."""
         self.settings = settings
+        self._loss = loss or LossSettings()
         self.step_number = 0
         self.starts = 0
         self._logs = logs
@@ -81,7 +83,7 @@ class TrainerGroup:
             self._logs.mkdir(parents=True, exist_ok=True)
         try:
             await self._start_processes(folder / "rendezvous")
-            await self._write(msgspec.json.encode(start_config(self.settings, checkpoint)))
+            await self._write(msgspec.json.encode(start_config(self.settings, self._loss, checkpoint)))
             await self._answer(self.settings.start_timeout, "start")
         except BaseException:
             await self.stop()
@@ -254,7 +256,7 @@ def compute_config(settings: TrainerSettings) -> ComputeConfig:
     return ComputeConfig(settings.device, settings.bf16, settings.threads, settings.timeout)
 
 
-def start_config(settings: TrainerSettings, checkpoint: Path) -> StartConfig:
+def start_config(settings: TrainerSettings, loss: LossSettings, checkpoint: Path) -> StartConfig:
     """What the ranks train and how, from the settings."""
     return StartConfig(
         checkpoint=str(checkpoint),
@@ -263,9 +265,8 @@ def start_config(settings: TrainerSettings, checkpoint: Path) -> StartConfig:
         matrix_rate=settings.matrix_rate,
         rate=settings.rate,
         warmup=settings.warmup,
-        value_weight=settings.value_weight,
+        loss=loss,
         average_steps=settings.average_steps,
-        unlikelihood=settings.unlikelihood,
     )
 
 
@@ -278,10 +279,18 @@ R = TypeVar("R")
 class ResilientTrainer:
     """Trains from the newest checkpoint in a folder. After a restart, `step_number` is the step of that checkpoint."""
 
-    def __init__(self, settings: TrainerSettings, root: Path, logs: Path, keep: int, log: Any) -> None:
+    def __init__(
+        self,
+        settings: TrainerSettings,
+        root: Path,
+        logs: Path,
+        keep: int,
+        log: Any,
+        loss: LossSettings | None = None,
+    ) -> None:
         self.settings = settings
         self.root = root
-        self.group = TrainerGroup(settings, logs)
+        self.group = TrainerGroup(settings, logs, loss)
         self._keep = keep
         self._log = log
         self._failures = 0

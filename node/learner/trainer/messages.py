@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from common.records.transitions import Ref
+from node.training.settings import LossSettings
 
 RANK_MODULE = "node.learner.trainer.rank"
 """The module of a rank, which a process runs."""
@@ -37,11 +38,10 @@ class StartConfig(msgspec.Struct, frozen=True):
     matrix_rate: float
     rate: float
     warmup: int
-    value_weight: float
+    loss: LossSettings = LossSettings()
+    """Without a weight of the unlikelihood loss, batches contain no failed tactics."""
     average_steps: float = 0.0
     """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
-    unlikelihood: float = 0.0
-    """Weight of the unlikelihood loss on failed tactics; 0: batches contain no failed tactics."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):

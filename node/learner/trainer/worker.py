@@ -27,7 +27,6 @@ from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
 from node.training.documents import Document, failed_documents, transition_document
 from node.training.loader import PackedBatch, batches, first_fit_decreasing
-from node.training.objective import LossSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, WeightAverage, put, weights_of
 
 CACHED_DOCUMENTS = 50_000
@@ -233,7 +232,7 @@ def step_settings(config: StartConfig) -> StepSettings:
     """The settings of the training step, from the learner's settings."""
     return StepSettings(
         OptimizerSettings(matrix_rate=config.matrix_rate, rate=config.rate, warmup=config.warmup),
-        LossSettings(value_weight=config.value_weight, unlikelihood=config.unlikelihood),
+        config.loss,
         compile=config.compile,
     )
 

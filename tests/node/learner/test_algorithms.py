@@ -13,13 +13,14 @@ from common.records.rows import Standing
 from common.records.store import Store
 from common.settings import Sampling
 from node.learner.algorithms import ALGORITHMS
-from node.learner.algorithms.algorithm import Asked, Choice, Found, Losses, named
+from node.learner.algorithms.algorithm import Asked, Choice, Found, named
 from node.learner.algorithms.alphaproof import AlphaProof
 from node.learner.algorithms.expert_iteration import ExpertIteration
 from node.learner.algorithms.hard_proofs import HardProofs, weight
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.run import Run
 from node.learner.settings import LearnerSettings
+from node.training.settings import LossSettings
 from tests.node.learner.builders import planned, transition
 from tests.node.learner.test_collector import claim, collecting, drained, send
 from tests.node.learner.test_dispatcher import dispatching, taken
@@ -73,7 +74,7 @@ def test_all_algorithms_choose_as_their_settings_say_and_restarts_choose_the_sam
 def test_failed_tactics_are_asked_for_if_the_loss_uses_them() -> None:
     settings = LearnerSettings()
     algorithm = named(settings)
-    assert algorithm.loss() == Losses(value=0.001, unlikelihood=0.0)
+    assert algorithm.loss() == LossSettings(value_weight=0.001, unlikelihood=0.0)
     settings.trainer.unlikelihood = 0.5
     assert [algorithm.attempt(purpose, 0).failed for purpose in (Purpose.TRAIN, Purpose.DISPROVE, Purpose.EVAL)] == [
         MOST_FAILED,

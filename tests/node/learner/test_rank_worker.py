@@ -20,6 +20,7 @@ from node.model.config import ModelConfig
 from node.model.tokenizer import PAD, Tokenizer
 from node.training.documents import Document, transition_document
 from node.training.loader import PackedBatch
+from node.training.settings import LossSettings
 from node.training.trainer import RankDevice, started
 from tests.node.model.tiny import TEXTS, tiny_model
 
@@ -82,7 +83,7 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
     config = {PROOFS_KEY: True} if proofs else {}
     model = tiny_model(vocab_size=marks.vocab_size)
     checkpoint.save(tmp_path / "step-000001", model, marks, step=1, config=config)
-    start = StartConfig(str(tmp_path / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001)
+    start = StartConfig(str(tmp_path / "step-000001"), False, 1024, 0.01, 0.01, 1)
     with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
         worker = RankWorker(start, device)
         worker.write_weights(tmp_path / "w.safetensors", {"version": "2"})
@@ -96,7 +97,9 @@ def test_what_a_network_has_learned_of_proofs_is_not_lost_in_reinforcement_learn
 def worker_of(folder: Path, device: RankDevice, average_steps: float = 0.0, unlikelihood: float = 0.0) -> RankWorker:
     marks = Tokenizer.train(TEXTS * 20, 330, roles=True)
     checkpoint.save(folder / "step-000001", tiny_model(vocab_size=marks.vocab_size), marks, step=1)
-    start = StartConfig(str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, 0.001, average_steps, unlikelihood)
+    start = StartConfig(
+        str(folder / "step-000001"), False, 1024, 0.01, 0.01, 1, LossSettings(unlikelihood=unlikelihood), average_steps
+    )
     return RankWorker(start, device)
 
 

@@ -10,14 +10,15 @@ from typing import get_args
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.protocol.attempts import Method
+from common.protocol.attempts import Method, MethodName, TreeMethod
 from common.protocol.messages import LeanVerifyReply
 from node.play.attempts import ProvingFailed
 from node.prover.prover import Prover
+from node.prover.search.methods import METHODS
 from node.prover.settings import ProverSettings
 from node.proving.answers import answer
 from node.proving.prover import Budget, TheoremProver, mesh_prover
-from node.proving.settings import ProvingSettings, SearchMethod
+from node.proving.settings import ProvingSettings
 from node.proving.statements import read_target
 from tests.forging import forging
 
@@ -80,7 +81,8 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
 
 
 def test_settings_name_every_method() -> None:
-    assert get_args(SearchMethod) == tuple(Method)
+    assert get_args(MethodName) == tuple(Method)
+    assert get_args(TreeMethod) == tuple(METHODS)
 
 
 async def test_a_mesh_without_provers_proves_nothing_in_its_time(

@@ -10,7 +10,8 @@ import torch
 from node.model.optimizer import OptimizerSettings
 from node.training.documents import Document
 from node.training.loader import PackedBatch, collate
-from node.training.objective import LossSettings, Objective, Totals, log_probabilities, report
+from node.training.objective import Objective, Totals, log_probabilities, report
+from node.training.settings import LossSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.model.tiny import tiny_model
 

@@ -20,7 +20,6 @@ from node.training.estimate import estimate, flops_per_token
 from node.training.loader import PackedBatch, collate
 from node.training.objective import (
     CALIBRATION_BINS,
-    LossSettings,
     Objective,
     Totals,
     calibration,
@@ -29,7 +28,7 @@ from node.training.objective import (
     value_bins,
     value_loss,
 )
-from node.training.settings import RateSettings, StageSettings
+from node.training.settings import LossSettings, RateSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import SHAPE

@@ -16,13 +16,13 @@ from node.training.loader import PackedBatch, collate
 from node.training.objective import (
     LEAST_NATS,
     MOST_PULL,
-    LossSettings,
     Objective,
     Totals,
     log_probabilities,
     report,
     unlikelihood_loss,
 )
+from node.training.settings import LossSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
