@@ -36,13 +36,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-# --- `proofmesh demo`: a whole mesh on this machine learns to prove theorems, within twelve minutes on two idle ------
-#
-# Warm start (cached), evaluation on test statements, reinforcement learning, the same evaluation again, a table of
-# the
-# results. After Ctrl-C, the same command resumes the run.
-
-
 RECIPE = recipe("demo")
 
 PLAN = "plan.json"

@@ -356,17 +356,14 @@ def _passes(first: Side, second: Side) -> list[str]:
 
 # --- comparing each side with the first one ---------------------------------------------------------------------------
 #
-# A rate is the share of statements that one attempt solves on average. A statement with several passes contributes
-# the
-# share of its attempts that solved it; a side with several seeds has the mean over its seeds. The interval is a
-# paired
+# A rate is the share of statements that one attempt solves on average. A statement with several passes contributes the
+# share of its attempts that solved it; a side with several seeds has the mean over its seeds. The interval is a paired
 # bootstrap of the difference of the rates over statements. It covers the choice of statements, for these networks and
 # seeds. The deviation over seeds says how much seeds differ.
 #
 # McNemar's test needs one outcome of each statement and side. With one attempt, the outcome is whether it solved the
 # statement. With several attempts, it is whether one of the first k did, where k is the number that both sides have:
-# with more attempts a side would solve more for that reason alone. The test, and the statements won and lost, are
-# then
+# with more attempts a side would solve more for that reason alone. The test, and the statements won and lost, are then
 # about pass@k. The p-value of the difference of the rates is that of the permutation test, which swaps the sides of
 # statements at random. With one attempt on each side both tests are the same.
 

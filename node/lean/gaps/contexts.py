@@ -133,10 +133,8 @@ class ScopedText:
 # --- Compiles the commands far above a gap once, so that workers import them instead of elaborating them -------------
 #
 # Lean's server keeps every command of a document in memory and visits all of them at each edit (0.4 ms for each). So
-# all
-# commands of a long text except the last few become a module, and the gap's document begins with its import. Leaving
-# out
-# the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
+# all commands of a long text except the last few become a module, and the gap's document begins with its import.
+# Leaving out the last few lets the next gaps of the file use the same module. Modules stay on disk between runs.
 #
 # Modules are only used to run candidates; proofs are verified in the file itself. If a text has an error, or commands
 # that cannot be restored behind an import, workers elaborate the text itself.

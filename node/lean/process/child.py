@@ -21,10 +21,8 @@ from common.life.process import kill_group, spawn_child
 
 # --- Measures the memory of processes, and kills a process that exceeds its limit ------------------------------------
 #
-# The limit is for a process's own memory: its resident memory without the pages of mapped files. Lean maps the
-# compiled
-# modules that it imports (gigabytes for Mathlib). All processes share these pages, and the operating system frees
-# them
+# The limit is for a process's own memory: its resident memory without the pages of mapped files. Lean maps the compiled
+# modules that it imports (gigabytes for Mathlib). All processes share these pages, and the operating system frees them
 # when it needs memory.
 
 

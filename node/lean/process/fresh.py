@@ -123,8 +123,7 @@ async def _read(stream: asyncio.StreamReader, into: bytearray, most: int) -> Non
 # --- Runs one process for one task and reads its output while it runs, so that a killed process loses no output ------
 #
 # Its standard output is a pseudo-terminal. To a pipe, a program writes only when its buffer is full or when it ends,
-# and
-# killing the process would lose the content of the buffer.
+# and killing the process would lose the content of the buffer.
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from typing import NamedTuple
 #
 # Source: `isIdFirst` and `isIdRest` (Lean 4, Init/Meta/Defs.lean).
 #
-# Regular expressions with `\w` differ from Lean: it reads `Cᵒᵖ` as `C` and an operator, and `n!` as one name. Use
-# this
+# Regular expressions with `\w` differ from Lean: it reads `Cᵒᵖ` as `C` and an operator, and `n!` as one name. Use this
 # module where a wrong reading costs more than a failed guess.
 
 

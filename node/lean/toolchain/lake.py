@@ -66,8 +66,7 @@ def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None 
 #
 # A toolchain is a folder of $ELAN_HOME/toolchains with the toolchain's name. The rules are those of elan's source
 # (`lookup_toolchain_desc`, `Toolchain::from`, `find_override_from_dir_walk`). elan itself only runs to look up the
-# latest
-# release of a channel such as `stable`.
+# latest release of a channel such as `stable`.
 
 
 FILE = "lean-toolchain"

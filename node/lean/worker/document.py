@@ -37,8 +37,7 @@ from node.lean.text.statement import import_lines, imports, statement_lines
 # for a header         the header, then a preamble: the definition of COPY, and an option for brief documents
 #     for a file's text    its imports, the definition of COPY, the remaining text, then a tail of options
 #
-# The text of a file can open namespaces and sections and include variables, so COPY is defined before all of these.
-# The
+# The text of a file can open namespaces and sections and include variables, so COPY is defined before all of these. The
 # options that differ between documents are at the end, because Lean elaborates everything after a changed line again.
 
 

@@ -149,10 +149,9 @@ class Logic:
 # --- Which constants the kernel computes on literals, and what their definitions must be for that --------------------
 #
 # A name proves nothing: somebody could declare `Nat.add` as multiplication. A function is computed only if equations
-# hold
-# by definitional equality that leave no other function on numerals. `S x` is `Nat.succ x`; the letters are variables;
-# `if c then a else b` is `Bool.rec` on the Boolean `c`. Pocket Lean's definitions satisfy them all. Another library's
-# functions without the equations are unfolded like any other definition, which is slower.
+# hold by definitional equality that leave no other function on numerals. `S x` is `Nat.succ x`; the letters are
+# variables; `if c then a else b` is `Bool.rec` on the Boolean `c`. Pocket Lean's definitions satisfy them all. Another
+# library's functions without the equations are unfolded like any other definition, which is slower.
 
 
 LARGEST_EXPONENT = 1 << 24

@@ -294,12 +294,9 @@ def make_folder(folder: Path) -> Path:
 # only;
 # - its declarations use no declarations of other proofs (`judge.py`).
 #
-# A batch rejects a proof if Lean accepts the statement and reports an ordinary error in the lines of the proof.
-# Checked
-# alone, the proof would have the same error with the same line and text. All other proofs are checked alone: those
-# with
-# errors about limits or with names of the batch, with statements that Lean rejects, and those that hang or crash
-# Lean.
+# A batch rejects a proof if Lean accepts the statement and reports an ordinary error in the lines of the proof. Checked
+# alone, the proof would have the same error with the same line and text. All other proofs are checked alone: those with
+# errors about limits or with names of the batch, with statements that Lean rejects, and those that hang or crash Lean.
 #
 # Lean writes no compiled file if one proof has an error. The batch is then split: proofs with a verdict are removed,
 # proofs that caused a problem without a verdict are checked alone, and the remaining ones form smaller batches.

@@ -97,9 +97,8 @@ def _compiling(module: str) -> list[str]:
 
 # --- Has Lean's kernel check compiled files as data: no process that judges imports a file that a user's code --------
 #
-# A child process of ours reads the compiled files and writes their declarations (`judge.py`,
-# `olean/declarations.py`). A
-# fresh process that has imported only the library makes these declarations anew and gives each one to the kernel. The
+# A child process of ours reads the compiled files and writes their declarations (`judge.py`, `olean/declarations.py`).
+# A fresh process that has imported only the library makes these declarations anew and gives each one to the kernel. The
 # child then reads the kernel's answer.
 
 

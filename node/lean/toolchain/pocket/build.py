@@ -55,8 +55,7 @@ def library() -> Path:
 #
 # A process that runs Lean from a build holds a shared lock on the build's seal until the process ends. A process that
 # deletes a build first takes an exclusive lock on the seal. The system releases both locks when their process ends,
-# also
-# after a crash.
+# also after a crash.
 
 
 SEAL = "BUILT"
