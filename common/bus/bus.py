@@ -490,6 +490,11 @@ class Bus:
         """The streams of all runs on this broker, by run. Raises BusError."""
         return await admin.runs(self._replies)
 
+    async def clock_ahead(self) -> float | None:
+        """Seconds that this machine's clock is ahead of the broker's; None if the broker has no stream. Raises
+        BusError."""
+        return await admin.clock_ahead(self._replies)
+
     async def remove(self, run: str = "") -> None:
         """Delete all streams and buckets of a run with their content; empty: of this one. Raises BusError."""
         await admin.remove(self._replies, names.streams_of(run or self.run))

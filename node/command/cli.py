@@ -3,6 +3,7 @@ packages."""
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import sys
 import traceback
@@ -71,6 +72,11 @@ def version() -> str:
 
 
 def _run(command: Command, arguments: list[str]) -> int:
+    if importlib.util.find_spec("tyro") is None:
+        if command is not TOOLS["doctor"]:
+            advice = "run `./start setup`; the command `doctor` says what is missing"
+            return refuse("proofmesh", f"its packages are not installed for this Python: {advice}")
+        return int(resolve(command.entry)(arguments))
     from common.output import plain_help
 
     plain_help.install()
@@ -140,6 +146,7 @@ TOOLS: dict[str, Command] = {
     ),
     "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.command.status:main"),
+    "doctor": Command("say what works here, what is slow, what is broken, and what to do", "node.command.doctor:main"),
     "runs": Command("list the runs on a broker, and remove those that are over", "node.command.runs:main"),
     "trace": Command("extract every tactic of Lean files, with states before and after", "node.command.trace:main"),
     "premises": Command(

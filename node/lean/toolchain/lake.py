@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +42,24 @@ def without_toolchain(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
+
+
+@contextlib.contextmanager
+def asking_for(seconds: float) -> Iterator[None]:
+    """In the block, all questions together may take this long, for a caller that has to answer itself in time. Holds
+    in threads that get this context (`asyncio.to_thread`)."""
+    token = _deadline.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
 def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None = None) -> tuple[int, str, str]:
-    """Exit code, output and errors of a program. Raises LeanProblem if it does not start or exceeds ASK_SECONDS."""
+    """Exit code, output and errors of a program. Raises LeanProblem if it does not start or exceeds ASK_SECONDS, or the
+    time of `asking_for`."""
+    seconds = max(0.1, min(ASK_SECONDS, _deadline.get() - time.monotonic()))
     try:
         completed = subprocess.run(
             command,
@@ -49,13 +69,13 @@ def ask(command: Sequence[str], environ: Mapping[str, str], folder: Path | None 
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=ASK_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
         where = f" in {folder}" if folder else ""
         raise LeanProblem(
-            f"`{' '.join(command)}`{where} did not finish in {ASK_SECONDS:g} s; run it by hand to see why"
+            f"`{' '.join(command)}`{where} did not finish in {seconds:.0f} s; run it by hand to see why"
         ) from None
     except OSError as error:
         raise LeanProblem(f"cannot run {command[0]}: {error.strerror}; check PATH and [lean] toolchain") from error

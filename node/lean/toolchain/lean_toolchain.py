@@ -88,6 +88,13 @@ class LeanToolchain:
         path = os.pathsep.join([*([library] if library else []), *map(str, folders)])
         return {**self.environment, "LEAN_PATH": path} if path else dict(self.environment)
 
+    @property
+    def module_folders(self) -> list[str]:
+        """The folders in which this Lean finds modules, its own library last."""
+        folders = [folder for folder in self.environment.get("LEAN_PATH", "").split(os.pathsep) if folder]
+        # A full toolchain finds its library beside its program; pocket Lean's is in LEAN_PATH.
+        return folders if self.kernel else [*folders, str(Path(self.command[0]).parents[1] / "lib" / "lean")]
+
     def compiled(self, module: str) -> Path | None:
         """The .olean file that Lean finds for a module; None if it finds no file."""
         for folder in self.environment.get("LEAN_PATH", "").split(os.pathsep):
@@ -139,12 +146,12 @@ def library(folder: str) -> dict[str, str]:
     except (OSError, msgspec.DecodeError):
         manifest = _Packages()
     commits = {each.name: each.rev for each in manifest.packages if each.rev}
-    if head := _head(project / ".git"):
-        commits[PROJECT] = head
+    if commit := head(project / ".git"):
+        commits[PROJECT] = commit
     return commits
 
 
-def _head(git: Path) -> str:
+def head(git: Path) -> str:
     """The commit of a working tree; empty if it cannot be read."""
     try:
         head = (git / "HEAD").read_text(encoding="utf-8").strip()

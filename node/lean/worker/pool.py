@@ -324,9 +324,15 @@ async def prepare(pool: Pool, machine: Machine | None = None) -> LeanProcess:
         raise LeanProblem(explained(error, pool.toolchain, pool.options.start_seconds)) from error
     if imports(pool.toolchain.default_header):
         if machine is not None:
-            pool.limit(int(machine.memory_mb * LEAN_SHARE / (process.header_mb + LEAN_WORKER_MB)))
+            pool.limit(workers_that_fit(machine, process.header_mb))
         pool.prepare_all()
     return process
+
+
+def workers_that_fit(machine: Machine, header_mb: float) -> int:
+    """How many workers fit into a machine's memory if each needs `header_mb` of its own for the header; 0 if none
+    does."""
+    return int(machine.memory_mb * LEAN_SHARE / (header_mb + LEAN_WORKER_MB))
 
 
 def explained(error: BadHeader | WorkerEnded | OSError, toolchain: LeanToolchain, seconds: float) -> str:

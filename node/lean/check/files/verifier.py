@@ -13,7 +13,6 @@ docs/trust.md says which attacks each step stops.
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import tempfile
 import time
@@ -539,9 +538,8 @@ class FileVerifier:
         own = [key.removeprefix(run.prefix) for key in (*read.others, read.key)]
         files = [run.modules.joinpath(*name.split(".")).with_suffix(".olean") for name in own]
         names = [each.constant for each in report.declarations if each.accepted]
-        folders = [each for each in self._toolchain.environment.get("LEAN_PATH", "").split(os.pathsep) if each]
         imported = [name for name in dict.fromkeys(["Init", *library]) if name not in own]
-        opinion = await self._second.check(imported, folders, files, names, self._limits.seconds)
+        opinion = await self._second.check(imported, self._toolchain.module_folders, files, names, self._limits.seconds)
         report.declarations = [
             replace(each, reason=opinion.problem(each.constant)) if each.accepted else each
             for each in report.declarations

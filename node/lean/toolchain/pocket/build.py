@@ -192,6 +192,12 @@ def build(out: Path | None = None, *, sources: Path = SOURCES, report: Report = 
     return target
 
 
+def is_built() -> bool:
+    """Whether the library is in the cache, so that `library` builds nothing. Raises PocketBuildError."""
+    key = library_key(SOURCES, wheel_version())
+    return built_key(cache_directory() / f"pocket-{key}") == key
+
+
 def build_locked(target: Path, key: str, sources: Path, report: Report) -> None:
     """Build, unless another process did so while this one waited for the lock. Raises PocketBuildError and OSError."""
     if built_key(target) == key:

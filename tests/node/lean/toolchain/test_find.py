@@ -4,7 +4,7 @@ import pytest
 
 from common.settings import LeanSettings
 from node.lean.toolchain.find import find
-from node.lean.toolchain.lean_toolchain import LeanProblem
+from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
 from tests import lean_project
 
 pytestmark = pytest.mark.lean
@@ -138,3 +138,10 @@ def test_a_toolchain_that_is_not_there_or_no_lean(home, tmp_path):
 def test_a_header_that_would_switch_checks_off_is_refused():
     assert "switch a check off" in problem(LeanSettings(options=["debug.skipKernelTC=true"]), {})
     assert "no folder" in problem(LeanSettings(modules=["/nonexistent"]), {})
+
+
+def test_a_full_toolchain_finds_its_library_beside_its_program_and_pocket_lean_in_its_search_path():
+    environment = {"LEAN_PATH": "/project/lib:/package/lib"}
+    full = LeanToolchain(("/home/lean/bin/lean", "-Da=b"), environment)
+    assert full.module_folders == ["/project/lib", "/package/lib", "/home/lean/lib/lean"]
+    assert LeanToolchain(("python",), environment, kernel=("python",)).module_folders == full.module_folders[:2]

@@ -1,0 +1,517 @@
+"""`proofmesh doctor` where something is missing, broken, away or wrong: rows, JSON and exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker import streams
+from common.bus import Bus
+from common.files import CACHE_VARIABLE
+from common.machine import listenable
+from common.output.command import Exit, UserError
+from common.settings import BusSettings, LeanSettings
+from node.command.doctor import around, command, lean, main, material, rows
+from node.command.doctor.rows import Row
+from node.lean.toolchain.lean_toolchain import LeanProblem
+from node.lean.toolchain.pocket import build
+from tests import lean_project
+from tests.files import limited_files
+
+ROOT = Path(__file__).parents[3]
+
+OWN_STYLE = """import Demo.Basic
+open Demo
+
+theorem doubles (n : Nat) (h : n = 0) : double n = 0 := by
+  rw [h]
+  exact double_zero
+
+theorem either (p q : Prop) (h : p ∨ q) : q ∨ p := by
+  cases h with
+  | inl hp => exact Or.inr hp
+  | inr hq => exact Or.inl hq
+"""
+
+
+def doctor(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
+    """Run the command here; returns the exit code and its JSON document."""
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        code = main(["--json", *map(str, arguments)])
+    document = json.loads(output.getvalue())
+    assert code == document["exit"]
+    return code, document
+
+
+def row(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """The row of this name."""
+    (found,) = [each for each in document["rows"] if each["name"] == name]
+    return found
+
+
+def states(document: dict[str, Any]) -> dict[str, str]:
+    """The state of each row."""
+    return {each["name"]: each["state"] for each in document["rows"]}
+
+
+def listing(*folders: Path) -> dict[str, tuple[int, str]]:
+    """Every file below, with its time and a digest of its content; without what the tests' `lake` writes itself."""
+    found = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.name != lean_project.ASKED:
+                found[str(path)] = (path.lstat().st_mtime_ns, hashlib.blake2b(path.read_bytes()).hexdigest())
+    return found
+
+
+@pytest.fixture(scope="module")
+def elan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The toolchain of an $ELAN_HOME, whose `lake` is first on PATH; the cache is an empty folder."""
+    home = tmp_path_factory.mktemp("elan")
+    toolchain = lean_project.make_elan(home)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in lean_project.environ(home, home / "bin").items():
+            patch.setenv(name, value)
+        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("cache")))
+        yield toolchain
+
+
+# --- a Lean that works ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the doctor says of a Lean that works, and the files before and after."""
+
+    project: Path | None
+    code: int
+    document: dict[str, Any]
+    before: dict[str, tuple[int, str]]
+    after: dict[str, tuple[int, str]]
+
+
+def own_project(folder: Path, toolchain: Path) -> Path:
+    """A built project with tactic proofs."""
+    project = lean_project.make_project(folder, toolchain)
+    (project / "Demo" / "Own.lean").write_text(OWN_STYLE)
+    (project / lean_project.SETUP).write_text('{"options": {}}')
+    built = project / ".lake/build/lib/lean"
+    subprocess.run(
+        [toolchain / "bin" / "lean", "-o", built / "Demo" / "Own.olean", project / "Demo" / "Own.lean"],
+        check=True,
+        cwd=project,
+        env={**os.environ, "LEAN_PATH": str(built)},
+    )
+    return project
+
+
+@pytest.fixture(scope="module")
+def pocket(tmp_path_factory: pytest.TempPathFactory) -> Looked:
+    """Pocket Lean, whose build is all that the cache has."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / build.library().name).symlink_to(build.library())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE_VARIABLE, str(cache))
+        before = listing(cache)
+        code, document = doctor("--only", "lean")
+        return Looked(None, code, document, before, listing(cache))
+
+
+@pytest.fixture(scope="module")
+def project(elan: Path, tmp_path_factory: pytest.TempPathFactory) -> Looked:
+    """A project with tactic proofs of its own, and its toolchain."""
+    folder = own_project(tmp_path_factory.mktemp("own") / "demo", elan)
+    kept = (folder, Path(os.environ[CACHE_VARIABLE]))
+    before = listing(*kept)
+    code, document = doctor("--only", "lean", "kernels", "--lean.project", folder)
+    return Looked(folder, code, document, before, listing(*kept))
+
+
+@pytest.mark.lean
+def test_with_pocket_lean_all_is_ok_or_not_there(pocket):
+    assert (pocket.code, pocket.document["state"]) == (Exit.DONE, "ok"), pocket.document
+    assert row(pocket.document, "toolchain")["facts"]["version"] == "4.35.0"
+    assert {name for name, state in states(pocket.document).items() if state == "not met"} == {"module files"}
+    assert row(pocket.document, "header")["facts"]["workers_that_fit"] >= 1
+    assert row(pocket.document, "tactics")["facts"]["failed"] == []
+    assert row(pocket.document, "sorry")["facts"]["accepted"]
+
+
+@pytest.mark.lean
+@pytest.mark.slow
+def test_of_a_project_its_own_file_header_and_tactics_are_tried(project):
+    # The toolchain of the tests is a script, which cannot start with reads confined: its row says so.
+    assert {name for name, state in states(project.document).items() if state == "warning"} <= {"toolchain"}
+    assert project.code in (Exit.DONE, Exit.FAILED), project.document
+    assert row(project.document, "toolchain")["facts"]["name"] == lean_project.NAME
+    assert row(project.document, "trace")["facts"]["file"] == "Demo/Own.lean"
+    assert row(project.document, "header")["facts"]["header"] == "import Demo.Basic"
+    tactics = row(project.document, "tactics")["facts"]
+    assert (tactics["tactics"], tactics["failed"]) == (10, []) and tactics["of_the_project"] >= 4
+    assert row(project.document, "sorry")["facts"]["accepted"]
+    assert states(project.document)["second kernel"] in ("ok", "slow")
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("lean", ["pocket", pytest.param("project", marks=pytest.mark.slow)])
+def test_cheats_are_refused_each_for_its_reason_and_nothing_is_changed(lean, request):
+    looked = request.getfixturevalue(lean)
+    refused = row(looked.document, "cheats")["facts"]["refused"]
+    assert set(refused) == {"by_axiom", "by_sorry", "by_looking_away"}
+    assert "sorry" in refused["by_sorry"] and "axiom" in refused["by_axiom"] and "kernel" in refused["by_looking_away"]
+    assert looked.before == looked.after
+
+
+@pytest.mark.lean
+def test_module_files_are_counted_and_verify_says_that_it_refuses_them(elan, tmp_path):
+    folder = lean_project.make_project(tmp_path / "demo", elan)
+    (folder / "Demo" / "New.lean").write_text("/- c -/\nmodule\n\npublic import Demo.Basic\n")
+    checks = lean.LeanChecks(LeanSettings(project=str(folder)), ["lean"], time.monotonic() + 60, trusted=True)
+    asyncio.run(checks._find())
+    found, would = asyncio.run(checks._module_files()), checks._would_verify()
+    assert (found.state, found.facts["module_files"]) == ("warning", 1)
+    assert would.state == "warning" and "1 files that begin with `module`" in would.seen
+
+
+# --- projects that do not ---------------------------------------------------------------------------------------------
+
+
+def broken_project(folder: Path, toolchain: Path) -> Path:
+    project = lean_project.make_project(folder, toolchain, built=False)
+    (project / "lakefile.toml").write_text("broken")
+    return project
+
+
+def unbuilt_project(folder: Path, toolchain: Path) -> Path:
+    return lean_project.make_project(folder, toolchain, built=False)
+
+
+def project_of_another_version(folder: Path, toolchain: Path) -> Path:
+    return lean_project.make_project(folder, toolchain, built=False, wants="leanprover/lean4:v4.9.0")
+
+
+def project_of_a_channel(folder: Path, toolchain: Path) -> Path:
+    return lean_project.make_project(folder, toolchain, built=False, wants="leanprover/lean4:stable")
+
+
+def project_without_packages(folder: Path, toolchain: Path) -> Path:
+    project = lean_project.make_project(folder, toolchain, built=False)
+    package = {"type": "git", "name": "batteries", "rev": "0" * 40}
+    (project / "lake-manifest.json").write_text(json.dumps({"packagesDir": ".lake/packages", "packages": [package]}))
+    return project
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    ("make", "seen", "advice"),
+    [
+        (broken_project, "`lake env` failed in", "Run it there by hand"),
+        (unbuilt_project, "is not built", "run `lake build`"),
+        (project_of_another_version, "v4.9.0' is not installed", "elan toolchain install leanprover/lean4:v4.9.0"),
+        (project_of_a_channel, "is a channel", "name a version"),
+        (project_without_packages, "the package batteries", "run `lake build`"),
+    ],
+)
+def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan, tmp_path, make, seen, advice):
+    project = make(tmp_path / "demo", elan)
+    before = listing(tmp_path)
+    code, document = doctor("--only", "lean", "--lean.project", project)
+    found = row(document, "toolchain")
+    assert (code, found["state"]) == (Exit.UNUSABLE, "broken")
+    assert seen in found["seen"] and advice in found["advice"], found
+    others = {name: state for name, state in states(document).items() if name != "toolchain"}
+    commands = ("verify", "prove", "eval")
+    assert {others.pop(name) for name in commands} == {"broken"} and set(others.values()) == {"not met"}
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.process
+def test_a_folder_that_is_no_project_says_so(tmp_path):
+    code, document = doctor("--only", "lean", "--lean.project", tmp_path / "nowhere")
+    assert code == Exit.UNUSABLE and "there is no folder" in row(document, "toolchain")["seen"]
+
+
+@pytest.mark.process
+def test_a_lake_that_hangs_is_a_row_and_does_not_keep_the_command(tmp_path, monkeypatch):
+    lean_project.program(tmp_path / "bin" / "lake", "exec sleep 600")
+    project = tmp_path / "demo"
+    project.mkdir()
+    (project / "lakefile.toml").write_text('name = "demo"\n')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setattr(command, "ALL_SECONDS", 2.0)
+    code, document = doctor("--only", "lean", "--lean.project", project)
+    found = row(document, "toolchain")
+    assert code == Exit.UNUSABLE and "did not finish in" in found["seen"] and "by hand" in found["advice"]
+
+
+@pytest.mark.process
+def test_pocket_lean_that_is_not_compiled_yet_is_not_compiled_here(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    code, document = doctor("--only", "lean")
+    found = row(document, "toolchain")
+    assert code == Exit.UNUSABLE and "not compiled yet" in found["seen"] and "./start setup" in found["advice"]
+    assert not (tmp_path / "cache").exists()
+
+
+# --- nothing installed, no network, a full disk -----------------------------------------------------------------------
+
+_BARE = "import sys; sys.path.insert(0, sys.argv[1]); from node.command.cli import main; sys.exit(main(sys.argv[2:]))"
+
+
+def bare(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line with Python's standard library alone."""
+    whole = [sys.executable, "-I", "-S", "-c", _BARE, str(ROOT), *arguments]
+    return subprocess.run(whole, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.process
+def test_where_nothing_is_installed_the_doctor_still_has_a_table():
+    done = bare("doctor")
+    assert done.returncode == Exit.UNUSABLE and not done.stderr
+    assert "| packages | packages | broken |" in done.stdout and "./start setup" in done.stdout
+    document = json.loads(bare("doctor", "--json").stdout)
+    assert row(document, "system")["state"] in ("ok", "slow")
+    assert "msgspec: missing" in row(document, "packages")["facts"]["missing"]
+
+
+@pytest.mark.process
+def test_where_nothing_is_installed_other_commands_name_the_doctor():
+    done = bare("verify", "x.lean")
+    assert done.returncode == Exit.UNUSABLE and done.stderr.count("\n") == 1 and "doctor" in done.stderr
+
+
+@pytest.mark.process
+def test_a_nats_server_that_is_not_here_is_not_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("NATS_SERVER", raising=False)
+    found = asyncio.run(around.nats_server())
+    assert found.state == "not met" and "network" in found.advice
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_full_disk_is_broken(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    with limited_files(1000):
+        found = asyncio.run(around.disk())
+    assert found.state == "broken" and str(tmp_path) in found.seen and "TMPDIR" in found.advice
+    assert asyncio.run(around.disk()).state != "broken"
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("free", "state"), [(10, "broken"), (500, "warning"), (50_000, "ok")])
+def test_little_free_disk_is_seen_before_it_is_full(monkeypatch, free, state):
+    monkeypatch.setattr(around, "free_mb", lambda folder: free)
+    assert asyncio.run(around.disk()).state == state
+
+
+def in_namespace(flags: str, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line in namespaces of its own, after a script of the shell; skipped where there are none."""
+    if subprocess.run(["unshare", flags, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespaces here")
+    whole = ["unshare", flags, "sh", "-c", f'{script} exec "$@"', "sh", sys.executable, "-m", "node.command.cli"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run([*whole, *arguments], capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.slow
+def test_without_any_network_only_the_broker_is_not_met():
+    wanted = ("system", "packages", "space", "broker", "lean")
+    document = json.loads(in_namespace("-rn", "", "doctor", "--json", "--only", *wanted).stdout)
+    assert document["state"] in ("ok", "slow"), document
+    assert row(document, "broker")["state"] == "not met"
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_is_told_by_the_doctor_and_ends_with_2(tmp_path):
+    mount = f'mount -t tmpfs -o size=100k none "{tmp_path}" && export TMPDIR="{tmp_path}" &&'
+    done = in_namespace("-rm", mount, "doctor", "--json", "--only", "space", "lean")
+    document = json.loads(done.stdout)
+    assert done.returncode == Exit.UNUSABLE
+    assert "No space left" in row(document, "disk")["seen"]
+
+
+@pytest.mark.slow
+def test_everything_with_pocket_lean_ends_in_time_and_nothing_is_broken():
+    code, document = doctor()
+    assert code in (Exit.DONE, Exit.FAILED), document
+    assert states(document)["second kernel"] in ("ok", "slow")
+    assert document["seconds"] < command.ALL_SECONDS + 5
+
+
+# --- the broker -------------------------------------------------------------------------------------------------------
+
+
+def test_a_broker_that_is_away_is_broken_where_it_was_named_and_not_met_elsewhere():
+    url = f"nats://127.0.0.1:{listenable('127.0.0.1', 0)}"
+    code, document = doctor("--only", "broker", "--url", url, "--wait", "0.2")
+    found = row(document, "broker")
+    assert (code, found["state"]) == (Exit.UNUSABLE, "broken")
+    assert url in found["seen"] and "proofmesh up" in found["advice"]
+
+
+@pytest.fixture
+def made(broker: BusSettings, run_name: str) -> Iterator[str]:
+    """The name of a run whose streams are on the broker."""
+
+    async def with_bus(work) -> None:
+        bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
+        await work(bus)
+        await bus.close()
+
+    asyncio.run(with_bus(streams.ensure))
+    yield run_name
+    asyncio.run(with_bus(streams.remove))
+
+
+def test_a_broker_with_the_streams_of_a_run_is_ok(broker, made):
+    code, document = doctor("--only", "broker", "--url", broker.url, "--run", made)
+    assert code == Exit.DONE and states(document) == {"broker": "ok", "clock": "ok", "streams": "ok"}
+    assert abs(row(document, "clock")["facts"]["skew_seconds"]) < 1
+    assert row(document, "streams")["facts"]["missing"] == []
+
+
+def test_a_stream_that_is_gone_is_broken_and_named(broker, made):
+    async def delete() -> None:
+        bus = await Bus.connect(broker, run=made, name="test", wait=10)
+        await bus._jetstream.delete_stream(f"{made}-results")
+        await bus.close()
+
+    asyncio.run(delete())
+    code, document = doctor("--only", "broker", "--url", broker.url, "--run", made)
+    assert code == Exit.UNUSABLE and f"missing: {made}-results" in row(document, "streams")["seen"]
+
+
+def test_a_run_that_is_not_there_is_not_met_and_the_others_are_named(broker, made):
+    code, document = doctor("--only", "broker", "--url", broker.url, "--run", "another")
+    assert code == Exit.DONE and made in row(document, "streams")["seen"]
+
+
+@contextlib.contextmanager
+def wrong_clock(broker: BusSettings, seconds: int) -> Iterator[str]:
+    """The address of a wire to the broker on which the broker's time is shifted; everything else passes as it is."""
+
+    def shifted(match: re.Match[bytes]) -> bytes:
+        moved = datetime.fromisoformat(match[1].decode()) + timedelta(seconds=seconds)
+        return b'"ts":"' + moved.isoformat().encode()
+
+    def pump(source: socket.socket, target: socket.socket, shift: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 20):
+                target.sendall(re.sub(rb'"ts":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)', shifted, data) if shift else data)
+            target.shutdown(socket.SHUT_WR)
+
+    def serve(listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection(("127.0.0.1", int(broker.url.rpartition(":")[2])))
+                for arguments in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=pump, args=arguments, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, args=(listener,), daemon=True).start()
+        yield f"nats://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(("seconds", "says"), [(-90, "90.0 s ahead of"), (3600, "3600.0 s behind")])
+def test_a_clock_that_is_wrong_is_a_warning_with_the_difference(broker, made, seconds, says):
+    with wrong_clock(broker, seconds) as url:
+        code, document = doctor("--only", "broker", "--url", url, "--run", made)
+    found = row(document, "clock")
+    assert (code, found["state"]) == (Exit.FAILED, "warning")
+    assert abs(found["facts"]["skew_seconds"] + seconds) < 2 and says.split()[-1] in found["seen"]
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_worst_row_decides_and_what_is_not_met_does_not_count():
+    def of(*found: rows.State) -> int:
+        return rows.exit_of([Row("group", "name", state, "") for state in found])
+
+    assert of() == of("ok", "not met") == Exit.DONE
+    assert of("ok", "slow") == of("warning") == Exit.FAILED
+    assert of("slow", "broken", "ok") == Exit.UNUSABLE
+
+
+async def test_a_check_that_hangs_and_one_that_fails_become_rows():
+    async def hangs() -> Row:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def fails() -> Row:
+        raise ZeroDivisionError("by zero")
+
+    async def refuses() -> Row:
+        raise UserError("it is gone; bring it back; twice")
+
+    (hung,) = await rows.checked("group", "name", hangs, 0.01, "kill it")
+    assert (hung.state, hung.advice) == ("broken", "kill it")
+    (failed,) = await rows.checked("group", "name", fails, 1.0)
+    assert (failed.state, failed.seen) == ("broken", "ZeroDivisionError: by zero")
+    (refused,) = await rows.checked("group", "name", refuses, 1.0)
+    assert (refused.seen, refused.advice) == ("it is gone", "bring it back; twice")
+
+
+def test_the_table_shows_each_row_and_nothing_that_moves_the_cursor():
+    shown = rows.table([Row("lean", "trace", "broken", "a\x1b[2Jb", "look")], 3.0).markdown()
+    assert "\x1b" not in shown and "broken" in shown and "look" in shown
+
+
+@pytest.mark.parametrize(
+    ("version", "lacks"),
+    [("4.35.0", 0), ("4.34.0-rc1", 0), ("4.27.0", 2), ("4.20.0", 4), ("4.9.0", 6)],
+)
+async def test_what_a_version_lacks_comes_from_the_table(version, lacks):
+    checks = lean.LeanChecks(LeanSettings(), ["lean"], time.monotonic() + 9)
+    checks.toolchain = lean.LeanToolchain(("lean",), version=version)
+    found = await checks._versions()
+    assert found.state == "ok" and len(found.facts["lacks"]) == lacks, found
+    assert all(each.source in found.seen for each in material.DIFFERENCES if each.what in found.facts["lacks"])
+    assert found.facts["tested"] == (version == "4.35.0")
+
+
+def test_a_package_that_is_missing_or_of_another_version_is_named():
+    assert around.wrong("msgspec==0.0.1").startswith("msgspec: ")
+    assert around.wrong("no-such-package==1; extra == 'dev'") == "no-such-package: missing"
+    assert [text for each in around.requirements()[""] if (text := around.wrong(each))] == []
+
+
+def test_gpus_are_shown_with_their_memory_and_none_is_not_a_fault():
+    device = {"name": "A", "capability": "9.0", "free_mb": 70, "total_mb": 80, "bf16": True}
+    assert around.gpus(Row("compute", "torch", "ok", "")).state == "not met"
+    assert around.gpus(Row("compute", "torch", "ok", "", facts={"devices": [device]})).seen == "A (70 of 80 MB free)"
+    old = device | {"bf16": False}
+    assert around.gpus(Row("compute", "torch", "ok", "", facts={"devices": [old]})).state == "warning"
+
+
+def test_a_package_at_another_commit_than_the_manifest_is_not_given_to_lake(tmp_path):
+    (tmp_path / "lakefile.toml").write_text("")
+    package = {"type": "git", "name": "std", "rev": "1" * 40}
+    (tmp_path / "lake-manifest.json").write_text(json.dumps({"packages": [package]}))
+    git = tmp_path / ".lake/packages/std/.git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("2" * 40)
+    problem = material.would_change(LeanSettings(project=str(tmp_path)))
+    assert isinstance(problem, LeanProblem) and "222222222222" in str(problem)
+    (git / "HEAD").write_text("1" * 40)
+    assert material.would_change(LeanSettings(project=str(tmp_path))) is None
