@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from common.lean import Outcome, Step, Theorem
+from common.output.visible import visible
 from common.settings import PLAIN, Sampling
 
 SCHEMA_VERSION = 3
@@ -23,6 +24,10 @@ versions they do not know."""
 
 MAX_MESSAGE_BYTES = 512 * 1024
 """Largest message (the broker's own limit is 1 MiB). Weights and long logs go through the object store."""
+
+
+LONGEST_REASON = 300
+"""Most characters of the text that says what is wrong with a payload."""
 
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -564,10 +569,19 @@ def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BY
 
 
 def _explain(payload: bytes, error: Exception) -> MessageError:
+    """The error for a payload that could not be decoded. It repeats parts of the payload, which anybody may have
+    written, so it is made short and visible: it goes into logs and into the reply."""
     try:
         envelope = msgspec.msgpack.decode(payload, type=_Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return MalformedMessage(f"not a message: {error}")
+        return MalformedMessage(_line(f"not a message: {error}", LONGEST_REASON))
+    kind = _line(envelope.type, 40) or "a message without type"
     if envelope.v not in (0, SCHEMA_VERSION):
-        return UnknownVersion(f"{envelope.type} of schema version {envelope.v}; this node knows {SCHEMA_VERSION}")
-    return MalformedMessage(f"{envelope.type or 'a message without type'}: {error}")
+        return UnknownVersion(f"{kind} of schema version {envelope.v}; this node knows {SCHEMA_VERSION}")
+    return MalformedMessage(f"{kind}: {_line(str(error), LONGEST_REASON - 60)}")
+
+
+def _line(text: str, longest: int) -> str:
+    """The text as one line; of a long one, its beginning and its end, which says where in the message the fault is."""
+    line = visible(text[:longest] + text[-longest:] if len(text) > 2 * longest else text)
+    return line if len(line) <= longest else f"{line[: longest // 2 - 1]}…{line[-(longest // 2 - 1) :]}"
