@@ -1,4 +1,7 @@
-"""For the whole suite: a real broker, a bus on a run of its own, and the tiers of tests (tests/tiers.py)."""
+"""For the whole suite: a real broker, a warm pocket Lean, runs of one's own on both, commands in process, and the tiers
+of tests (tests/tiers.py).
+
+What is shared lives in a thread with an event loop (tests/background.py); tests keep loops of their own."""
 
 from __future__ import annotations
 
@@ -14,15 +17,25 @@ from pathlib import Path
 import pytest
 import structlog
 
-from broker import streams
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
+from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from tests import tiers
+from tests.background import (
+    Background,
+    RunOnBroker,
+    SharedLean,
+    shared_lean,
+    with_streams,
+    without_shared_nodes,
+    without_streams,
+)
+from tests.commands import Called
 
 guard = tiers.Guard()
 
@@ -59,6 +72,7 @@ def own_logging() -> Iterator[None]:
     """Leaves the logging of the test process as it was: commands that a test calls in this process set it up anew."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    structlog.configure(processors=[without_shared_nodes, *structlog.get_config()["processors"]])
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
@@ -67,13 +81,27 @@ def own_logging() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BusSettings]:
+def background() -> Iterator[Background]:
+    """The event loop of shared nodes, in a thread of its own."""
+    background = Background()
+    yield background
+    background.close()
+
+
+@pytest.fixture(scope="session")
+def broker(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BusSettings]:
     """A real nats-server on a free loopback port, with a private store, for the whole session."""
     server = Server(BrokerSettings(port=0, store=str(tmp_path_factory.mktemp("broker") / "store")))
-    with asyncio.Runner() as runner:
-        runner.run(server.start())
-        yield server.bus
-        runner.run(server.stop())
+    background.run(server.start())
+    yield server.bus
+    background.run(server.stop())
+
+
+@pytest.fixture(scope="session")
+def warm_lean(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLean]:
+    """Warm pocket Lean for the whole session, with a key that signs verdicts."""
+    with shared_lean(background, tmp_path_factory.mktemp("lean")) as lean:
+        yield lean
 
 
 @pytest.fixture
@@ -92,20 +120,42 @@ def run_name() -> str:
 
 
 @pytest.fixture
-async def bus(broker: BusSettings, run_name: str) -> AsyncIterator[Bus]:
+def mesh_run(background: Background, broker: BusSettings, run_name: str) -> Iterator[RunOnBroker]:
+    """A run of the test's own, with its streams; for tests without a bus, `mesh_run.flags` are a command's."""
+    run = RunOnBroker(run_name, broker)
+    background.run(with_streams(run))
+    yield run
+    background.run(without_streams(run))
+
+
+@pytest.fixture
+async def bus(mesh_run: RunOnBroker) -> AsyncIterator[Bus]:
     """A connected bus on a fresh run, with its streams."""
-    bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
-    await streams.ensure(bus)
+    bus = await Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10)
     yield bus
-    await streams.remove(bus)
     await bus.close()
 
 
 @pytest.fixture
-async def lean_proxy(bus: Bus, broker: BusSettings, run_name: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A real lean-proxy with pocket Lean, as a child process on the run of `bus`; it answers when the test begins."""
+def lean_proxy(warm_lean: SharedLean, mesh_run: RunOnBroker) -> Iterator[NodeContext]:
+    """A lean-proxy with a key on the test's run, in this process. It shares its warm Lean with other tests: a test that
+    kills it or its workers takes `own_lean_proxy`."""
+    with warm_lean.served(mesh_run) as node:
+        yield node
+
+
+@pytest.fixture
+async def own_lean_proxy(bus: Bus, broker: BusSettings, run_name: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A lean-proxy with pocket Lean, as a child process on the run of `bus`; it answers when the test begins."""
     async with lean_proxy_process(bus, broker, run_name) as process:
         yield process
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Called:
+    """Calls commands in this process, in a folder of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    return Called(monkeypatch, capsys)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -17,12 +18,17 @@ MARKS = ("broker", "lean", "process")
 
 FIXTURES = {
     "broker": ("broker", "own_broker"),
-    "lean": ("lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire", "own_lean"),
+    "lean": ("warm_lean", "own_lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire", "own_lean"),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
 
 _EVENTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "os.exec", "os.spawn")
 """Python's audit events of programs that are started; asyncio's and multiprocessing's go through these."""
+
+
+SHARED = "nodes of tests"
+"""How the names of threads begin that run what the session shares (tests/background.py): a worker of Lean may be
+replaced while a unit test runs."""
 
 
 class ProgramStarted(Exception):
@@ -53,7 +59,12 @@ class Guard:
         self._unit_test = ""
 
     def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self._unit_test and event in _EVENTS and os.getpid() == self._main_process:
+        if (
+            self._unit_test
+            and event in _EVENTS
+            and os.getpid() == self._main_process
+            and not threading.current_thread().name.startswith(SHARED)
+        ):
             self._started.append(f"{self._unit_test} starts a program ({event} {str(arguments[:2])[:200]})")
             self.check()
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from common.life.logging import Forwarder
 
 
-__all__ = ["NodeContext", "NodeFailure", "NodeSettings", "run_node"]
+__all__ = ["NodeContext", "NodeFailure", "NodeSettings", "live", "run_node"]
 
 Main = Callable[[NodeContext], Awaitable[None]]
 Around = Callable[[NodeContext], AbstractAsyncContextManager[BusSettings | None]]
@@ -105,11 +105,20 @@ async def _life(
         settings.log_level, file=file, json_lines=settings.log_json, forwarder=forwarder, bound={"node": ctx.id}
     )
     _handle_signals(ctx)
+    return await live(ctx, main, forwarder, around)
+
+
+async def live(ctx: NodeContext, main: Main, forwarder: Forwarder, around: Around | None = None) -> int:
+    """A node's life without what belongs to its process (logs, signals): connect, announce, work, leave. Returns the
+    exit code of `run_node`.
+
+    It ends when `main(ctx)` has returned, which `ctx.stopping` asks for. `around` is as in `run_node`.
+    """
     try:
         async with AsyncExitStack() as stack:
             endpoints = await stack.enter_async_context(_endpoints(ctx))
             address = await stack.enter_async_context(around(ctx)) if around else None
-            if await _connect(ctx, address or settings.bus):
+            if await _connect(ctx, address or ctx.settings.bus):
                 stack.push_async_callback(ctx.bus.close)
                 ctx.metrics_url = await endpoints.metrics_url(ctx.bus.broker_host)
                 await _work(ctx, main, forwarder)

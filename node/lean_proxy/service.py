@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -18,7 +21,8 @@ from node.lean.backend import Backend
 from node.lean.check.files.proofs import ProofVerifier
 from node.lean.opened import make_requests
 from node.lean.process.protections import Protections
-from node.lean.snippets.checker import make_checker
+from node.lean.requests import Requests
+from node.lean.snippets.checker import SnippetChecker, make_checker
 from node.lean.snippets.snippet import SnippetLimits
 from node.lean.toolchain.find import find
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
@@ -46,11 +50,30 @@ def main(settings: LeanProxySettings, node: NodeSettings) -> int:
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """Run a lean-proxy on a connected node, until the end of its drain. Raises NodeFailure."""
-    # 1. Keys and protections come first: a node that cannot confine Lean or sign verdicts does not start.
+    # Keys and protections come first: a node that cannot confine Lean or sign verdicts does not start.
     signer = make_signer(ctx, settings)
     toolchain = await confined_toolchain(ctx, settings, signer)
-    requests = make_requests(settings, toolchain)
-    verifier = ProofVerifier(settings, toolchain)
+    async with opened_lean(settings, toolchain) as lean:
+        # The header is loaded before the node serves, so that its first request does not wait for an import.
+        await load_header(ctx, lean.requests.backend, size_to_machine=settings.workers == 0)
+        await answer(ctx, lean, signer)
+
+
+@dataclass(frozen=True)
+class ServedLean:
+    """What a lean-proxy answers with."""
+
+    requests: Requests
+    """Runs tactics on the workers."""
+    verifier: ProofVerifier
+    """Verifies proofs in fresh processes."""
+    checker: SnippetChecker
+    """Checks snippets of the verification service, on workers that start with the first one."""
+
+
+@asynccontextmanager
+async def opened_lean(settings: LeanProxySettings, toolchain: LeanToolchain) -> AsyncIterator[ServedLean]:
+    """Lean for the block: the workers' processes end with it. The worker backend's start with `load_header`."""
     workers = settings.resolved_workers()
     limits = SnippetLimits(
         workers=workers,
@@ -59,35 +82,40 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
         memory_mb=settings.memory_mb,
         verify_seconds=settings.verify_seconds,
     )
-    checker = make_checker(toolchain, limits)
-    requests.backend.start()
+    lean = ServedLean(
+        make_requests(settings, toolchain), ProofVerifier(settings, toolchain), make_checker(toolchain, limits)
+    )
+    lean.requests.backend.start()
     try:
-        # 2. The header is loaded before the node serves, so that its first request does not wait for an import.
-        await load_header(ctx, requests.backend, size_to_machine=settings.workers == 0)
-        # 3. Serve: tactics always, verdicts only with a key that the run knows, and snippets.
-        handlers = Handlers(requests, verifier)
-        await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
-        if signer is not None:
-            await check_listed(ctx, signer)
-            await ctx.bus.serve(
-                subjects.LEAN_VERIFY,
-                LeanVerifyRequest,
-                handlers.verify,
-                queue=QUEUE_GROUP,
-                limit=OPEN_REQUESTS,
-                signer=signer,
-            )
-        checks = Checks(checker)
-        await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
-        await ctx.bus.subscribe(subjects.LEAN_CHECK_GONE, LeanCheckGone, checks.gone)
-        ctx.spawn(report(ctx, requests, handlers), "lean-proxy report")
-        # 4. On a stop the open requests are answered first, then Lean's processes end.
-        await ctx.stopping.wait()
-        await asyncio.gather(handlers.drained(), checks.drained())
+        yield lean
     finally:
-        await requests.backend.stop()
-        await checker.stop()
-        await verifier.stop()
+        await lean.requests.backend.stop()
+        await lean.checker.stop()
+        await lean.verifier.stop()
+
+
+async def answer(ctx: NodeContext, lean: ServedLean, signer: Signer | None) -> None:
+    """Answer the requests of the node's run until it is stopped and has answered what is open."""
+    # 1. Tactics always, verdicts only with a key that the run knows, and snippets.
+    handlers = Handlers(lean.requests, lean.verifier)
+    await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
+    if signer is not None:
+        await check_listed(ctx, signer)
+        await ctx.bus.serve(
+            subjects.LEAN_VERIFY,
+            LeanVerifyRequest,
+            handlers.verify,
+            queue=QUEUE_GROUP,
+            limit=OPEN_REQUESTS,
+            signer=signer,
+        )
+    checks = Checks(lean.checker)
+    await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
+    await ctx.bus.subscribe(subjects.LEAN_CHECK_GONE, LeanCheckGone, checks.gone)
+    ctx.spawn(report(ctx, lean.requests, handlers), "lean-proxy report")
+    # 2. On a stop the open requests are answered before Lean's processes end.
+    await ctx.stopping.wait()
+    await asyncio.gather(handlers.drained(), checks.drained())
 
 
 async def confined_toolchain(ctx: NodeContext, settings: LeanProxySettings, signer: Signer | None) -> LeanToolchain:

@@ -88,11 +88,11 @@ async def verify_bad(bus, binders, conclusion):
     return await verify(bus, Theorem("t", binders, conclusion), "simp")
 
 
-async def test_a_killed_lean_proxy_leaves_no_lean_process(bus, lean_proxy):
+async def test_a_killed_lean_proxy_leaves_no_lean_process(bus, own_lean_proxy):
     slow = asyncio.create_task(run(bus, AND, (), ["repeat (have := trivial)"], timeout=50))
-    children = await lean_processes(lean_proxy.pid)
-    lean_proxy.kill()
-    await lean_proxy.wait()
+    children = await lean_processes(own_lean_proxy.pid)
+    own_lean_proxy.kill()
+    await own_lean_proxy.wait()
     end = time.monotonic() + 20
     while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
         assert time.monotonic() < end, "a Lean process outlived its proxy"
@@ -121,19 +121,19 @@ async def busy(pid: int, seconds: float) -> None:
         await asyncio.sleep(0.02)
 
 
-async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_is_open(bus, lean_proxy):
+async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_is_open(bus, own_lean_proxy):
     looping = asyncio.create_task(run(bus, AND, (), ["intro h", "repeat (have := trivial)"], timeout=3))
-    (child, *_) = await lean_processes(lean_proxy.pid)
+    (child, *_) = await lean_processes(own_lean_proxy.pid)
     child.kill()
     reply = await looping
     assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.GOALS, OutcomeKind.TIMEOUT]
 
     draining = asyncio.create_task(run(bus, AND, (), ["constructor", "repeat (have h2 := trivial)"], timeout=4))
-    await busy(lean_proxy.pid, 0.3)
-    lean_proxy.terminate()
+    await busy(own_lean_proxy.pid, 0.3)
+    own_lean_proxy.terminate()
     reply = await draining
     assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
-    assert await lean_proxy.wait() == 0
+    assert await own_lean_proxy.wait() == 0
 
 
 async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
@@ -161,7 +161,7 @@ async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, bro
             assert f"add '{own}' to [bus] verifiers of the run's other machines" in await page.text()
 
 
-async def test_heartbeats_tell_the_monitor_what_was_done(bus, lean_proxy):
+async def test_heartbeats_tell_the_monitor_what_was_done(bus, own_lean_proxy):
     beats: list[Heartbeat] = []
     subscription = await bus.subscribe(
         "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
@@ -179,7 +179,7 @@ async def test_heartbeats_tell_the_monitor_what_was_done(bus, lean_proxy):
     await subscription.unsubscribe()
 
 
-async def test_each_kind_of_outcome_is_counted_by_itself(bus, lean_proxy):
+async def test_each_kind_of_outcome_is_counted_by_itself(bus, own_lean_proxy):
     beats: list[Heartbeat] = []
     subscription = await bus.subscribe(
         "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
@@ -207,7 +207,7 @@ async def test_each_kind_of_outcome_is_counted_by_itself(bus, lean_proxy):
     await subscription.unsubscribe()
 
 
-async def test_proofs_that_wait_are_verified_together_and_counted(bus, lean_proxy):
+async def test_proofs_that_wait_are_verified_together_and_counted(bus, own_lean_proxy):
     replies = await asyncio.gather(*(verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩") for _ in range(40)))
     assert all(reply.accepted for reply in replies)
     wrong, right = await asyncio.gather(verify(bus, AND, "exact id"), verify(bus, AND, "exact And.symm"))

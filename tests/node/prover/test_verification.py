@@ -66,14 +66,14 @@ async def search_goes_on(bus: Bus, theorem: Theorem, tmp_path: Path) -> None:
 
 
 async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(
-    bus: Bus, lean_proxy: asyncio.subprocess.Process, theorem: Theorem, tmp_path: Path
+    bus: Bus, own_lean_proxy: asyncio.subprocess.Process, theorem: Theorem, tmp_path: Path
 ) -> None:
     tactics = tmp_path / "honest.txt"
     tactics.write_text("exact ⟨h.2, h.1⟩\n", encoding="utf-8")
 
     def kill_after_the_proof(*, simulations: int, **_: object) -> None:
-        if simulations and lean_proxy.returncode is None:
-            lean_proxy.kill()
+        if simulations and own_lean_proxy.returncode is None:
+            own_lean_proxy.kill()
 
     settings = {"policy": f"tactics:{tactics}", "verify_patience": 0.5}
     result = (await played(bus, [attempt("a", theorem, verify=True)], kill_after_the_proof, **settings))["a"]

@@ -1,0 +1,207 @@
+"""Nodes that run in the test process, in one thread with one event loop for the whole session.
+
+pytest-asyncio gives each test a loop of its own, which ends with the test; so what several tests share lives here
+instead, and tests keep their loops. Tests without a loop use these nodes, too: a command's `main` runs a loop itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Coroutine, Iterator, MutableMapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+
+from broker import streams
+from common.bus import Bus, BusSettings, Signer
+from common.lean import Theorem
+from common.life.logging import Forwarder
+from common.life.node import Main, NodeContext, NodeFailure, live
+from common.protocol import subjects
+from common.protocol.messages import LeanRunReply, LeanRunRequest
+from common.settings import NodeSettings
+from node.lean.backend import OutcomeCache
+from node.lean.requests import Requests
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.lean_proxy.service import ServedLean, answer, confined_toolchain, load_header, make_signer, opened_lean
+from node.lean_proxy.settings import LeanProxySettings
+from tests.tiers import SHARED
+
+T = TypeVar("T")
+
+READY_SECONDS = 60.0
+"""Most seconds until a node runs, or has left."""
+
+
+class Background:
+    """An event loop in a thread. Its methods are called from other threads, and wait."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.loop.set_default_executor(ThreadPoolExecutor(4, thread_name_prefix=SHARED))
+        self._thread = threading.Thread(target=self.loop.run_forever, name=SHARED, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T], timeout: float = READY_SECONDS) -> T:
+        """The result of a coroutine."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout)
+
+    @contextmanager
+    def opened(self, block: AbstractAsyncContextManager[T], timeout: float = READY_SECONDS) -> Iterator[T]:
+        """Enter an asynchronous block, and leave it in the same task at the end of this one."""
+        entered: Future[T] = Future()
+        leave = asyncio.Event()
+
+        async def hold() -> None:
+            async with block as value:
+                entered.set_result(value)
+                await leave.wait()
+
+        holding = asyncio.run_coroutine_threadsafe(hold(), self.loop)
+        holding.add_done_callback(lambda held: entered.done() or entered.set_exception(_error_of(held)))
+        try:
+            yield entered.result(timeout)
+        finally:
+            self.loop.call_soon_threadsafe(leave.set)
+            holding.result(timeout)
+
+    @contextmanager
+    def node(self, role: str, settings: NodeSettings, main: Main, **capacity: int) -> Iterator[NodeContext]:
+        """A node of a role: `main` is what the role does, as in `run_node`. It is registered when the block begins and
+        has drained when the block ends. Raises NodeFailure if it does not start."""
+        context = NodeContext(role, settings, capacity)
+        started: Future[int | None] = Future()
+
+        async def runs(ctx: NodeContext) -> None:
+            await ctx.bus.register(ctx.info())
+            self.loop.call_soon(lambda: started.done() or started.set_result(None))
+            await main(ctx)
+
+        life = asyncio.run_coroutine_threadsafe(live(context, runs, Forwarder(role, context.id)), self.loop)
+        life.add_done_callback(lambda ended: started.done() or started.set_result(ended.result()))
+        if (code := started.result(READY_SECONDS)) is not None:
+            raise NodeFailure(f"the {role} ended with exit code {code}: {context.crash}")
+        try:
+            yield context
+        finally:
+            self.loop.call_soon_threadsafe(context.stopping.set)
+            self.loop.call_soon_threadsafe(context.changed.set)
+            life.result(READY_SECONDS)
+
+    def close(self) -> None:
+        """End the loop and its thread. What still runs in it is cancelled."""
+
+        async def end() -> None:
+            rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
+
+        self.run(end())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(READY_SECONDS)
+        self.loop.close()
+
+
+def _error_of(held: Future[None]) -> BaseException:
+    error = None if held.cancelled() else held.exception()
+    return error or RuntimeError("the block was left before it had begun")
+
+
+def is_background() -> bool:
+    """Whether this thread runs shared nodes."""
+    return threading.current_thread().name.startswith(SHARED)
+
+
+def without_shared_nodes(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: shared nodes do not write into the output of the test that happens to run."""
+    if is_background():
+        raise structlog.DropEvent
+    return event
+
+
+@dataclass(frozen=True)
+class RunOnBroker:
+    """A run of its own on the session's broker, with its streams."""
+
+    name: str
+    bus: BusSettings
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The run, as flags of commands that ask a mesh."""
+        return "--url", self.bus.url, "--run", self.name
+
+    @property
+    def node(self) -> NodeSettings:
+        """The settings of a node of this run."""
+        return NodeSettings(run=self.name, bus=self.bus)
+
+
+async def with_streams(run: RunOnBroker) -> None:
+    """Make the run's streams."""
+    bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
+    await streams.ensure(bus)
+    await bus.close()
+
+
+async def without_streams(run: RunOnBroker) -> None:
+    """Remove the run's streams."""
+    bus = await Bus.connect(run.bus, run=run.name, name="test streams", wait=10)
+    await streams.remove(bus)
+    await bus.close()
+
+
+@dataclass(frozen=True)
+class SharedLean:
+    """Warm pocket Lean, of which any number of lean-proxies serve any runs."""
+
+    background: Background
+    lean: ServedLean
+    toolchain: LeanToolchain
+    signer: Signer
+    settings: LeanProxySettings
+
+    @contextmanager
+    def served(self, run: RunOnBroker) -> Iterator[NodeContext]:
+        """A lean-proxy of this run, with counts and a cache of its own. It has answered when the block begins."""
+        shared = self.lean.requests
+        requests = Requests(
+            shared.backend, OutcomeCache(self.settings.cache), self.settings.tactic_seconds, shared.contexts
+        )
+
+        async def main(ctx: NodeContext) -> None:
+            ctx.facts = msgspec.structs.replace(self.toolchain.facts(), verifier=self.signer.public)
+            await answer(ctx, replace(self.lean, requests=requests), self.signer)
+
+        capacity = {"workers": shared.backend.workers, "verifications": self.settings.resolved_verifications()}
+        with self.background.node("lean-proxy", run.node, main, **capacity) as node:
+            ready = LeanRunRequest(theorem=Theorem("ready", "", "True"))
+            asked = node.bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=30, deadline=60)
+            self.background.run(asked)
+            yield node
+
+
+@contextmanager
+def shared_lean(background: Background, folder: Path) -> Iterator[SharedLean]:
+    """Start pocket Lean with two workers, of which one is warm."""
+    settings = LeanProxySettings(workers=2, key=str(folder / "verifier.pem"))
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[SharedLean]:
+        ctx = NodeContext("lean-proxy", NodeSettings())  # for its log; it never connects
+        signer = make_signer(ctx, settings)
+        assert signer is not None
+        toolchain = await confined_toolchain(ctx, settings, signer)
+        async with opened_lean(settings, toolchain) as lean:
+            await load_header(ctx, lean.requests.backend, size_to_machine=False)
+            yield SharedLean(background, lean, toolchain, signer, settings)
+
+    with background.opened(opened(), timeout=180) as lean:
+        yield lean
