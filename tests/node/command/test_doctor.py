@@ -81,16 +81,34 @@ def listing(*folders: Path) -> dict[str, tuple[int, str]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def elan(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The toolchain of an $ELAN_HOME, whose `lake` is first on PATH; the cache is an empty folder."""
-    home = tmp_path_factory.mktemp("elan")
-    toolchain = lean_project.make_elan(home)
+@contextlib.contextmanager
+def environment(cache: Path, elan_home: Path | None = None) -> Iterator[None]:
+    """In the block, the cache is this folder, and elan's `lake` is first on PATH."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in lean_project.environ(home, home / "bin").items():
+        for name, value in (lean_project.environ(elan_home, elan_home / "bin") if elan_home else {}).items():
             patch.setenv(name, value)
-        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("cache")))
-        yield toolchain
+        patch.setenv(CACHE_VARIABLE, str(cache))
+        yield
+
+
+@pytest.fixture(scope="module")
+def elan_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An $ELAN_HOME with one toolchain."""
+    home = tmp_path_factory.mktemp("elan")
+    lean_project.make_elan(home)
+    return home
+
+
+def toolchain_of(home: Path) -> Path:
+    """The folder of its toolchain."""
+    return next((home / "toolchains").iterdir())
+
+
+@pytest.fixture
+def elan(elan_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The toolchain of an $ELAN_HOME whose `lake` is first on PATH; the cache is an empty folder."""
+    with environment(tmp_path_factory.mktemp("cache"), elan_home):
+        yield toolchain_of(elan_home)
 
 
 # --- a Lean that works ------------------------------------------------------------------------------------------------
@@ -127,21 +145,21 @@ def pocket(tmp_path_factory: pytest.TempPathFactory) -> Looked:
     """Pocket Lean, whose build is all that the cache has."""
     cache = tmp_path_factory.mktemp("cache")
     (cache / build.library().name).symlink_to(build.library())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CACHE_VARIABLE, str(cache))
+    with environment(cache):
         before = listing(cache)
         code, document = doctor("--only", "lean")
         return Looked(None, code, document, before, listing(cache))
 
 
 @pytest.fixture(scope="module")
-def project(elan: Path, tmp_path_factory: pytest.TempPathFactory) -> Looked:
+def project(elan_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Looked:
     """A project with tactic proofs of its own, and its toolchain."""
-    folder = own_project(tmp_path_factory.mktemp("own") / "demo", elan)
-    kept = (folder, Path(os.environ[CACHE_VARIABLE]))
-    before = listing(*kept)
-    code, document = doctor("--only", "lean", "kernels", "--lean.project", folder)
-    return Looked(folder, code, document, before, listing(*kept))
+    folder = own_project(tmp_path_factory.mktemp("own") / "demo", toolchain_of(elan_home))
+    kept = (folder, tmp_path_factory.mktemp("cache"))
+    with environment(kept[1], elan_home):
+        before = listing(*kept)
+        code, document = doctor("--only", "lean", "kernels", "--lean.project", folder)
+        return Looked(folder, code, document, before, listing(*kept))
 
 
 @pytest.mark.lean
