@@ -23,7 +23,7 @@ from common.files import cache_directory
 from common.machine import LEAN_WORKER_MB, gpu_names, measure, read_machine, sizes
 from common.output.command import Exit
 from common.output.visible import as_json, say_data
-from node.command.doctor.rows import Row, checked, document, exit_of, in_thread, short, table
+from node.command.doctor.rows import Row, checked, document, exit_of, in_thread, table
 
 if TYPE_CHECKING:
     from common.bus import Bus, StreamState
@@ -118,6 +118,11 @@ def wrong(requirement: str) -> str:
 
 
 async def packages() -> Row:
+    """As `_packages`; a hanging disk ends with the check."""
+    return await in_thread(_packages)
+
+
+def _packages() -> Row:
     """The packages that every command needs, and which optional parts are complete."""
     wanted = requirements()
     problems = [text for each in wanted[""] if (text := wrong(each))]
@@ -259,6 +264,11 @@ def free_mb(folder: Path) -> int:
 
 
 async def disk() -> Row:
+    """As `_disk`; a network's disk that hangs ends with the check."""
+    return await in_thread(_disk)
+
+
+def _disk() -> Row:
     """Free disk for temporary files, the cache and runs; and whether a file can be written."""
     temporary = Path(tempfile.gettempdir())
     places = {"temporary files": temporary, "cache": cache_directory(), "runs": Path("runs").absolute()}
@@ -323,8 +333,8 @@ async def broker(node: NodeSettings, wait: float, *, asked: bool) -> list[Row]:
         if not asked:
             seen = f"none at {node.bus.url}; `prove`, `eval` and `verify` need none"
             return [Row("broker", "broker", "not met", seen)]
-        advice = "is it running, and are address, user and password right? `proofmesh up` starts one"
-        return [Row("broker", "broker", "broken", short(str(error)), advice)]
+        advice = "`proofmesh up` or `proofmesh broker` starts one; are address, user and password right?"
+        return [Row("broker", "broker", "broken", str(error).partition("; ")[0], advice)]
     try:
         began = time.monotonic()
         runs = await bus.runs()

@@ -14,12 +14,13 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from common.files import CACHE_VARIABLE
 from common.lean import OutcomeKind, Theorem
 from common.machine import read_machine
-from common.output.words import duration
+from common.output.words import duration, number_of
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
 from common.settings import LeanSettings
 from node.command.doctor.material import (
@@ -144,8 +145,8 @@ class LeanChecks:
                 yield await self._checked("second kernel", self._second_kernel, SECOND_SECONDS, self.toolchain)
         # 4. What the commands would do.
         if "lean" in self.parts:
-            for row in (self._would_verify(), self._would_prove(), self._would_eval()):
-                yield row
+            for name, check in (("verify", self._verify), ("prove", self._prove), ("eval", self._eval)):
+                yield (await checked("commands", name, partial(in_thread, check), 15.0))[0]
 
     async def _checked(
         self, name: str, check: Callable[[], Awaitable[Row]], seconds: float, needs: object = True
@@ -179,7 +180,7 @@ class LeanChecks:
             self.group = (await in_thread(lambda: groups([confined.project])))[0]
         seen = f"Lean {confined.version} ({confined.name})"
         if confined.project:
-            seen += f", project {confined.project} with {len(self.group.files) if self.group else 0} files"
+            seen += f", project {confined.project} with {number_of(len(self.group.files) if self.group else 0, 'file')}"
         facts = {"version": confined.version, "name": confined.name, "project": confined.project}
         here = None if confined.project or self.lean.toolchain else project_of(Path.cwd())
         advice = f"--lean.project {here} looks at the project in this folder" if here else ""
@@ -216,9 +217,10 @@ class LeanChecks:
         files = self.group.files[:READ_FILES]
         self.modules = await in_thread(lambda: sum(map(is_module, files)))
         facts = {"files": len(files), "module_files": self.modules}
+        seen = f"{self.modules} of {number_of(len(files), 'file')} with `module` at the top"
         if not self.modules:
-            return Row(GROUP, "module files", "ok", f"none of {len(files)} files begins with `module`", facts=facts)
-        seen = f"{self.modules} of {len(files)} files begin with `module`: `verify` reads no proofs of these"
+            return Row(GROUP, "module files", "ok", seen, facts=facts)
+        seen += ": `verify` reads no proofs of these"
         advice = "tactics, `prove` and `trace` work; to verify a proof, put it into a file without `module`"
         return Row(GROUP, "module files", "warning", seen, advice, facts)
 
@@ -441,7 +443,7 @@ class LeanChecks:
 
     # --- what commands would do ---------------------------------------------------------------------------------------
 
-    def _would_verify(self) -> Row:
+    def _verify(self) -> Row:
         """What `verify` would do with the project, or with files of the user."""
         if self.toolchain is None or self.trusted is False:
             return Row("commands", "verify", "broken", "gives no verdicts here, because of the rows above")
@@ -453,12 +455,12 @@ class LeanChecks:
             return Row("commands", "verify", "ok", f"any .lean file for {self._lean.name}, {at_once} at once{reads}")
         files = [each for group in collect([self.group.root], self.group.root) for each in group]
         refused = [each for each in files if each.problem]
-        seen = f"{len(files)} files, {at_once} at once{reads}"
+        seen = f"{number_of(len(files), 'file')}, {at_once} at once{reads}"
         if self.verify_seconds:
             seen += f"; about {duration(len(files) * self.verify_seconds / at_once)} if all are like {self._sample}"
         facts = {"files": len(files), "refused": len(refused), "at_once": at_once}
         if self.modules:
-            seen = f"refuses {self.modules} files that begin with `module`, of {seen}"
+            seen = f"refuses {number_of(self.modules, 'file')} with `module` at the top, of {seen}"
             return Row("commands", "verify", "warning", seen, "", facts)
         if refused:
             seen = f"cannot read {refused[0].shown} ({refused[0].problem}) and {len(refused) - 1} more, of {seen}"
@@ -469,7 +471,7 @@ class LeanChecks:
     def _sample(self) -> str:
         return self.traced[0].name if self.traced else "it"
 
-    def _would_prove(self) -> Row:
+    def _prove(self) -> Row:
         """What `prove` would do: header, workers and policy."""
         from node.play.policies import of_the_demo
 
@@ -487,7 +489,7 @@ class LeanChecks:
             return Row("commands", "prove", "ok", seen, advice, facts)
         return Row("commands", "prove", "ok", seen, facts=facts)
 
-    def _would_eval(self) -> Row:
+    def _eval(self) -> Row:
         """Which statements `eval` could play."""
         if self.toolchain is None or self.header_mb is None:
             state: State = "broken" if self.toolchain is None else "not met"

@@ -216,21 +216,19 @@ def requests_of(text: str, proofs: Sequence[Proof]) -> Iterator[LeanRunRequest]:
 # --- projects that must be left alone ---------------------------------------------------------------------------------
 
 
-class _Manifest:
-    """The git packages of a project's lake-manifest.json: folder, name, commit."""
+MANIFEST = "lake-manifest.json"
+"""Lake writes it where it is missing (Lake's `loadWorkspace`)."""
 
-    def __init__(self, project: Path) -> None:
-        try:
-            content = json.loads((project / "lake-manifest.json").read_text(encoding="utf-8"))
-            folder = project / str(content.get("packagesDir") or ".lake/packages")
-            listed = content.get("packages") or []
-            self.packages = [
-                (folder / each["name"], str(each["name"]), str(each["rev"]))
-                for each in listed
-                if each.get("type") == "git"
-            ]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            self.packages = []  # no manifest, or none that Lake reads: it says so itself
+
+def packages_of(project: Path) -> list[tuple[Path, str, str]]:
+    """The git packages of a project's manifest: folder, name, commit. Empty if Lake could not read it either."""
+    try:
+        content = json.loads((project / MANIFEST).read_text(encoding="utf-8"))
+        folder = project / str(content.get("packagesDir") or ".lake/packages")
+        listed = [each for each in content.get("packages") or [] if each.get("type") == "git"]
+        return [(folder / each["name"], str(each["name"]), str(each["rev"])) for each in listed]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
 def would_change(lean: LeanSettings) -> LeanProblem | None:
@@ -245,24 +243,34 @@ def would_change(lean: LeanSettings) -> LeanProblem | None:
             f"{name!r} is a channel: elan would look up its latest release and download it; name a version, such as "
             "leanprover/lean4:v4.20.0"
         )
-    # 2. Packages that are missing, or at another commit than the manifest: Lake fetches them before it answers.
-    for folder, package, commit in _Manifest(project).packages if project else ():
+    # 2. A project that was never built: Lake writes the manifest and compiles the configuration before it answers.
+    build = f"run `lake build` in {project} (with Mathlib, first `lake exe cache get`)"
+    if project and not (project / MANIFEST).is_file():
+        return LeanProblem(f"the project {project} has no {MANIFEST}, and Lake would resolve its packages; {build}")
+    compiled = ("lakefile.olean", "config/*/lakefile.olean")
+    if (
+        project
+        and (project / "lakefile.lean").is_file()
+        and not any(any((project / ".lake").glob(e)) for e in compiled)
+    ):
+        return LeanProblem(f"the lakefile.lean of {project} is not compiled, and Lake would compile it; {build}")
+    # 3. Packages that are missing, or at another commit than the manifest says: Lake fetches them.
+    for folder, package, commit in packages_of(project) if project else ():
         if not folder.is_dir():
             return LeanProblem(
-                f"the package {package} of {project} is not there ({folder}), and Lake would download it; run "
-                "`lake build` in the project (with Mathlib, first `lake exe cache get`)"
+                f"the package {package} of {project} is not there ({folder}), and Lake would download it; {build}"
             )
         at = head(folder / ".git")
         if at and at != commit:
             return LeanProblem(
                 f"the package {package} is at {at[:12]}, the project's lake-manifest.json says {commit[:12]}, and Lake "
-                f"would check that out; run `lake build` in {project}"
+                f"would check that out; {build}"
             )
-    # 3. Pocket Lean compiles its library on first use.
+    # 4. Pocket Lean compiles its library on first use.
     if not project and lean.toolchain in ("", POCKET):
-        from node.lean.toolchain.pocket import build
+        from node.lean.toolchain.pocket.build import is_built
 
-        if not build.is_built():
+        if not is_built():
             return LeanProblem(
                 "pocket Lean's library is not compiled yet; `./start setup`, or the first command that needs it, "
                 "compiles it once, in some seconds"

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from typing import Literal, TypeVar
 
 from common.output.command import Exit, UserError
@@ -154,10 +155,13 @@ def table(rows: Sequence[Row], seconds: float) -> Table:
     columns = ("", "", "", Column("", lines=True))
     shown = Table(columns, title=f"proofmesh doctor, {seconds:.0f} s: {counts}", framed=False)
     group = ""
-    for row in rows:
+    for _, alike in groupby(rows, lambda row: (row.group, row.state, row.seen)):
+        row, *others = alike
         heading = row.group if row.group != group else ""
         # What to do has a line of its own: two columns of sentences are too narrow to read.
         text = f"{row.seen}\n→ {row.advice}" if row.advice else row.seen
-        shown.add(Cell(heading, "strong"), row.name, Cell(row.state, _TONES[row.state]), text)
+        if others:
+            text = f"{', '.join(each.name for each in (row, *others))}: {text}"
+        shown.add(Cell(heading, "strong"), "" if others else row.name, Cell(row.state, _TONES[row.state]), text)
         group = row.group
     return shown

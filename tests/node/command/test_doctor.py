@@ -125,9 +125,16 @@ class Looked:
     after: dict[str, tuple[int, str]]
 
 
+def make_project(folder: Path, toolchain: Path, *, wants: str = lean_project.NAME, built: bool = True) -> Path:
+    """A project that Lake has resolved: with a manifest."""
+    project = lean_project.make_project(folder, toolchain, wants=wants, built=built)
+    (project / material.MANIFEST).write_text('{"packages": []}')
+    return project
+
+
 def own_project(folder: Path, toolchain: Path) -> Path:
     """A built project with tactic proofs."""
-    project = lean_project.make_project(folder, toolchain)
+    project = make_project(folder, toolchain)
     (project / "Demo" / "Own.lean").write_text(OWN_STYLE)
     (project / lean_project.SETUP).write_text('{"options": {}}')
     built = project / ".lake/build/lib/lean"
@@ -199,40 +206,50 @@ def test_cheats_are_refused_each_for_its_reason_and_nothing_is_changed(lean, req
 
 @pytest.mark.lean
 def test_module_files_are_counted_and_verify_says_that_it_refuses_them(elan, tmp_path):
-    folder = lean_project.make_project(tmp_path / "demo", elan)
+    folder = make_project(tmp_path / "demo", elan)
     (folder / "Demo" / "New.lean").write_text("/- c -/\nmodule\n\npublic import Demo.Basic\n")
     checks = lean.LeanChecks(LeanSettings(project=str(folder)), ["lean"], time.monotonic() + 60, trusted=True)
     asyncio.run(checks._find())
-    found, would = asyncio.run(checks._module_files()), checks._would_verify()
+    found, would = asyncio.run(checks._module_files()), checks._verify()
     assert (found.state, found.facts["module_files"]) == ("warning", 1)
-    assert would.state == "warning" and "1 files that begin with `module`" in would.seen
+    assert would.state == "warning" and "refuses 1 file with `module`" in would.seen
 
 
 # --- projects that do not ---------------------------------------------------------------------------------------------
 
 
 def broken_project(folder: Path, toolchain: Path) -> Path:
-    project = lean_project.make_project(folder, toolchain, built=False)
+    project = make_project(folder, toolchain, built=False)
     (project / "lakefile.toml").write_text("broken")
     return project
 
 
 def unbuilt_project(folder: Path, toolchain: Path) -> Path:
-    return lean_project.make_project(folder, toolchain, built=False)
+    return make_project(folder, toolchain, built=False)
 
 
 def project_of_another_version(folder: Path, toolchain: Path) -> Path:
-    return lean_project.make_project(folder, toolchain, built=False, wants="leanprover/lean4:v4.9.0")
+    return make_project(folder, toolchain, built=False, wants="leanprover/lean4:v4.9.0")
 
 
 def project_of_a_channel(folder: Path, toolchain: Path) -> Path:
-    return lean_project.make_project(folder, toolchain, built=False, wants="leanprover/lean4:stable")
+    return make_project(folder, toolchain, built=False, wants="leanprover/lean4:stable")
+
+
+def project_without_manifest(folder: Path, toolchain: Path) -> Path:
+    return lean_project.make_project(folder, toolchain, built=False)
+
+
+def project_with_a_new_lakefile(folder: Path, toolchain: Path) -> Path:
+    project = make_project(folder, toolchain)
+    (project / "lakefile.lean").write_text("import Lake\n")
+    return project
 
 
 def project_without_packages(folder: Path, toolchain: Path) -> Path:
-    project = lean_project.make_project(folder, toolchain, built=False)
+    project = make_project(folder, toolchain, built=False)
     package = {"type": "git", "name": "batteries", "rev": "0" * 40}
-    (project / "lake-manifest.json").write_text(json.dumps({"packagesDir": ".lake/packages", "packages": [package]}))
+    (project / material.MANIFEST).write_text(json.dumps({"packagesDir": ".lake/packages", "packages": [package]}))
     return project
 
 
@@ -244,6 +261,8 @@ def project_without_packages(folder: Path, toolchain: Path) -> Path:
         (unbuilt_project, "is not built", "run `lake build`"),
         (project_of_another_version, "v4.9.0' is not installed", "elan toolchain install leanprover/lean4:v4.9.0"),
         (project_of_a_channel, "is a channel", "name a version"),
+        (project_without_manifest, "has no lake-manifest.json", "run `lake build`"),
+        (project_with_a_new_lakefile, "lakefile.lean", "run `lake build`"),
         (project_without_packages, "the package batteries", "run `lake build`"),
     ],
 )
@@ -272,6 +291,7 @@ def test_a_lake_that_hangs_is_a_row_and_does_not_keep_the_command(tmp_path, monk
     project = tmp_path / "demo"
     project.mkdir()
     (project / "lakefile.toml").write_text('name = "demo"\n')
+    (project / material.MANIFEST).write_text("{}")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setattr(command, "ALL_SECONDS", 2.0)
     code, document = doctor("--only", "lean", "--lean.project", project)
@@ -525,7 +545,7 @@ def test_gpus_are_shown_with_their_memory_and_none_is_not_a_fault():
 def test_a_package_at_another_commit_than_the_manifest_is_not_given_to_lake(tmp_path):
     (tmp_path / "lakefile.toml").write_text("")
     package = {"type": "git", "name": "std", "rev": "1" * 40}
-    (tmp_path / "lake-manifest.json").write_text(json.dumps({"packages": [package]}))
+    (tmp_path / material.MANIFEST).write_text(json.dumps({"packages": [package]}))
     git = tmp_path / ".lake/packages/std/.git"
     git.mkdir(parents=True)
     (git / "HEAD").write_text("2" * 40)
