@@ -364,7 +364,7 @@ def clock(skew: float | None) -> Row:
     facts = {"skew_seconds": round(skew, 3)}
     if abs(skew) > SKEW_SECONDS:
         advice = (
-            "set both clocks (chrony, systemd-timesyncd): logs and curves of machines do not agree; leases and ages do"
+            "set both (chrony, systemd-timesyncd): logs and curves do not agree, but leases go by the broker's clock"
         )
         return Row("broker", "clock", "warning", seen, advice, facts)
     return Row("broker", "clock", "ok", seen if abs(skew) >= 0.1 else "the same time as the broker's", facts=facts)
@@ -389,7 +389,7 @@ async def streams(bus: Bus, runs: Mapping[str, Sequence[StreamState]]) -> Row:
     # 2. The row.
     messages, size = sum(each.messages for each in found), sum(each.bytes for each in found) / MIB
     facts = {"streams": len(found), "messages": messages, "nodes": len(nodes), "unhealthy": ill, "missing": missing}
-    seen = f"{len(found)} of run {bus.run}: {messages:,} messages, {size:.1f} MiB; {len(nodes)} nodes"
+    seen = f"{len(found)} streams of run {bus.run}: {messages:,} messages, {size:.1f} MiB; {len(nodes)} nodes"
     if missing:
         advice = "start the run's broker node, which makes them again"
         return Row("broker", "streams", "broken", f"missing: {', '.join(missing)}; {seen}", advice, facts)

@@ -74,6 +74,9 @@ SECOND_SECONDS = 40.0
 SLOW_SECOND = 20.0
 """Twice what pocket Lean's library takes on two idle cores."""
 
+SLOW_SPLIT = 5.0
+"""Seconds of an import from which a trace with split tactics would take a large part of the two minutes."""
+
 SLOW_HEADER = 20.0
 """Seconds of an import from which starting a worker is what a run waits for."""
 
@@ -113,10 +116,13 @@ class LeanChecks:
     toolchain: LeanToolchain | None = None
     group: Group | None = None
     """The files of the project."""
+    samples: Sequence[Sample] = ()
+    """Files of the project to try things on."""
     traced: tuple[Sample, TracedFile] | None = None
     proofs: Sequence[Proof] = ()
     opened: OpenedLean | None = None
     header_mb: float | None = None
+    header_seconds: float = 0.0
     modules: int = 0
     """Files of the project that begin with `module`."""
     verify_seconds: float = 0.0
@@ -131,11 +137,11 @@ class LeanChecks:
             yield await self._checked("toolchain", self._find, FIND_SECONDS)
             self._stack.enter_context(cache_of_our_own())
             if "lean" in self.parts:
-                # 2. What a file looks like here, and what a worker costs with its imports.
+                # 2. What a worker costs with the imports of the project's files, and what a file looks like.
                 yield await self._checked("versions", self._versions, 5.0, self.toolchain)
                 yield await self._checked("module files", self._module_files, 20.0, self.toolchain)
-                yield await self._checked("trace", self._trace, 60.0, self.toolchain)
                 yield await self._checked("header", self._header, 60.0, self.toolchain)
+                yield await self._checked("trace", self._trace, 60.0, self.toolchain)
                 # 3. Tactics on a warm worker, and verification in fresh processes.
                 yield await self._checked("tactics", self._tactics, 40.0, self.opened)
                 yield await self._checked("sorry", self._sorry, 60.0, self.opened)
@@ -214,6 +220,7 @@ class LeanChecks:
         """How many files begin with `module`: their proofs are in separate compiled files."""
         if self.group is None:
             return Row(GROUP, "module files", "not met", "no project, so no files")
+        self.samples = await in_thread(lambda: list(samples(self.group, self._lean)))
         files = self.group.files[:READ_FILES]
         self.modules = await in_thread(lambda: sum(map(is_module, files)))
         facts = {"files": len(files), "module_files": self.modules}
@@ -228,10 +235,11 @@ class LeanChecks:
 
     async def _trace(self) -> Row:
         """Trace the smallest files of the project until one has a tactic proof; without one, a text of our own."""
-        theirs = await in_thread(lambda: list(samples(self.group, self._lean)))
+        # To split tactics, Lean elaborates the file some times more, each with its imports.
+        split = self.header_seconds < SLOW_SPLIT
         tried: list[str] = []
-        tracer = Tracer(self._lean, Path(self._lean.project or tempfile.gettempdir()), TraceLimits(seconds=40.0))
-        for sample in (*theirs, Sample("a text of our own", OWN_TEXT)):
+        tracer = Tracer(self._lean, Path(self._lean.project or tempfile.gettempdir()), TraceLimits(seconds=40.0), split)
+        for sample in (*self.samples, Sample("a text of our own", OWN_TEXT)):
             traced = await tracer.trace(sample.text, sample.name)
             proofs = [] if traced.error else list(proofs_of(sample.text, traced))
             if proofs:
@@ -250,7 +258,7 @@ class LeanChecks:
         if tried:
             own = "the project's own files could not be used" if not sample.module else "other files could not be used"
             return Row(GROUP, "trace", "warning", f"{seen}; {own}: {'; '.join(tried)}", "`proofmesh trace FILE`", facts)
-        if self.group is not None and not theirs:
+        if self.group is not None and not self.samples:
             seen = f"no compiled file of the project has a tactic proof; {seen}"
             return Row(GROUP, "trace", "ok", seen, facts=facts)
         return Row(GROUP, "trace", "ok", seen, facts=facts)
@@ -259,16 +267,16 @@ class LeanChecks:
 
     async def _header(self) -> Row:
         """Let one worker import what theorems need here: seconds, memory, and how many workers fit."""
-        # 1. The configured header; else the imports of the traced file, for which workers would be started.
+        # 1. The configured header; else the imports of the file that is tried, for which workers would be started.
         header = self._lean.default_header
-        if not header and self.traced is not None:
-            header = "\n".join(imports(self.traced[0].text))
+        if not header and self.samples:
+            header = "\n".join(imports(self.samples[0].text))
         settings = LeanProcessSettings(lean=replace(self.lean, backend="worker"), workers=1, spares=0)
         opened = await self._stack.enter_async_context(open_lean(settings, replace(self._lean, default_header=header)))
         assert isinstance(opened.requests.backend, Pool)
         # 2. The import, in a worker as `prove` and lean-proxies start it.
         process = await prepare(opened.requests.backend)
-        self.opened, self.header_mb = opened, process.header_mb
+        self.opened, self.header_mb, self.header_seconds = opened, process.header_mb, process.started_in
         machine = read_machine()
         fit, wanted = workers_that_fit(machine, process.header_mb), LeanProcessSettings().resolved_workers()
         facts = {
@@ -424,7 +432,7 @@ class LeanChecks:
             return Row(
                 "kernels", "leanchecker", "not met", f"this installation has none; {told}; ours check without it"
             )
-        sample = next(samples(self.group, self._lean), None)
+        sample = next(iter(self.samples), None) or next(samples(self.group, self._lean), None)
         if sample is None:
             return Row("kernels", "leanchecker", "not met", "no compiled module of a project to try it on")
         module = sample.module

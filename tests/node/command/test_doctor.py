@@ -336,6 +336,14 @@ def test_where_nothing_is_installed_other_commands_name_the_doctor():
 
 
 @pytest.mark.process
+def test_a_torch_that_does_not_load_is_broken_with_its_own_words(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (found,) = asyncio.run(around.compute())
+    assert found.state == "broken" and "libcudart.so.12" in found.seen and "./start setup" in found.advice
+
+
+@pytest.mark.process
 def test_a_nats_server_that_is_not_here_is_not_downloaded(tmp_path, monkeypatch):
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
