@@ -123,6 +123,7 @@ class LeanChecks:
     opened: OpenedLean | None = None
     header_mb: float | None = None
     header_seconds: float = 0.0
+    tried_header: bool = False
     modules: int = 0
     """Files of the project that begin with `module`."""
     verify_seconds: float = 0.0
@@ -267,6 +268,7 @@ class LeanChecks:
 
     async def _header(self) -> Row:
         """Let one worker import what theorems need here: seconds, memory, and how many workers fit."""
+        self.tried_header = True
         # 1. The configured header; else the imports of the file that is tried, for which workers would be started.
         header = self._lean.default_header
         if not header and self.samples:
@@ -484,7 +486,7 @@ class LeanChecks:
         from node.play.policies import of_the_demo
 
         if self.toolchain is None or self.header_mb is None:
-            state: State = "broken" if self.toolchain is None else "not met"
+            state: State = "broken" if self.toolchain is None or self.tried_header else "not met"
             return Row("commands", "prove", state, "does not start here, because of the rows above")
         workers = min(workers_that_fit(read_machine(), self.header_mb), LeanProcessSettings().resolved_workers())
         network = of_the_demo(lambda note: None)
@@ -500,7 +502,7 @@ class LeanChecks:
     def _eval(self) -> Row:
         """Which statements `eval` could play."""
         if self.toolchain is None or self.header_mb is None:
-            state: State = "broken" if self.toolchain is None else "not met"
+            state: State = "broken" if self.toolchain is None or self.tried_header else "not met"
             return Row("commands", "eval", state, "does not start here, because of the rows above")
         if self._lean.compiled("Mathlib") is not None:
             return Row(

@@ -104,7 +104,8 @@ def failed(group: str, name: str, error: Exception) -> Row:
 
 def short(text: str) -> str:
     """A text on one line, with at most LONGEST characters."""
-    line = " ".join(text.split())
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    line = "; ".join(filter(None, lines)).replace(":; ", ": ")
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
 

@@ -215,6 +215,29 @@ def test_module_files_are_counted_and_verify_says_that_it_refuses_them(elan, tmp
     assert would.state == "warning" and "refuses 1 file with `module`" in would.seen
 
 
+@pytest.mark.lean
+async def test_a_header_that_lean_refuses_is_broken_with_leans_words_and_prove_does_not_start():
+    checks = lean.LeanChecks(LeanSettings(opens=["Nowhere"]), ["lean"], time.monotonic() + 60)
+    await checks._find()
+    async with checks._stack:
+        found = await checks._checked("header", checks._header, 30.0)
+    assert (found.state, checks._prove().state, checks._verify().state) == ("broken", "broken", "not met")
+    assert "unknown namespace `Nowhere`; the header is: open Nowhere" in found.seen
+    assert "correct opens" in found.advice
+
+
+@pytest.mark.lean
+@pytest.mark.slow
+def test_a_project_whose_own_file_does_not_compile_is_tried_with_a_text_of_ours(elan, tmp_path):
+    folder = own_project(tmp_path / "demo", elan)
+    (folder / "Demo" / "Own.lean").write_text(OWN_STYLE.replace("double_zero", "nothing").replace("Or.inr hp", "hp"))
+    code, document = doctor("--only", "lean", "--lean.project", folder)
+    found = row(document, "trace")
+    assert (code, found["state"]) == (Exit.FAILED, "warning")
+    assert "nothing" in found["seen"] and found["facts"]["file"] == "a text of our own"
+    assert states(document)["sorry"] == "ok"
+
+
 # --- projects that do not ---------------------------------------------------------------------------------------------
 
 
