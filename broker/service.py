@@ -4,46 +4,57 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from broker.settings import BrokerSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.life.waiting import wait_first
 from common.settings import BusSettings
 
+if TYPE_CHECKING:
+    from broker.launcher import Server
+
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
     """Run a nats-server until it is stopped, or only keep a run's streams on another one; returns the exit code."""
-    from broker.errors import BrokerError
     from broker.launcher import Server
 
+    if not settings.server:
+        return run_node("broker", node, lambda ctx: serve(ctx, None))
     server = Server(settings, node.bus.credentials())
+    return run_node("broker", node, lambda ctx: serve(ctx, server), around=lambda _: running(server))
 
-    @asynccontextmanager
-    async def around(ctx: NodeContext) -> AsyncIterator[BusSettings]:
-        try:
-            await server.start()
-        except BrokerError as error:
-            raise NodeFailure(str(error)) from error
-        try:
-            yield server.bus
-        finally:
-            await server.stop()
 
-    async def serve(ctx: NodeContext) -> None:
-        from broker import streams
-        from broker.watch import watch
+@asynccontextmanager
+async def running(server: Server) -> AsyncIterator[BusSettings]:
+    """Run a nats-server, and yield its address. Raises NodeFailure if it does not start."""
+    from broker.errors import BrokerError
 
-        await streams.ensure(ctx.bus)
-        if keys := ctx.settings.bus.verifier_keys():
-            await ctx.bus.list_verifiers(keys)
-        ctx.log.info("streams are ready", run=ctx.settings.run)
-        ctx.spawn(watch(ctx, server if settings.server else None), "limits")
-        if not settings.server:
-            await ctx.stopping.wait()
-            return
-        ended = ctx.spawn(server.wait(), "nats-server")
-        await wait_first(ended, ctx.stopping)
-        if not ctx.stopping.is_set():
-            raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")
+    try:
+        await server.start()
+    except BrokerError as error:
+        raise NodeFailure(str(error)) from error
+    try:
+        yield server.bus
+    finally:
+        await server.stop()
 
-    return run_node("broker", node, serve, around=around if settings.server else None)
+
+async def serve(ctx: NodeContext, server: Server | None) -> None:
+    """Make the run's streams, and keep them until the node is stopped. Raises NodeFailure if `server` ends, the
+    nats-server of this node."""
+    from broker import streams
+    from broker.watch import watch
+
+    await streams.ensure(ctx.bus)
+    if keys := ctx.settings.bus.verifier_keys():
+        await ctx.bus.list_verifiers(keys)
+    ctx.log.info("streams are ready", run=ctx.settings.run)
+    ctx.spawn(watch(ctx, server), "limits")
+    if server is None:
+        await ctx.stopping.wait()
+        return
+    ended = ctx.spawn(server.wait(), "nats-server")
+    await wait_first(ended, ctx.stopping)
+    if not ctx.stopping.is_set():
+        raise NodeFailure(f"nats-server ended with code {ended.result()}; its log ends:\n{server.last_words()}")

@@ -65,7 +65,7 @@ def test_an_old_server_on_path_is_passed_over_for_the_packaged_one(
     bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake(bare / "nats-server", "nats-server: v2.9.25")
-    monkeypatch.setattr(binary, "packaged", lambda: Path("packaged"))
+    monkeypatch.setattr(binary, "packaged", lambda *, download: Path("packaged"))
     assert binary.find() == Path("packaged")
     assert "2.9.25" in capsys.readouterr().err
 

@@ -15,14 +15,16 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from broker import binary, streams
+from broker import binary, streams, watch
 from broker.launcher import Server
+from broker.service import serve
 from broker.settings import BrokerSettings
 from broker.watch import StreamKeeper
-from common.bus import Bus, BusError, BusSettings, names, persistently
+from common.bus import Bus, BusError, BusSettings, NotThere, names, persistently
 from common.bus.stored import api
 from common.lean import Theorem
-from common.life.context import NodeContext
+from common.life.logging import Forwarder
+from common.life.node import NodeContext, live
 from common.life.process import kill_group, spawn_child
 from common.protocol.attempts import Attempt
 from common.protocol.messages import BrokerFacts
@@ -139,8 +141,7 @@ from broker.settings import BrokerSettings
 from common.settings import BusSettings, NodeSettings
 watch.EVERY_SECONDS, watch.ROOM_BYTES = 0.2, 4 * 2**20
 bus = BusSettings(url=f"nats://127.0.0.1:{sys.argv[1]}")
-own = sys.argv[2] != "none"
-sys.exit(main(BrokerSettings(server=own, port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="r", bus=bus)))
+sys.exit(main(BrokerSettings(port=int(sys.argv[1]), store=sys.argv[2]), NodeSettings(run="r", bus=bus)))
 """
 
 
@@ -212,20 +213,27 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
     assert process.returncode == 0
 
 
-@pytest.mark.process
-async def test_a_node_without_a_server_keeps_the_streams_on_another_server(broker: BusSettings) -> None:
-    port = broker.url.rpartition(":")[2]
-    process = await spawn_child([sys.executable, "-c", NODE, port, "none"], env=ENVIRONMENT)
-    bus = await Bus.connect(broker, run="r", name="test", wait=10)
+async def test_a_node_without_a_server_keeps_the_streams_on_another_server(
+    broker: BusSettings, run_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "EVERY_SECONDS", 0.05)
+    bus = await Bus.connect(broker, run=run_name, name="test", wait=10)
 
     async def complete() -> bool:
-        return len(await bus.streams()) == len(names.streams_of("r"))
+        """The consumers are what the node makes last: before them, it does not keep anything yet."""
+        try:
+            return len(await bus.backlog()) > 0 and len(await bus.streams()) == len(names.streams_of(run_name))
+        except NotThere:
+            return False
 
+    ctx = NodeContext("broker", NodeSettings(run=run_name, bus=broker))
+    living = asyncio.create_task(live(ctx, lambda ctx: serve(ctx, None), Forwarder("broker", ctx.id)))
     await until(complete, timeout=30)
-    await api(bus._replies, "STREAM.DELETE.r-todo")
+    await api(bus._replies, f"STREAM.DELETE.{names.todo_stream(run_name)}")
     await until(complete, timeout=30)
-    await kill_group(process, grace=10)
-    assert process.returncode == 0
+    ctx.stopping.set()
+    assert await living == 0
+    assert isinstance(ctx.facts, BrokerFacts) and names.todo_stream(run_name) in ctx.facts.lost
     await bus.remove()
     await bus.close()
 
