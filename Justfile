@@ -112,6 +112,11 @@ run-lean-proxy *args: setup
 run-ui *args: setup
     @exec {{ proofmesh }} ui --patience None "$@"
 
+# Does everything work on this machine's GPUs, and how fast? Ten minutes at most; `--device cpu`: smaller, a minute
+[no-exit-message]
+gpu-check *args: setup
+    @{{ python }} -m scripts.bench gpu "$@"
+
 # Benchmarks, with reports for LOG.md; `just bench` lists them, `just bench NAME` runs one
 [no-exit-message]
 bench *args: setup

@@ -17,6 +17,7 @@ PARTS = {
     "bus": ("bus", "requests"),
     "engine": ("engine", "models"),
     "train": ("train",),
+    "gpu": ("gpu",),
     "prove": ("latency", "fill", "textbook", "eval"),
     "premises": ("premises",),
     "mesh": ("loop", "scale", "matchmaker"),

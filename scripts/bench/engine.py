@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from common.limits import Natural, Positive
 from node.llm.address import BadModel, HubAddress, parse_hub_address
@@ -38,12 +38,18 @@ class Shape:
     new_tokens: int
     """Tokens of each completion."""
 
+    def unread_bytes(self, item: int) -> int:
+        """Bytes of the embedding, of which a pass reads only its tokens' rows; `item`: bytes of a number."""
+        return self.vocab_size * self.width * item
+
 
 SHAPES = {
     # The demo's network; states of the bank have about 100 tokens, tactics about 12.
     "demo": Shape(depth=4, width=128, heads=4, vocab_size=1024, prompt=100, new_tokens=12),
     # The shape on which the predecessor was measured.
     "reference": Shape(depth=4, width=256, heads=4, vocab_size=50_441, prompt=128, new_tokens=32),
+    # 150 million parameters: as large as a network gets whose answers a search waits for.
+    "large": Shape(depth=16, width=768, heads=12, vocab_size=32_768, prompt=128, new_tokens=32),
 }
 
 PREDECESSOR = {
@@ -77,7 +83,7 @@ class Engine(Part):
     """
 
     shapes: tuple[str, ...] = ("reference",)
-    """Shapes to measure: demo, reference."""
+    """Shapes to measure: demo, reference, large."""
     waiting: tuple[int, ...] = (1, 8, 32)
     """Numbers of states that are submitted together."""
     samples: int = 6
@@ -96,6 +102,10 @@ class Engine(Part):
     """Share of states that were submitted before, so that the engine may have them in its cache."""
     device: str = "cpu"
     """Device of the network."""
+    precision: Literal["float32", "auto"] = "float32"
+    """float32, as for the predecessor, or `auto`: bfloat16 on a GPU, as inference nodes choose."""
+    graphs: Literal["auto", "on", "off"] = "auto"
+    """CUDA graphs."""
     requests: bool = True
     """Also measure requests through a broker to a node whose model answers at once."""
 
@@ -183,7 +193,15 @@ def build(shape: Shape, settings: Engine) -> Generator:
         model.policy.weight.normal_(0.0, settings.sharpness / shape.width**0.5)
         model.policy.weight[: len(SPECIAL)] = 0.0
     weights = Weights(model.to(settings.device).eval().requires_grad_(False), tokenizer)
-    return Generator(weights, EngineSettings(new_tokens=shape.new_tokens, dtype="float32"))
+    return Generator(
+        weights,
+        EngineSettings(
+            new_tokens=shape.new_tokens,
+            slots=max(32, *settings.waiting),
+            dtype=settings.precision,
+            graphs=settings.graphs,
+        ),
+    )
 
 
 def state_number(number: int, shape: Shape) -> str:

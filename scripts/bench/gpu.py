@@ -1,0 +1,406 @@
+"""Bench `gpu`: whether engine, trainer, learner and language models work on a GPU, and how near its limits they are."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from scripts.bench.harness import Part, Results, machine
+
+if TYPE_CHECKING:
+    import torch
+
+    from node.inference.engine.engine import Engine as Generator
+
+TINY = ("nano", "demo", "demo")
+"""On a CPU: presets of the training sizes, of the network that is swapped, and of the learner's network."""
+
+PARTS_SECONDS = {"device": 60, "engine": 150, "training": 240, "learner": 120, "swap": 90, "models": 120, "vllm": 20}
+"""The parts in their order, and the longest time of each. Together they take about six minutes on an H100."""
+
+
+@dataclass
+class Gpu(Part):
+    """Checks a GPU: the parts one after another, each in a process of its own, each with a line and its numbers.
+
+        just gpu-check --json gpu.json                 (about six minutes on an H100)
+        just gpu-check --parts engine swap
+        just gpu-check --device cpu                    (smaller, a minute: that the parts run)
+
+    A part that fails or takes too long is reported, and the others run. Exit code 1 if one failed.
+
+    `device`: name, driver, speed of bfloat16 products and of copies. `engine`: states per second of the generation
+    engine at 1, 8, 32 and 128 waiting states, with CUDA graphs and without, and the share of the bound by bandwidth.
+    `training`: tokens per second and MFU of training steps at three sizes, with torch.compile and without. `learner`:
+    the trainer group of a learner, one rank for each GPU (NCCL): start, steps, checkpoint, weights. `swap`: how long
+    new weights take to serve, and what training and generation cost each other on one device. `models`: a language
+    model in transformers beside its own `generate`. `vllm`: whether it is installed.
+    """
+
+    parts: tuple[str, ...] = tuple(PARTS_SECONDS)
+    """The parts to run."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """`auto`: the GPU if torch sees one. On `cpu` everything is smaller."""
+
+    def measure(self) -> Results:
+        """The results of all parts."""
+        import torch
+
+        device = self.device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        results: Results = {}
+        for part in self.parts:
+            if part not in PARTS_SECONDS:
+                results[part] = {"problem": f"there is no part `{part}`; there are {', '.join(PARTS_SECONDS)}"}
+            else:
+                results[part] = in_child(part, device)
+            print(f"gpu-check {part}: {line_of(results[part])}", file=sys.stderr, flush=True)
+            if self.json is not None:  # a part that brings the machine down leaves those before it
+                self.json.write_text(json.dumps(results, indent=2), encoding="utf-8")
+        sound = all("problem" not in found for found in results.values())
+        return {"settings": self.asked(), "machine": machine(), "device": device, "results": results, "sound": sound}
+
+
+def in_child(part: str, device: str) -> Results:
+    """Run a part in a process of its own, so that one that crashes or fills the GPU's memory harms no other."""
+    command = [sys.executable, "-m", "scripts.bench.gpu", part, device]
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PARTS_SECONDS[part], check=False)
+    except subprocess.TimeoutExpired as error:
+        last = (error.stderr or b"")[-600:]
+        return {"problem": f"not finished after {PARTS_SECONDS[part]} s", "last_words": last.decode(errors="replace")}
+    seconds = round(time.monotonic() - began, 1)
+    if done.returncode:
+        words = done.stderr.strip().splitlines() or ["no output"]
+        return {"problem": words[-1][:400], "last_words": "\n".join(words[-25:]), "seconds": seconds}
+    found: Results = json.loads(done.stdout.splitlines()[-1])
+    return found | {"seconds": seconds}
+
+
+def line_of(found: Results) -> str:
+    """A part's result for LOG.md, on one line."""
+    if "problem" in found:
+        return f"FAILED: {found['problem']}"
+    return f"ok in {found['seconds']} s: {found['line']}"
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The parts. Each returns its numbers, with a `line` for people.
+
+
+def device_part(device: str) -> Results:
+    """What the device is, and its two speeds: products and memory."""
+    import torch
+
+    from node.training.estimate import peak_speed, product_speed
+    from node.training.trainer import has_bf16
+
+    place = torch.device(device)
+    found: Results = {
+        "bf16": has_bf16(place),
+        "torch": torch.__version__,
+        "bandwidth_gb_per_s": round(bandwidth(place)),
+    }
+    found["product_tflop_per_s"] = round(product_speed(place, found["bf16"]) / 1e12, 2)
+    name = "CPU"
+    if device == "cuda":
+        properties = torch.cuda.get_device_properties(0)
+        name = properties.name
+        found |= {
+            "gpus": torch.cuda.device_count(),
+            "memory_gb": round(properties.total_memory / 1e9, 1),
+            "cuda": torch.version.cuda,
+            "nccl": ".".join(map(str, torch.cuda.nccl.version())),
+            "peak_tflop_per_s": (peak_speed(place) or 0) / 1e12,
+        }
+    speeds = f"{found['product_tflop_per_s']} TFLOP/s, copies at {found['bandwidth_gb_per_s']} GB/s"
+    return found | {"name": name, "line": f"{found.get('gpus', 1)} x {name}, bf16 {found['bf16']}, products {speeds}"}
+
+
+def bandwidth(device: torch.device) -> float:
+    """GB/s of a large copy on the device, bytes read and written counted."""
+    import torch
+
+    size = 1 << 30 if device.type == "cuda" else 1 << 26
+    source = torch.empty(size, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(6):
+        began = settled(device)
+        target.copy_(source)
+        times.append(settled(device) - began)
+    return 2 * size / min(times[1:]) / 1e9
+
+
+def settled(device: torch.device) -> float:
+    """The time when all work of the device is done."""
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def engine_part(device: str) -> Results:
+    """The generation engine. A pass reads all weights once, however many rows it has: that is its bound."""
+    import torch
+
+    from scripts.bench.engine import SHAPES, Engine, of_shape
+    from scripts.bench.harness import Pace
+
+    gpu = device == "cuda"
+    speed = bandwidth(torch.device(device)) * 1e9
+    waiting = (1, 8, 32, 128) if gpu else (1, 8)
+    found: Results = {}
+    for name in ("demo", "reference", "large") if gpu else ("demo",):
+        for graphs in ("on", "off") if gpu else ("off",):
+            asked = Engine(waiting=waiting, seconds=1.0 if gpu else 0.3, repeats=2 if gpu else 1, device=device)
+            asked.precision, asked.graphs = "auto", graphs
+            measured = of_shape(name, asked, Pace(60))
+            bytes_read = measured["parameters"] * (2 if gpu else 4) - SHAPES[name].unread_bytes(2 if gpu else 4)
+            for count in waiting:
+                row = measured[f"waiting_{count}"]
+                # Bytes that were read at least, by the passes that were made.
+                row["share_of_bandwidth"] = round(bytes_read / speed / (row["ms_per_pass"] / 1e3), 3)
+            found[f"{name}, graphs {graphs}"] = measured
+    rates = [
+        f"{key}: {', '.join(str(round(row[f'waiting_{n}']['states_per_s'])) for n in waiting)}"
+        for key, row in found.items()
+    ]
+    return {"shapes": found, "line": f"states/s at {waiting}: {'; '.join(rates)}"}
+
+
+def training_part(device: str) -> Results:
+    """Training steps at three sizes, as stages train them (bfloat16 where the hardware has it)."""
+    from scripts.bench.train import Train
+
+    gpu = device == "cuda"
+    found: Results = {}
+    for preset in ("nano", "small", "base") if gpu else TINY[:1]:
+        for compiled in (False, True) if gpu else (False,):
+            tokens = 32_768 if gpu else 2048
+            asked = Train(
+                cases=("1024",) if gpu else ("256",), shape=preset, batch_tokens=tokens, repeats=3 if gpu else 1
+            )
+            asked.micro_tokens = 16_384 if gpu else 2048
+            asked.device, asked.precision, asked.compile = device, "auto", compiled  # type: ignore[assignment]
+            key = f"{preset}{', compiled' if compiled else ''}"
+            try:
+                (found[key],) = asked.measure()["results"].values()
+            except Exception as error:  # such as too little memory: the other sizes still count
+                found[key] = {"problem": f"{type(error).__name__}: {str(error)[:300]}"}
+            free(device)
+    shown = [
+        f"{key} {row['problem'][:60]}"
+        if "problem" in row
+        else f"{key} {row['tokens_per_s']:,.0f} ({row.get('mfu', 0):.0%})"
+        for key, row in found.items()
+    ]
+    return {"sizes": found, "line": f"tokens/s (MFU): {'; '.join(shown)}"}
+
+
+def free(device: str) -> None:
+    """Give the memory of what is no longer used back to the device."""
+    import torch
+
+    gc.collect()
+    if device == "cuda":
+        torch.cuda.empty_cache()
+
+
+def learner_part(device: str) -> Results:
+    """The learner's own trainer group: its processes, its process group, steps, a checkpoint, a restart from it."""
+    import torch
+
+    from common.protocol.attempts import Transition
+    from common.records import transitions
+    from node.learner.settings import TrainerSettings
+    from node.learner.trainer.group import TrainerGroup
+    from node.model.config import preset
+
+    gpu = device == "cuda"
+    ranks = torch.cuda.device_count() if gpu else 2
+    settings = TrainerSettings(device=device, ranks=ranks, threads=0 if gpu else 1, average_steps=8)  # type: ignore[arg-type]
+
+    async def train(folder: Path) -> Results:
+        steps = [
+            Transition(f"a b : Nat\nh : a = {n}\n⊢ b + {n} = {n} + b", f"rw [h, Nat.add_comm {n}]", 1 + n % 5)
+            for n in range(512)
+        ]
+        refs = transitions.write(folder / "supervised.sqlite", steps)
+        group = TrainerGroup(settings, folder)
+        began = time.perf_counter()
+        await group.create(folder / "step-000000", preset("demo", vocab_size=512), 1, refs)
+        created = time.perf_counter()
+        await group.start(folder / "step-000000")
+        started = time.perf_counter()
+        losses, times = [], []
+        for number in range(24 if gpu else 4):
+            batch = [refs[(number * 64 + index) % len(refs)] for index in range(64 if gpu else 16)]
+            before = time.perf_counter()
+            losses.append((await group.step(batch, average=True))["loss"])
+            times.append(time.perf_counter() - before)
+        before = time.perf_counter()
+        await group.checkpoint(folder / "step-000024")
+        saved = time.perf_counter()
+        await group.write_weights(folder / "weights.safetensors", {"version": "1"})
+        written = time.perf_counter()
+        await group.stop()
+        await group.start(folder / "step-000024")
+        again = (await group.step(refs[:64]))["loss"]
+        await group.stop()
+        return {
+            "ranks": ranks,
+            "create_s": round(created - began, 2),
+            "start_s": round(started - created, 2),
+            "step_ms": round(1e3 * sorted(times)[len(times) // 2], 1),
+            "checkpoint_s": round(saved - before, 2),
+            "weights_s": round(written - saved, 2),
+            "loss_first_last_restarted": [round(loss, 3) for loss in (losses[0], losses[-1], again)],
+        }
+
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(train(Path(folder)))
+    if not found["loss_first_last_restarted"][1] < found["loss_first_last_restarted"][0]:
+        raise RuntimeError(f"the loss does not fall: {found['loss_first_last_restarted']}")
+    return found | {
+        "line": f"{ranks} rank(s): start {found['start_s']} s, step {found['step_ms']} ms, checkpoint "
+        f"{found['checkpoint_s']} s, loss {found['loss_first_last_restarted']}"
+    }
+
+
+def swap_part(device: str) -> Results:
+    """New weights while the old ones serve, and training beside generation on one device, as without a pause."""
+    import torch
+
+    from node.inference.engine.engine import Engine as Generator
+    from scripts.bench.engine import SHAPES, Engine, build
+    from scripts.bench.train import Train, batches, step, trainer
+
+    gpu = device == "cuda"
+    shape, place = SHAPES["reference" if gpu else "demo"], torch.device(device)
+    asked = Engine(device=device)
+    asked.precision = "auto"
+    engine = build(shape, asked)
+    stop, states = threading.Event(), [0]
+    # 1. A second engine with the same weights: what an inference node does with a new version.
+    generate(engine, shape.prompt, 8, 1 << 20)
+    began = settled(place)
+    second = Generator(engine.weights, engine.settings)
+    built = settled(place)
+    generate(second, shape.prompt, 8, 1 << 21)
+    first_answers = settled(place)
+    # 2. Steps alone, states alone, and both at once.
+    work = Train(shape="small" if gpu else "demo", device=device, precision="auto", batch_tokens=8192 if gpu else 512)  # type: ignore[arg-type]
+    work.micro_tokens = work.batch_tokens
+    teacher = trainer(work)
+    made = batches("1024" if gpu else "256", work, teacher.model.config.vocab_size)
+    step(teacher, made)
+    alone = min(step(teacher, made)[0] for _ in range(5 if gpu else 2))
+    rate_alone = states_rate(engine, shape.prompt, 2.0 if gpu else 0.5)
+
+    def keep_generating() -> None:
+        number = 1 << 30
+        while not stop.is_set():
+            generate(engine, shape.prompt, 32, number)
+            number, states[0] = number + 32, states[0] + 32
+
+    thread = threading.Thread(target=keep_generating)
+    began_beside = time.perf_counter()
+    thread.start()
+    beside = [step(teacher, made)[0] for _ in range(8 if gpu else 2)]
+    stop.set()
+    thread.join()
+    rate_beside = states[0] / (time.perf_counter() - began_beside)
+    found = {
+        "new_version_s": round(built - began, 3),
+        "first_answers_s": round(first_answers - built, 3),
+        "step_ms_alone": round(1e3 * alone, 1),
+        "step_ms_beside": round(1e3 * sorted(beside)[len(beside) // 2], 1),
+        "states_per_s_alone": round(rate_alone),
+        "states_per_s_beside": round(rate_beside),
+        "memory_mb": round(torch.cuda.max_memory_allocated() / 2**20) if gpu else 0,
+    }
+    return found | {
+        "line": f"a new version serves after {built - began + first_answers - built:.2f} s; beside each other "
+        f"a step takes {found['step_ms_beside']} ms (alone {found['step_ms_alone']}), {found['states_per_s_beside']} "
+        f"states/s (alone {found['states_per_s_alone']})"
+    }
+
+
+def generate(engine: Generator, prompt: int, count: int, first: int) -> None:
+    """Sample tactics for so many new states."""
+    from node.inference.engine.batch import Job
+
+    for number in range(first, first + count):
+        state = "".join(" q" if number >> bit & 1 else " p" for bit in range(prompt - 3))
+        engine.submit(Job(number, state, 6, number))
+    while engine.busy:
+        engine.step()
+
+
+def states_rate(engine: Generator, prompt: int, seconds: float) -> float:
+    """States per second, in batches of 32."""
+    began, number = time.perf_counter(), 1 << 25
+    while (elapsed := time.perf_counter() - began) < seconds or number == 1 << 25:
+        generate(engine, prompt, 32, number)
+        number += 32
+    return (number - (1 << 25)) / elapsed
+
+
+def models_part(device: str) -> Results:
+    """A language model in transformers, its own `generate` beside our sampler."""
+    from scripts.bench.engine import Models
+
+    gpu = device == "cuda"
+    asked = Models(device=device, repeats=3 if gpu else 1, tokens=48 if gpu else 8, prompts=8 if gpu else 2)
+    asked.hidden, asked.layers = (1024, 8) if gpu else (64, 1)
+    measured = asyncio.run(asked.measure())
+    full = measured["full"]
+    return measured | {
+        "line": f"{measured['weights'] / 1e6:.0f} M weights: {full['sampler']['tokens_per_s']:,.0f} tokens/s, "
+        f"{full['times_faster']} times `generate`"
+    }
+
+
+def vllm_part(device: str) -> Results:
+    """Whether vLLM is here; `openai:` policies reach one on any machine."""
+    try:
+        found = version("vllm")
+    except PackageNotFoundError:
+        return {"line": "not installed"}
+    return {"line": f"vllm {found}: `openai:URL#MODEL` reaches its server"}
+
+
+CHECKS: dict[str, Callable[[str], Results]] = {
+    "device": device_part,
+    "engine": engine_part,
+    "training": training_part,
+    "learner": learner_part,
+    "swap": swap_part,
+    "models": models_part,
+    "vllm": vllm_part,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run one part in this process, and print its numbers."""
+    part, device = arguments
+    print(json.dumps(CHECKS[part](device), default=str))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
