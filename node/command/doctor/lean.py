@@ -236,7 +236,7 @@ class LeanChecks:
 
     async def _trace(self) -> Row:
         """Trace the smallest files of the project until one has a tactic proof; without one, a text of our own."""
-        # To split tactics, Lean elaborates the file some times more, each with its imports.
+        # 1. Trace. To split tactics, Lean elaborates the file some times more, each with its imports.
         split = self.header_seconds < SLOW_SPLIT
         tried: list[str] = []
         tracer = Tracer(self._lean, Path(self._lean.project or tempfile.gettempdir()), TraceLimits(seconds=40.0), split)
@@ -248,10 +248,10 @@ class LeanChecks:
                 break
             wrong = traced.error or next((each.error for each in traced.theorems if each.error), "no tactic proof")
             tried.append(f"{sample.name}: {short(wrong)}")
+        # 2. What came out, and which files were passed over.
         if self.traced is None:
-            return Row(
-                GROUP, "trace", "broken", "; ".join(tried), "`proofmesh trace FILE` shows all of Lean's messages"
-            )
+            advice = "`proofmesh trace FILE` shows all of Lean's messages"
+            return Row(GROUP, "trace", "broken", "; ".join(tried), advice)
         sample, traced = self.traced
         steps = sum(len(block.steps) for theorem in traced.theorems for block in theorem.blocks)
         facts = {"file": sample.name, "steps": steps, "trace_seconds": round(traced.seconds, 2)}
@@ -304,12 +304,14 @@ class LeanChecks:
     async def _tactics(self) -> Row:
         """Ten tactics: those of the traced file at their own states, and plain ones where it has fewer."""
         assert self.opened is not None
+        # 1. Steps of the traced file, if it is one of the project's; plain ones up to ten.
         wanted: list[LeanRunRequest] = []
         if self.traced is not None and self.traced[0].module:
             wanted += list(requests_of(self.traced[0].text, self.proofs))[:TEN]
         theirs = len(wanted)
         for binders, conclusion, tactic in OWN_TACTICS[: TEN - theirs]:
             wanted.append(LeanRunRequest(theorem=Theorem("t", binders, conclusion), tactics=(tactic,)))
+        # 2. One after the other, as a single search asks for them.
         seconds: list[float] = []
         failed: list[str] = []
         for request in wanted:
@@ -318,6 +320,7 @@ class LeanChecks:
             seconds.append(time.monotonic() - began)
             if problem := _problem(reply):
                 failed.append(f"{request.tactics[0]}: {problem}")
+        # 3. How many work, and how long they take.
         median = statistics.median(seconds)
         facts = {"tactics": len(wanted), "of_the_project": theirs, "failed": failed, "median_seconds": round(median, 4)}
         of = f"{theirs} of {self.traced[0].name}" if theirs and self.traced else "none of the project's own"
@@ -339,6 +342,7 @@ class LeanChecks:
         assert self.opened is not None
         if self.traced is None:
             return Row(GROUP, "sorry", "not met", "not looked at, because no file could be traced")
+        # 1. The text with `sorry` in place of the proof, and the gap in it.
         sample, proof = self.traced[0], self.proofs[0]
         text = f"{sample.text[: proof.start]}sorry{sample.text[proof.end :]}"
         began = time.monotonic()
@@ -352,6 +356,7 @@ class LeanChecks:
         if gap is None or gap.reason:
             reason = gaps.problem or (gap.reason if gap else "Lean shows no gap there")
             return Row(GROUP, "sorry", "broken", f"the gap in {where} is not found: {reason}", "`proofmesh fill FILE`")
+        # 2. The proof, at its place, in fresh processes.
         reply = await self.opened.verifier.verify(gap.theorem(text), proof.script)
         self.verify_seconds = time.monotonic() - began
         facts = {
