@@ -22,7 +22,7 @@ from common.config import config_file, load_lean, load_node
 from common.limits import Timeout
 from common.output.command import command
 from common.output.visible import as_json
-from common.settings import LeanSettings
+from common.settings import BusSettings, LeanSettings
 from node.command.doctor import around
 from node.command.doctor.rows import Row, checked, document, exit_of, table
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 ALL_SECONDS = 115.0
 """For everything together: two minutes, less what it takes to end."""
+
+MOST_WAIT = 30.0
+"""Seconds to wait for the broker, whatever the flag says: Lean needs the rest."""
 
 Check = Callable[[], Awaitable["Row | list[Row]"]]
 
@@ -56,7 +59,7 @@ class DoctorSettings:
     """Name of the run whose streams to look at; empty takes the file's, or `demo`."""
 
     wait: Timeout = 3.0
-    """Seconds to wait for the broker."""
+    """Seconds to wait for the broker; at most 30."""
 
     config: Path | None = None
     """The mesh's configuration file: its Lean, run and broker; flags win over it."""
@@ -85,7 +88,8 @@ async def _doctor(settings: DoctorSettings) -> int:
     node = dataclasses.replace(node, run=settings.run or node.run)
     if settings.url:
         node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
-    asked = bool(settings.url) or settings.config is not None
+    # A broker at the usual place is looked for; one at a place of its own should be there.
+    asked = bool(settings.url) or node.bus.url != BusSettings().url
     began = time.monotonic()
     with _waiting(settings.json) as note:
         rows = [row async for row in looked_at(settings, node, note, asked=asked)]
@@ -105,14 +109,18 @@ async def looked_at(
     """Run the checks of the wanted groups, and yield their rows. `asked`: the broker should be there."""
     until = time.monotonic() + ALL_SECONDS
     wanted = settings.only or GROUPS
-    # 1. What is around Lean, all at once: most of it waits.
+    wait = min(settings.wait, MOST_WAIT)
+    # 1. What is around Lean. First how fast the cores are; then all at once, because most of it waits.
     note("the machine")
+    if "system" in wanted:
+        for row in await checked("system", "system", around.system, 20.0):
+            yield row
     checks: dict[str, list[tuple[str, Check, float]]] = {
-        "system": [("system", around.system, 20.0), ("protections", around.protections, 45.0)],
+        "system": [("protections", around.protections, 45.0)],
         "packages": [("packages", around.packages, 10.0), ("nats-server", around.nats_server, 25.0)],
         "compute": [("torch", around.compute, around.TORCH_SECONDS)],
         "space": [("disk", around.disk, 20.0), ("memory", around.memory, 5.0)],
-        "broker": [("broker", partial(around.broker, node, settings.wait, asked=asked), settings.wait + 15.0)],
+        "broker": [("broker", partial(around.broker, node, wait, asked=asked), wait + 15.0)],
     }
     running = [checked(group, *check) for group in GROUPS if group in wanted for check in checks.get(group, [])]
     for rows in await asyncio.gather(*running):
