@@ -238,6 +238,26 @@ def test_a_project_whose_own_file_does_not_compile_is_tried_with_a_text_of_ours(
     assert states(document)["sorry"] == "ok"
 
 
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("script", "state", "says"),
+    [
+        ('[ "$1 $LEAN_SYSROOT" = "Demo.Own {folder}" ]', "ok", "accepts Demo.Own"),
+        ("echo leanchecker found a problem in $1 >&2; exit 1", "broken", "refuses Demo.Own"),
+        ("echo no such thing >&2; exit 1", "warning", "no such thing"),
+        ("", "not met", "since 4.28"),
+    ],
+)
+async def test_leanchecker_is_asked_about_a_module_of_the_project_where_there_is_one(tmp_path, script, state, says):
+    if script:
+        lean_project.program(tmp_path / "bin" / "leanchecker", script.format(folder=tmp_path))
+    checks = lean.LeanChecks(LeanSettings(), ["kernels"], time.monotonic() + 60)
+    checks.toolchain = lean.LeanToolchain((str(tmp_path / "bin" / "lean"),))
+    checks.samples = [material.Sample("Demo/Own.lean", "", "Demo.Own")]
+    found = await checks._leanchecker()
+    assert found.state == state and says in found.seen, found
+
+
 # --- projects that do not ---------------------------------------------------------------------------------------------
 
 
