@@ -206,11 +206,16 @@ def probe(root: Path, mutations: list[Mutation], record: Path) -> None:
     for path, found_marks in marks.items():
         lines = path.read_text(encoding="utf-8").split("\n")
         for statement, number in sorted(found_marks, key=lambda each: -each[0].lineno):
-            indent = lines[statement.lineno - 1][: statement.col_offset]
+            line = statement.lineno - 1
+            indent = lines[line][: statement.col_offset]
+            while lines[line].lstrip().startswith("elif "):  # nothing may stand before it: its `if` is marked
+                line -= 1
+                while not lines[line].startswith((f"{indent}if ", f"{indent}elif ")):
+                    line -= 1
             call = f"import os as _o; _f = open({str(record)!r}, 'a'); "
             call += f"_f.write(f'{number}\\t' + _o.environ.get('PYTEST_CURRENT_TEST', '') + '\\n'); _f.close()"
             if not indent.strip():  # a statement behind `else:` or `;` on one line cannot be marked
-                lines.insert(statement.lineno - 1, f"{indent}try: {call}\n{indent}except OSError: pass")
+                lines.insert(line, f"{indent}try: {call}\n{indent}except OSError: pass")
         path.write_text("\n".join(lines), encoding="utf-8")
 
 
@@ -244,13 +249,14 @@ def pytest(root: Path, arguments: list[str], seconds: float | None = None) -> su
 # --- the three commands ----------------------------------------------------------------------------------------------
 
 
-def reach(mutations: list[Mutation]) -> None:
-    """Run the default suite once and note the tests that reach each fault."""
+def reach(mutations: list[Mutation], paths: list[str]) -> None:
+    """Run the default suite once, or these paths of it, and note the tests that reach each fault, besides those that
+    are noted."""
     with tempfile.TemporaryDirectory() as folder:
         root, record = copied(folder), Path(folder) / "reached"
         record.touch()
         probe(root, mutations, record)
-        done = pytest(root, ["-n", "2", "--dist", "worksteal"])
+        done = pytest(root, ["-n", "2", "--dist", "worksteal", *paths])
         print(done.stdout[-20_000:] if done else "", flush=True)
         reached: dict[int, dict[str, None]] = defaultdict(dict)
         for line in record.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -258,7 +264,7 @@ def reach(mutations: list[Mutation]) -> None:
             if mark.isdigit() and test:
                 reached[int(mark)][test.rpartition(" (")[0]] = None
     for number, mutation in enumerate(mutations):
-        mutation.tests = sorted(reached[number], key=lambda test: (not _near(mutation, test), test))
+        mutation.tests = sorted({*mutation.tests, *reached[number]}, key=lambda test: (not _near(mutation, test), test))
 
 
 def _near(mutation: Mutation, test: str) -> bool:
@@ -301,6 +307,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=33)
     parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("paths", nargs="*", help="of `reach`: only these tests")
     given = parser.parse_args()
     mutations = (
         draw(given.count, given.seed)
@@ -312,7 +319,7 @@ def main() -> int:
         given.file.write_text(json.dumps(msgspec.to_builtins(mutations), indent=1, ensure_ascii=False) + "\n")
 
     if given.what == "reach":
-        reach(mutations)
+        reach(mutations, given.paths)
     elif given.what == "run":
         run(mutations, keep)
     keep()
