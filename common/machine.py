@@ -115,6 +115,18 @@ def _read(path: str) -> str:
         return ""
 
 
+def own_version() -> str:
+    """The version of the installed package; in a checkout that is not installed, from pyproject.toml."""
+    import importlib.metadata
+    import tomllib
+
+    try:
+        return importlib.metadata.version("proofmesh")
+    except importlib.metadata.PackageNotFoundError:
+        text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+        return str(tomllib.loads(text)["project"]["version"])
+
+
 def thread_environment(threads: int) -> dict[str, str]:
     """Environment variables for a process that computes with `threads` threads on cores that it shares with others.
 

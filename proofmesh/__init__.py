@@ -56,7 +56,9 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return _version()
+        from common.machine import own_version
+
+        return own_version()
     if name in ("rewards", "train"):
         return importlib.import_module(f"proofmesh.{name}")
     if name in _HOME:
@@ -66,16 +68,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
-
-
-def _version() -> str:
-    """The version of the installed package; in a checkout that is not installed, from pyproject.toml."""
-    import tomllib
-    from importlib.metadata import PackageNotFoundError, version
-    from pathlib import Path
-
-    try:
-        return version("proofmesh")
-    except PackageNotFoundError:
-        text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-        return str(tomllib.loads(text)["project"]["version"])

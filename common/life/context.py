@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import os
 import re
 import secrets
@@ -16,6 +15,7 @@ import msgspec
 import structlog
 
 from common.life.metrics import METRICS, Metrics
+from common.machine import own_version
 from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
 from common.settings import NodeSettings
 
@@ -115,7 +115,7 @@ class NodeContext:
             role=self.role,
             host=socket.gethostname(),
             pid=os.getpid(),
-            version=importlib.metadata.version("proofmesh"),
+            version=own_version(),
             started=self.started,
             metrics_url=self.metrics_url,
             capacity=self.capacity,

@@ -62,13 +62,10 @@ def overview() -> str:
 
 
 def version() -> str:
-    """Name and version of the installed package."""
-    import importlib.metadata
+    """Name and version of the package."""
+    from common.machine import own_version
 
-    try:
-        return f"proofmesh {importlib.metadata.version('proofmesh')}"
-    except importlib.metadata.PackageNotFoundError:
-        return "proofmesh (not installed: run from a checkout)"
+    return f"proofmesh {own_version()}"
 
 
 def _run(command: Command, arguments: list[str]) -> int:

@@ -28,8 +28,9 @@ class EngineSettings:
     conjecture_tokens: Positive = 128
     """Longest conjecture in tokens, and never more than half of the network's context; longer ones are cut off and
     marked. Its prompt may use the rest of the context."""
-    prompt_tokens: Positive = 1024
-    """Most prompt tokens in one forward pass (one prompt always fits), so that running completions do not wait long."""
+    prompt_tokens: Natural = 0
+    """Most prompt tokens in one forward pass (one prompt always fits), so that running completions do not wait long;
+    0: 1,024 on a CPU, 8,192 on a GPU."""
     remember: Natural = 64
     """MiB of prefilled states kept for each weight version, least recently used dropped first (the demo: about
     0.4 MiB a state); 0: none."""

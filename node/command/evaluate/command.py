@@ -19,7 +19,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
-import importlib.metadata
 import re
 import signal
 import sys
@@ -35,6 +34,7 @@ import tyro
 
 from common.config import config_file, load_lean
 from common.limits import Duration, Natural, Positive
+from common.machine import own_version
 from common.output.command import Exit, UserError, command
 from common.output.visible import escaped_json
 from common.protocol.attempts import Method, TreeMethod
@@ -394,7 +394,7 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
         seed=settings.seed,
         passes=settings.passes,
         mesh=venue.mesh,
-        proofmesh=importlib.metadata.version("proofmesh"),
+        proofmesh=own_version(),
     )
 
 

@@ -19,12 +19,15 @@ from torch import Tensor
 
 from common.protocol.messages import SampledTactic
 from node.inference.engine.batch import Counters, FinishedJob, Job, Running, Segment, choose_slot, segments
-from node.inference.engine.network import Cache, Grid, Network, Pass, Prefilled, Prefixes
+from node.inference.engine.network import Cache, Grid, Network, Padded, Pass, Prefilled, Prefixes
 from node.inference.engine.sampling import Rules, draw
 from node.inference.settings import EngineSettings
 from node.model.names import Names
 from node.model.tokenizer import Tokenizer
 from node.model.transformer import expected_value
+
+CPU_PROMPTS, GPU_PROMPTS = 1024, 8192
+"""Prompt tokens of a pass: a pass with that many takes about as long as ten passes without prompts."""
 
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
@@ -149,7 +152,7 @@ class Lane:
 
     def _admit(self) -> _Joining:
         joining = _Joining()
-        budget = self.settings.prompt_tokens
+        budget = self.settings.prompt_tokens or (GPU_PROMPTS if self.network.batches_prompts else CPU_PROMPTS)
         while self._waiting and self._free and (budget > 0 or not joining.slots):
             job = self._waiting.popleft()
             try:
@@ -220,7 +223,19 @@ class Lane:
             grids=[self._grid(segment) for segment in segments(rows, self.network.width, whole=bool(self.graphs))],
             prompts=[len(prompt) for prompt in joining.prompts],
             ends=joining.ends,
+            padded=self._padded([len(prompt) for prompt in joining.prompts]),
         )
+
+    def _padded(self, lengths: list[int]) -> Padded | None:
+        """The prompts as one batch, if the network reads them so and there are several."""
+        if not self.network.batches_prompts or len(lengths) < 2:
+            return None
+        longest, size = max(lengths), np.array(lengths)
+        starts = np.cumsum(size) - size
+        column = np.arange(longest)
+        rows = np.minimum(starts[:, None] + column, starts[-1] + size[-1] - 1)
+        places = np.flatnonzero(column < size[:, None])
+        return Padded(self._tensor(rows.reshape(-1)), self._tensor(places), self._tensor(size), longest)
 
     def _grid(self, segment: Segment) -> Grid:
         at = self._tensor(segment.at)

@@ -36,6 +36,20 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Padded:
+    """The prompts of a pass as one batch (P, L), padded on the right to the longest one."""
+
+    rows: Tensor
+    """(P * L,) the prompt row at each place; padding repeats a row of another."""
+    places: Tensor
+    """(rows of prompts,) the place of each row."""
+    lengths: Tensor
+    """(P,)"""
+    longest: int
+    """L."""
+
+
+@dataclass(frozen=True)
 class Pass:
     """The input of one forward pass: R decode rows, then the tokens of the prompts one after another; N rows in all."""
 
@@ -51,6 +65,8 @@ class Pass:
     """Lengths of the prompts."""
     ends: Sequence[Tensor] = ()
     """Final states (width,) of prompts that were read before."""
+    padded: Padded | None = None
+    """How the prompts become one batch; None: each is attended to by itself."""
 
     @property
     def rows(self) -> int:
@@ -95,6 +111,8 @@ class Network:
         self.depth, self.width = config.depth, config.width
         self.heads, self.kv_heads, self.head_size = config.heads, config.kv_heads, config.head_size
         self.device = model.embedding.weight.device
+        self.batches_prompts = self.device.type == "cuda"
+        """Whether the prompts of a pass are attended to as one padded batch; on a CPU padding costs more than calls."""
         with torch.no_grad():
             # RMSNorm divides by |x| / sqrt(width): the root goes into the matrix that follows.
             self.norm_scale = math.sqrt(config.width)
@@ -245,6 +263,9 @@ class Network:
         for grid, mask in zip(work.grids, masks, strict=True):
             out[grid.rows] = self._decode(parts[grid.rows, : self.heads], cache, index, grid, mask[layer.window])
         start = work.rows
+        if work.padded is not None:
+            out[start:] = self._prefill_batch(parts[start:], work.padded, layer.window)
+            return out
         for length in work.prompts:
             out[start : start + length] = self._prefill(parts[start : start + length], layer.window)
             start += length
@@ -261,6 +282,22 @@ class Network:
         mask = visible(length, window=window, prefix=prefix, device=self.device)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
         return attended[0].transpose(0, 1).flatten(1)
+
+    def _prefill_batch(self, parts: Tensor, padded: Padded, window: int) -> Tensor:
+        """`_prefill` of all prompts at once: (rows of prompts, heads + 2 kv heads, size) -> (rows of prompts, width).
+
+        On a GPU a call takes as long for one prompt as for many. Padding comes after a prompt, where no query of the
+        prompt looks.
+        """
+        batch = parts.index_select(0, padded.rows).unflatten(0, (-1, padded.longest)).transpose(1, 2)
+        query, key, value = batch.split((self.heads, self.kv_heads, self.kv_heads), dim=1)
+        group = self.heads // self.kv_heads
+        if group > 1:
+            key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
+        prefix = padded.lengths if self.config.prefix_lm else None
+        mask = visible(padded.longest, window=window, prefix=prefix, device=self.device)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
+        return attended.transpose(1, 2).flatten(2).flatten(0, 1).index_select(0, padded.places)
 
     def _decode(self, query: Tensor, cache: Cache, index: int, grid: Grid, mask: Tensor) -> Tensor:
         """One query of each running completion (R, heads, size) against its state's keys -> (R, width)."""

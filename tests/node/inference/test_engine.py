@@ -132,17 +132,18 @@ def test_a_wide_vocabulary_of_no_whole_blocks_gives_what_naive_passes_give() -> 
     ("changes", "settings"),
     [
         ({}, {}),
-        ({"kv_heads": 2, "seed": 1}, {"graphs": "on"}),
+        ({"kv_heads": 2, "seed": 1}, {"graphs": "on", "prompt_tokens": 400}),
         ({"window": 12, "full_every": 9, "depth": 3, "seed": 2}, {}),
         ({"window": 12, "full_every": 2, "kv_heads": 1, "prefix_lm": True, "softcap": 8.0, "seed": 3}, {}),
-        ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"graphs": "on"}),
+        ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"graphs": "on", "prompt_tokens": 400}),
     ],
 )
 def test_every_option_of_network_and_request_gives_what_naive_passes_give(
-    changes: dict[str, float], settings: dict[str, str]
+    changes: dict[str, float], settings: dict[str, str | int]
 ) -> None:
     weights = tiny_weights(ends=10.0, **changes)
     engine = Engine(weights, replace(SETTINGS, **settings))  # type: ignore[arg-type]
+    engine.network.batches_prompts = bool(settings)  # with graphs, as on a GPU
     todo = mixed_jobs(15, seed=9)
     ends = check_against_naive(weights, todo, run(engine, todo, random.Random(7)))
     assert 0 < ends < sum(job.samples for job in todo)
