@@ -7,6 +7,7 @@ instead, and tests keep their loops. Tests without a loop use these nodes, too: 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator, MutableMapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,6 +28,7 @@ from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from common.settings import NodeSettings
 from node.lean.backend import OutcomeCache
+from node.lean.opened import OpenedLean
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean_proxy.service import ServedLean, answer, confined_toolchain, load_header, make_signer, opened_lean
@@ -158,6 +160,27 @@ async def without_streams(run: RunOnBroker) -> None:
     await bus.close()
 
 
+class Elsewhere:
+    """An object of the shared thread: its coroutine methods run there, and other loops may await them."""
+
+    def __init__(self, background: Background, thing: object) -> None:
+        self._background = background
+        self._thing = thing
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._thing, name)
+        if not inspect.iscoroutinefunction(value):
+            return value
+
+        async def there(*arguments: Any, **named: Any) -> Any:
+            # Who is cancelled here cancels there, too.
+            return await asyncio.wrap_future(
+                asyncio.run_coroutine_threadsafe(value(*arguments, **named), self._background.loop)
+            )
+
+        return there
+
+
 @dataclass(frozen=True)
 class SharedLean:
     """Warm pocket Lean, of which any number of lean-proxies serve any runs."""
@@ -186,6 +209,18 @@ class SharedLean:
             asked = node.bus.request_patiently(subjects.LEAN_RUN, ready, LeanRunReply, timeout=30, deadline=60)
             self.background.run(asked)
             yield node
+
+    def opened(self, **changes: Any) -> OpenedLean:
+        """This Lean as `open_lean` gives it, for the loop of a test, with a cache of its own. `changes`: of settings
+        that are none of the processes'."""
+        shared, verifier = self.lean.requests, self.lean.verifier
+        settings = replace(self.settings, **changes)
+        backend: Any = Elsewhere(self.background, shared.backend)
+        contexts: Any = None if shared.contexts is None else Elsewhere(self.background, shared.contexts)
+        verifying: Any = Elsewhere(self.background, verifier)
+        verifying.statements = Elsewhere(self.background, verifier.statements)
+        requests = Requests(backend, OutcomeCache(settings.cache), settings.tactic_seconds, contexts)
+        return OpenedLean(requests, self.toolchain, settings, verifying, asyncio.Semaphore(1))
 
 
 @contextmanager

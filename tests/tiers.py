@@ -18,7 +18,7 @@ MARKS = ("broker", "lean", "process")
 
 FIXTURES = {
     "broker": ("broker", "own_broker"),
-    "lean": ("warm_lean", "own_lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire", "own_lean"),
+    "lean": ("warm_lean", "own_lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire"),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
 

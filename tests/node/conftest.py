@@ -1,23 +1,19 @@
-"""Real Lean in this process, and a checkpoint small enough for tests."""
+"""Real Lean in this process, which the session shares, and a checkpoint small enough for tests."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from node.lean.opened import OpenedLean, open_lean
-from node.lean.settings import LeanProcessSettings
-from node.lean.toolchain.find import find
+from node.lean.opened import OpenedLean
+from tests.background import SharedLean
 
 
 @pytest.fixture
-async def own_lean() -> AsyncIterator[OpenedLean]:
-    """Pocket Lean with one worker; tests that use it are marked `lean`."""
-    settings = LeanProcessSettings(workers=1)
-    async with open_lean(settings, find(settings.lean)) as started:
-        yield started
+def opened_lean(warm_lean: SharedLean) -> OpenedLean:
+    """The session's warm Lean, as code of this process opens it: nothing starts for the test."""
+    return warm_lean.opened()
 
 
 @pytest.fixture

@@ -101,38 +101,38 @@ async def play(
     return Played(agent, result.outcome, verdicts, script)
 
 
-async def test_one_direction_is_proved_and_the_other_by_symmetry(own_lean: OpenedLean) -> None:
-    played = await play(own_lean, SWAPPED, SWAP)
+async def test_one_direction_is_proved_and_the_other_by_symmetry(opened_lean: OpenedLean) -> None:
+    played = await play(opened_lean, SWAPPED, SWAP)
     assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
     assert "have hq : q := h.2" in played.script and "have hq : p := h.2" in played.script
     assert played.agent.search is not None and played.agent.search.tree.merged == 1
-    alone = await play(own_lean, SWAPPED, SWAP, "names")
+    alone = await play(opened_lean, SWAPPED, SWAP, "names")
     assert alone.outcome is AttemptOutcome.FAILED, "the tactics are those of one direction"
 
 
-async def test_hypotheses_in_another_order_are_one_state(own_lean: OpenedLean) -> None:
-    played = await play(own_lean, ORDERED, REORDER)
+async def test_hypotheses_in_another_order_are_one_state(opened_lean: OpenedLean) -> None:
+    played = await play(opened_lean, ORDERED, REORDER)
     assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
     assert "exact (e ▸ hn : P m)" in played.script and "exact (eq ▸ x : P n)" in played.script
 
 
 async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_without_the_merge(
-    own_lean: OpenedLean,
+    opened_lean: OpenedLean,
 ) -> None:
-    failed = await play(own_lean, CHOICE, LATEST)
+    failed = await play(opened_lean, CHOICE, LATEST)
     assert failed.outcome is AttemptOutcome.FAILED and len(failed.verdicts) == 1 and failed.verdicts[0]
-    played = await play(own_lean, CHOICE, ITS_OWN)
+    played = await play(opened_lean, CHOICE, ITS_OWN)
     assert played.outcome is AttemptOutcome.PROVED and [bool(reason) for reason in played.verdicts] == [True, False]
     assert "exact ⟨‹Nat›, h⟩" in played.script and "exact ⟨n, h⟩" in played.script
 
 
-async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(own_lean: OpenedLean) -> None:
+async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(opened_lean: OpenedLean) -> None:
     table: Mapping[str, Sequence[str]] = {
         "⊢ p ∧ q ↔ q ∧ p": ("constructor",),
         "⊢ p ∧ q → q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("intro h",),
         "h : p ∧ q\n⊢ q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("exact ⟨h.2, h.1⟩",),
         "⊢ q ∧ p → p ∧ q": ("exact fun k => ⟨k.2, k.1⟩",),
     }
-    played = await play(own_lean, SWAPPED, table, and_nodes=False)
+    played = await play(opened_lean, SWAPPED, table, and_nodes=False)
     assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
     assert "·" not in played.script, "no bullets: there is one state"

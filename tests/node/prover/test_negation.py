@@ -156,11 +156,11 @@ class TwoWays:
 
 
 @pytest.mark.lean
-async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(own_lean: OpenedLean) -> None:
+async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(opened_lean: OpenedLean) -> None:
     theorem = Theorem("t", "(n : Nat)", "n < n ∨ n = n")
 
     async def verify(proof: object) -> str:
-        reply = await verified(own_lean, theorem, proof)  # type: ignore[arg-type]
+        reply = await verified(opened_lean, theorem, proof)  # type: ignore[arg-type]
         return "" if reply.accepted else reply.reason or "refused"
 
     async def play(parameters: SearchParameters) -> tuple[Agent, TwoWays, AttemptResult]:
@@ -168,7 +168,7 @@ async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(o
             attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.TRAIN, simulations=40, seed=1, samples=1
         )
         policy = TwoWays()
-        environment = environment_of(own_lean, theorem)
+        environment = environment_of(opened_lean, theorem)
         agent = Agent(attempt, policy, environment, Playing("p", leaves=1, parameters=parameters, verify=verify))
         return agent, policy, await agent.play()
 

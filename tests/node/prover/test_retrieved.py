@@ -141,10 +141,10 @@ def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():
 
 
 @pytest.mark.lean
-async def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine(own_lean: OpenedLean):
+async def test_commands_that_ask_a_mesh_refuse_an_index_of_this_machine(opened_lean: OpenedLean):
     with pytest.raises(UserError, match=r"\[prover\] premises"):
         eval.check(eval.EvalSettings(bench="pocket:test", url="nats://127.0.0.1:1", premises="premises"))
     proving = ProvingSettings(premises="nowhere", policy="tactics")
     with pytest.raises(BadPolicy, match="premises: nowhere: has no index"):
-        async with local_prover(own_lean, proving):
+        async with local_prover(opened_lean, proving):
             pass

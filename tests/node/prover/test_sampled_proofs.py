@@ -72,7 +72,9 @@ async def test_a_family_without_corrections_and_a_statement_that_is_too_long_giv
 
 
 @pytest.mark.lean
-async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction_proves(own_lean: OpenedLean) -> None:
+async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction_proves(
+    opened_lean: OpenedLean,
+) -> None:
     wrong = fenced("  intro h\n  -- the halves\n  constructor\n  · exact h.3\n  · exact h.1")
     half = fenced("  intro h\n  constructor\n  · exact h.2", "theorem swap : True")
     right = fenced("  intro h\n  constructor\n  · exact h.2\n  · exact h.1")
@@ -89,7 +91,7 @@ async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction
         correct=2,
     )
     source = SampledProofs(speaker, load("goedel-prover-v2"))
-    result = await WholeProofAgent(attempt, source, environment_of(own_lean, SWAP), Playing("p")).play()
+    result = await WholeProofAgent(attempt, source, environment_of(opened_lean, SWAP), Playing("p")).play()
     assert result.outcome is AttemptOutcome.PROVED, result.message
     assert (result.statistics.simulations, result.statistics.corrections) == (3, 2)
     first, second, third = (prompt.messages for prompt, _, _ in speaker.asked)

@@ -9,6 +9,7 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.messages import LeanVerifyReply
+from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
 from node.proving.answers import answer
 from node.proving.prover import Budget, Found, TheoremProver
@@ -39,8 +40,8 @@ end Foo
 
 
 @pytest.fixture
-async def prover() -> AsyncIterator[TheoremProver]:
-    async with pocket_prover() as prover:
+async def prover(opened_lean: OpenedLean) -> AsyncIterator[TheoremProver]:
+    async with pocket_prover(opened_lean) as prover:
         yield prover
 
 

@@ -12,6 +12,7 @@ import pytest
 from common.output.command import Exit
 from common.output.visible import visible
 from node.command.proofs.inspect import main
+from node.lean.opened import OpenedLean
 from node.proving.answers import Answer, answer
 from node.proving.explain import (
     BadExplanation,
@@ -119,11 +120,10 @@ def test_inspect_tells_what_is_not_there(
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.lean
-async def test_a_real_search_is_kept_with_leans_messages(tmp_path: Path):
+async def test_a_real_search_is_kept_with_leans_messages(opened_lean: OpenedLean, tmp_path: Path):
     recorder = SearchRecorder()
     target = statement_target("theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n")
-    async with pocket_prover(recorder.watch) as prover:
+    async with pocket_prover(opened_lean, recorder.watch) as prover:
         found = await answer(prover, target, Budget(seconds=60, simulations=6))
     json_file, html_file = recorder.write(tmp_path / "kept.json", found)
     assert (json_file.name, html_file.name) == ("kept.json", "kept.html")

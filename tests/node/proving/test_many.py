@@ -11,6 +11,7 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
+from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
 from node.proving.answers import BadRows, Row, answer_row, prove_rows, read_row, rows_of
 from node.proving.prover import Budget, Found
@@ -119,8 +120,7 @@ async def test_who_stops_listening_ends_the_searches():
     assert prover.at_work == 0
 
 
-@pytest.mark.lean
-async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter():
+async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter(opened_lean: OpenedLean):
     statements = [
         "theorem t (p q : Prop) : p ∧ q → q ∧ p",
         "theorem t (p q : Prop) : p ∧ q → q ∧ p := by sorry",
@@ -133,7 +133,7 @@ async def test_statements_of_all_shapes_are_proved_and_names_do_not_matter():
         for number, statement in enumerate(statements):
             yield Row(f"row {number}", statement)
 
-    async with pocket_prover() as prover:
+    async with pocket_prover(opened_lean) as prover:
         found = {each.name: each async for each in prove_rows(prover, given(), BUDGET, at_once=2)}
     outcomes = [found[f"row {number}"].outcome for number in range(len(statements))]
     assert outcomes == ["proved", "proved", "proved", "proved", "bad-statement"], found

@@ -31,17 +31,17 @@ def corrected(payload: Payload, chance: random.Random) -> str:
 
 
 @pytest.mark.lean
-async def test_a_model_proves_once_it_has_heard_leans_errors(own_lean: OpenedLean) -> None:
+async def test_a_model_proves_once_it_has_heard_leans_errors(opened_lean: OpenedLean) -> None:
     notes: list[str] = []
     async with running(Server(model=GOEDEL, texts=corrected)) as server:
         settings = ProvingSettings(
             policy=f"openai:{server.url}#{GOEDEL}", method="whole-proof", closing=[], searching=[], samples=2
         )
         few = Budget(seconds=60, simulations=4)
-        async with local_prover(own_lean, settings, note=notes.append) as prover:
+        async with local_prover(opened_lean, settings, note=notes.append) as prover:
             found = await answer(prover, read_target([SWAP]), few)
             assert (found.outcome, found.reason) == ("failed", "4 simulations; duplicates: 3")
-        async with local_prover(own_lean, replace(settings, correct=1), note=notes.append) as prover:
+        async with local_prover(opened_lean, replace(settings, correct=1), note=notes.append) as prover:
             found = await answer(prover, read_target([SWAP]), few)
             assert found.outcome == "proved", found.reason
             assert (found.by, found.simulations) == ("language model", 3)
@@ -51,12 +51,12 @@ async def test_a_model_proves_once_it_has_heard_leans_errors(own_lean: OpenedLea
 
 
 @pytest.mark.lean
-async def test_a_search_with_tactics_goes_on_behind_a_model(own_lean: OpenedLean) -> None:
+async def test_a_search_with_tactics_goes_on_behind_a_model(opened_lean: OpenedLean) -> None:
     half = Server(model=GOEDEL, texts=lambda payload, chance: fenced("intro h\n  exact h.3"))
     async with running(half) as server:
         policy = f"openai:{server.url}#{GOEDEL}+tactics"
         settings = ProvingSettings(policy=policy, method="whole-proof", then="mcts", closing=[], searching=[])
-        async with local_prover(own_lean, settings) as prover:
+        async with local_prover(opened_lean, settings) as prover:
             found = await answer(prover, read_target([SWAP]), Budget(seconds=60, simulations=40))
     assert found.outcome == "proved", found.reason
     assert found.by == "language model and list" and found.simulations > 20

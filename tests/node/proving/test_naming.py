@@ -82,41 +82,41 @@ def test_a_tactic_of_another_form_is_left_alone() -> None:
     assert split("simp only [h_1]") is None and split("exact fun h => h") is None
 
 
-async def test_hypotheses_are_named_in_the_whole_proof(own_lean: OpenedLean) -> None:
+async def test_hypotheses_are_named_in_the_whole_proof(opened_lean: OpenedLean) -> None:
     tree = chain("intro h", "obtain ⟨h_1, h_1_2⟩ := h", "exact ⟨h_1_2, h_1⟩")
-    lines = await renamed(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree)
+    lines = await renamed(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree)
     assert lines == ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"]
 
 
-async def test_a_name_that_is_used_and_bound_in_one_line_is_told_apart(own_lean: OpenedLean) -> None:
+async def test_a_name_that_is_used_and_bound_in_one_line_is_told_apart(opened_lean: OpenedLean) -> None:
     tree = chain("have h := h 3", "have h_1 := h", "exact h_1")
-    lines = await renamed(own_lean, "theorem t (P : Nat → Prop) (h : ∀ n, P n) : P 3", tree)
+    lines = await renamed(opened_lean, "theorem t (P : Nat → Prop) (h : ∀ n, P n) : P 3", tree)
     assert lines == ["have h := h 3", "have h₁ := h", "exact h₁"]
 
 
-async def test_cases_are_named_in_each_branch(own_lean: OpenedLean) -> None:
+async def test_cases_are_named_in_each_branch(opened_lean: OpenedLean) -> None:
     tree = ProofTree("rcases h with h_1 | h_2", TWO, (chain("right", "exact h_1"), chain("left", "exact h_2")))
-    lines = await renamed(own_lean, "theorem t (p q : Prop) (h : p ∨ q) : q ∨ p", tree)
+    lines = await renamed(opened_lean, "theorem t (p q : Prop) (h : p ∨ q) : q ∨ p", tree)
     assert lines == ["rcases h with hp | hq", "· right", "  exact hp", "· left", "  exact hq"]
 
 
-async def test_induction_takes_up_the_variables_own_name(own_lean: OpenedLean) -> None:
+async def test_induction_takes_up_the_variables_own_name(opened_lean: OpenedLean) -> None:
     zero, succ = chain("simp"), chain("rw [← Nat.add_assoc, ih_1]")
     tree = ProofTree("induction n with | zero => ?_ | succ n' ih_1 => ?_", TWO, (zero, succ))
-    lines = await renamed(own_lean, "theorem t (n : Nat) : 0 + n = n", tree)
+    lines = await renamed(opened_lean, "theorem t (n : Nat) : 0 + n = n", tree)
     assert lines[0] == "induction n with | zero => ?_ | succ n ih => ?_" and "ih]" in lines[-1]
 
 
-async def test_truth_tables_say_of_what(own_lean: OpenedLean) -> None:
+async def test_truth_tables_say_of_what(opened_lean: OpenedLean) -> None:
     tree = ProofTree("by_cases h : p <;> by_cases h_1 : q <;> simp_all")
-    lines = await renamed(own_lean, "theorem t (p q : Prop) : ((p → q) → p) → p", tree)
+    lines = await renamed(opened_lean, "theorem t (p q : Prop) : ((p → q) → p) → p", tree)
     assert lines == ["by_cases hp : p <;> by_cases hq : q <;> simp_all"]
 
 
-async def test_where_lean_does_not_accept_new_names_the_old_ones_stay(own_lean: OpenedLean) -> None:
+async def test_where_lean_does_not_accept_new_names_the_old_ones_stay(opened_lean: OpenedLean) -> None:
     # `hp` is the best name for `h_1`, but inside the function it means something else.
     tree = chain("intro h_1", "exact (fun hp => h_1) hq")
-    lines = await renamed(own_lean, "theorem t (p q : Prop) (hq : q) : p → p", tree)
+    lines = await renamed(opened_lean, "theorem t (p q : Prop) (hq : q) : p → p", tree)
     assert lines == ["intro h_1", "exact (fun hp => h_1) hq"]
 
 

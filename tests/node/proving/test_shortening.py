@@ -116,33 +116,33 @@ def test_a_subtree_is_replaced_at_its_place() -> None:
     assert proof_lines(changed, "") == ["constructor", "· intro h", "  omega", "· rfl"]
 
 
-async def test_one_tactic_takes_the_place_of_many(own_lean: OpenedLean) -> None:
+async def test_one_tactic_takes_the_place_of_many(opened_lean: OpenedLean) -> None:
     tree = both("induction n with | zero => ?_ | succ n ih => ?_", chain("rfl"), chain("rw [Nat.add_zero]"))
-    assert await short(own_lean, "theorem t (n : Nat) : n + 0 = n", tree) == ["rfl"]
+    assert await short(opened_lean, "theorem t (n : Nat) : n + 0 = n", tree) == ["rfl"]
 
 
-async def test_steps_that_are_not_needed_are_dropped(own_lean: OpenedLean) -> None:
+async def test_steps_that_are_not_needed_are_dropped(opened_lean: OpenedLean) -> None:
     tree = chain("intro h", "have h_1 := h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩")
-    lines = await short(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree, ())
+    lines = await short(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree, ())
     assert lines == ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"]
 
 
-async def test_a_branch_is_closed_by_one_tactic_where_one_does(own_lean: OpenedLean) -> None:
+async def test_a_branch_is_closed_by_one_tactic_where_one_does(opened_lean: OpenedLean) -> None:
     statement = "theorem t (p : Prop) (n m : Nat) (h : p ∧ m = 1) : p ∧ n ≤ n + m"
     tree = both("constructor", chain("obtain ⟨h, h_1⟩ := h", "exact h"), chain("rw [Nat.add_comm]", "omega"))
-    lines = await short(own_lean, statement, tree, ("omega",))
+    lines = await short(opened_lean, statement, tree, ("omega",))
     assert lines[0] == "constructor" and lines[-1] == "· omega"
 
 
-async def test_lemmas_that_are_not_needed_are_left_out(own_lean: OpenedLean) -> None:
+async def test_lemmas_that_are_not_needed_are_left_out(opened_lean: OpenedLean) -> None:
     tree = chain("intro a b c", "simp only [Nat.mul_assoc, Nat.mul_add, Nat.add_mul, Nat.sub_self] <;> omega")
-    lines = await short(own_lean, "theorem t : ∀ a b c : Nat, a * (b + c) = a * c + a * b", tree, ())
+    lines = await short(opened_lean, "theorem t : ∀ a b c : Nat, a * (b + c) = a * c + a * b", tree, ())
     assert lines == ["simp only [Nat.mul_add] <;> omega"]
 
 
-async def test_hypotheses_are_named_where_they_were_only_pointed_at(own_lean: OpenedLean) -> None:
+async def test_hypotheses_are_named_where_they_were_only_pointed_at(opened_lean: OpenedLean) -> None:
     tree = ProofTree("exact f ‹_› ‹_›", state="p q r : Prop\nf : p → q → r\nhp : p\nhq : q\n⊢ r")
-    lines = await short(own_lean, "theorem t (p q r : Prop) (f : p → q → r) (hp : p) (hq : q) : r", tree, ())
+    lines = await short(opened_lean, "theorem t (p q r : Prop) (f : p → q → r) (hp : p) (hq : q) : r", tree, ())
     assert lines == ["exact f hp hq"]
 
 
@@ -161,15 +161,15 @@ async def test_hypotheses_are_named_where_they_were_only_pointed_at(own_lean: Op
     ],
 )
 async def test_what_does_the_same_replaces_a_simplification_in_the_middle(
-    own_lean: OpenedLean, statement: str, tree: ProofTree, closing: Sequence[str], better: list[str]
+    opened_lean: OpenedLean, statement: str, tree: ProofTree, closing: Sequence[str], better: list[str]
 ) -> None:
-    assert await short(own_lean, f"theorem t {statement}", tree, closing) == better
+    assert await short(opened_lean, f"theorem t {statement}", tree, closing) == better
 
 
-async def test_a_proof_is_not_shortened_by_a_simplification_in_the_middle(own_lean: OpenedLean) -> None:
+async def test_a_proof_is_not_shortened_by_a_simplification_in_the_middle(opened_lean: OpenedLean) -> None:
     tree = chain("rw [Nat.zero_add]", "exact h")
     statement = "theorem t (n m : Nat) (h : n = m) : 0 + n = m"
-    lines = await short(own_lean, statement, tree, ("simp <;> exact h",))
+    lines = await short(opened_lean, statement, tree, ("simp <;> exact h",))
     assert lines == ["rw [Nat.zero_add]", "exact h"]
 
 

@@ -39,107 +39,107 @@ async def proved(lean: OpenedLean, statement: str, settings: ProvingSettings | N
     return found
 
 
-async def test_closing_tactics_prove_what_is_easy_in_one_line(own_lean: OpenedLean) -> None:
-    found = await proved(own_lean, "theorem t (n : Nat) : n + 0 = n")
+async def test_closing_tactics_prove_what_is_easy_in_one_line(opened_lean: OpenedLean) -> None:
+    found = await proved(opened_lean, "theorem t (n : Nat) : n + 0 = n")
     assert (found.script, found.by, found.simulations) == (("rfl",), "closing tactics", 0)
 
 
-async def test_a_search_proves_the_rest_and_its_proof_reads_well(own_lean: OpenedLean) -> None:
+async def test_a_search_proves_the_rest_and_its_proof_reads_well(opened_lean: OpenedLean) -> None:
     settings = ProvingSettings(policy="tactics", closing=["assumption"], searching=[])
-    found = await proved(own_lean, "theorem t {α : Type} (P Q : α → Prop) : (∃ x, P x ∧ Q x) → ∃ y, Q y", settings)
+    found = await proved(opened_lean, "theorem t {α : Type} (P Q : α → Prop) : (∃ x, P x ∧ Q x) → ∃ y, Q y", settings)
     assert found.by == "list of tactics" and found.simulations > 0
     assert not any("_1" in line for line in found.script)
 
 
-async def test_induction_is_laid_out_by_cases(own_lean: OpenedLean) -> None:
+async def test_induction_is_laid_out_by_cases(opened_lean: OpenedLean) -> None:
     statement = (
         "theorem t (f : Nat → Nat) (h0 : f 0 = 0) (hs : ∀ n, f (n + 1) = f n + (n + 1)) : ∀ n, 2 * f n = n * (n + 1)"
     )
-    found = await proved(own_lean, statement, LIST)
+    found = await proved(opened_lean, statement, LIST)
     assert "induction n with" in found.script
     assert any(line.startswith("| succ n ih => ") for line in found.script)
 
 
-async def test_the_librarys_search_gives_what_the_search_does_not(own_lean: OpenedLean) -> None:
+async def test_the_librarys_search_gives_what_the_search_does_not(opened_lean: OpenedLean) -> None:
     only = ProvingSettings(policy="tactics", closing=["rfl"], searching=["exact?"])
     theorem = parse_statement("theorem t (a b c : Nat) : a ∣ b → b ∣ c → a ∣ c")
-    assert "Nat.dvd_trans" in await own_lean.suggestion(theorem, "exact?", 20.0)
-    async with local_prover(own_lean, only) as prover:
+    assert "Nat.dvd_trans" in await opened_lean.suggestion(theorem, "exact?", 20.0)
+    async with local_prover(opened_lean, only) as prover:
         found = await prover.find(theorem, BUDGET)
     assert "exact?" not in " ".join(found.script) and found.script
 
 
-async def test_proofs_fit_into_the_gap_of_a_file(own_lean: OpenedLean) -> None:
+async def test_proofs_fit_into_the_gap_of_a_file(opened_lean: OpenedLean) -> None:
     command = "theorem t (n : Nat) : double n = n + n ∧ (n = 0 ∨ 0 < n) := by\n  sorry\n"
     before, after = command.split("sorry")
     place = Place(Context.of("def double (n : Nat) : Nat := n + n\n"), before, after)
     theorem = Theorem("t", "", "?", place=place)
-    async with local_prover(own_lean) as prover:
+    async with local_prover(opened_lean) as prover:
         found = await prover.find(theorem, BUDGET)
         assert found.script and (await prover.verify(theorem, found.script)).accepted
 
 
-async def test_a_statement_that_lean_refuses_is_told_in_leans_words(own_lean: OpenedLean) -> None:
-    async with local_prover(own_lean) as prover:
+async def test_a_statement_that_lean_refuses_is_told_in_leans_words(opened_lean: OpenedLean) -> None:
+    async with local_prover(opened_lean) as prover:
         found = await prover.find(parse_statement("theorem t : n + 0 = m"), BUDGET)
     assert found.outcome is AttemptOutcome.BAD_STATEMENT and "n" in found.reason
 
 
-async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(own_lean: OpenedLean) -> None:
-    async with local_prover(own_lean) as prover:
+async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(opened_lean: OpenedLean) -> None:
+    async with local_prover(opened_lean) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 8))
     assert found.outcome is AttemptOutcome.FAILED and found.script == ()
     assert found.reason and found.simulations <= 8
 
 
-async def test_time_that_is_over_ends_the_search(own_lean: OpenedLean) -> None:
-    async with local_prover(own_lean) as prover:
+async def test_time_that_is_over_ends_the_search(opened_lean: OpenedLean) -> None:
+    async with local_prover(opened_lean) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(0.001))
     assert found.outcome is AttemptOutcome.FAILED and "0.001 s" in found.reason
 
 
-async def test_a_search_that_time_ends_says_how_far_it_went(own_lean: OpenedLean) -> None:
+async def test_a_search_that_time_ends_says_how_far_it_went(opened_lean: OpenedLean) -> None:
     settings = ProvingSettings(policy="tactics", closing=["rfl"], searching=[])
     hard = parse_statement("theorem t (f : Nat → Nat) (n : Nat) : f (n * n + n) = f n")
-    async with local_prover(own_lean, settings) as prover:
+    async with local_prover(opened_lean, settings) as prover:
         found = await prover.find(hard, Budget(seconds=3.0, simulations=100_000))
     assert found.outcome is AttemptOutcome.FAILED and found.simulations > 0 and "3 s" in found.reason
 
 
-async def test_a_network_joins_the_list_where_one_is_named(own_lean: OpenedLean, run_folder: Path) -> None:
+async def test_a_network_joins_the_list_where_one_is_named(opened_lean: OpenedLean, run_folder: Path) -> None:
     settings = ProvingSettings(policy=f"own:{run_folder}+tactics", closing=["rfl"], searching=[], samples=3)
-    found = await proved(own_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", settings)
+    found = await proved(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", settings)
     assert found.by == "network and list"
 
 
-async def test_a_network_alone_is_asked_and_nothing_else(own_lean: OpenedLean, run_folder: Path) -> None:
+async def test_a_network_alone_is_asked_and_nothing_else(opened_lean: OpenedLean, run_folder: Path) -> None:
     settings = ProvingSettings(policy=f"own:{run_folder}", closing=[], searching=[], samples=2)
-    async with local_prover(own_lean, settings) as prover:
+    async with local_prover(opened_lean, settings) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), Budget(60.0, 3))
     assert found.outcome is AttemptOutcome.FAILED and found.simulations == 3
 
 
-async def test_a_policy_that_cannot_be_had_is_told_before_any_work(own_lean: OpenedLean) -> None:
+async def test_a_policy_that_cannot_be_had_is_told_before_any_work(opened_lean: OpenedLean) -> None:
     with pytest.raises(BadPolicy, match="there is no policy `x`"):
-        async with local_prover(own_lean, ProvingSettings(policy="x")):
+        async with local_prover(opened_lean, ProvingSettings(policy="x")):
             pass
 
 
 async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(
-    own_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+    opened_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for state in run_folder.glob("checkpoints/*/state.json"):
         state.write_text("{}")
     monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
     notes: list[str] = []
     settings = ProvingSettings(closing=["rfl"], searching=[])
-    async with local_prover(own_lean, settings, note=notes.append) as prover:
+    async with local_prover(opened_lean, settings, note=notes.append) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), BUDGET)
     assert found.script and "are damaged" in notes[0]
 
 
 async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
-    own_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+    opened_lean: OpenedLean, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, advise = [], InferencePolicy.advise
 
@@ -149,7 +149,7 @@ async def test_the_demos_network_joins_where_the_list_alone_comes_to_no_end(
 
     monkeypatch.setattr(InferencePolicy, "advise", counted)
     monkeypatch.setattr(policies, "DEMO_RUN", run_folder)
-    async with local_prover(own_lean, ProvingSettings(searching=[], samples=2)) as prover:
+    async with local_prover(opened_lean, ProvingSettings(searching=[], samples=2)) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 20))
     assert found.outcome is AttemptOutcome.FAILED and found.simulations == 20
     assert len(asked) == 20 - round(FIRST_PART * 20)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from node.proving.answers import answer
 from node.proving.prover import Budget, local_prover
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_target
+from tests.background import SharedLean
 from tests.node.play.opened import verified
 
 pytestmark = pytest.mark.lean
@@ -52,10 +52,8 @@ OTHER_STATEMENT = "theorem choice (p q r : Prop) : p → p := by\n  intro h\n  e
 
 
 @pytest.fixture
-async def lean() -> AsyncIterator[OpenedLean]:
-    settings = LeanProcessSettings(workers=1, tactic_seconds=3.0, sandbox=False)
-    async with open_lean(settings, LeanToolchain.pocket()) as started:
-        yield started
+def lean(warm_lean: SharedLean) -> OpenedLean:
+    return warm_lean.opened(tactic_seconds=3.0)
 
 
 async def played(
@@ -155,12 +153,12 @@ async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: Opened
     assert "whole proofs: no more proofs were to be had after 1" in unaided.message
 
 
-async def test_a_person_gets_the_proof_as_it_was_written(own_lean: OpenedLean, tmp_path: Path) -> None:
+async def test_a_person_gets_the_proof_as_it_was_written(opened_lean: OpenedLean, tmp_path: Path) -> None:
     file = tmp_path / "proofs.jsonl"
     rows = [{"name": "choice", "proof": proof} for proof in ("simp at *", WHOLE)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     settings = ProvingSettings(policy=f"proofs:{file}", method="whole-proof", closing=[], searching=[])
-    async with local_prover(own_lean, settings) as prover:
+    async with local_prover(opened_lean, settings) as prover:
         target = read_target([CHOICE.signature])
         found = await answer(prover, target, Budget(seconds=60))
         assert found.outcome == "proved", found.reason

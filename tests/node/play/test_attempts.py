@@ -1,4 +1,4 @@
-"""What everybody may expect of `Attempts`: one suite for this process (`test_here.py`) and for a mesh (`test_mesh.py`).
+"""What everybody may expect of `Attempts`, of those in this process and of those on a mesh, and that both say the same.
 Lean is real, and on the mesh so are the broker, a lean-proxy and a prover."""
 
 from __future__ import annotations
@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,13 @@ from common.bus import Bus, BusError
 from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
-from node.lean.opened import open_lean
-from node.lean.settings import LeanProcessSettings
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
 from node.play.mesh import MeshAttempts
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.names import INFERENCE
 from node.prover.settings import ProverSettings
+from tests.background import SharedLean
 from tests.node.stp.mesh import FALSE, SWAP, TWO, prover, samples, written
 
 Place = Callable[..., AbstractAsyncContextManager[Attempts]]
@@ -43,13 +42,9 @@ def policy(tmp_path: Path) -> str:
 
 
 @asynccontextmanager
-async def here(policy: str, **settings: Any) -> AsyncIterator[Attempts]:
-    processes = LeanProcessSettings(workers=1, sandbox=False)
+async def here(lean: SharedLean, policy: str, **settings: Any) -> AsyncIterator[Attempts]:
     provers = ProverSettings(policy=policy, searches=2, **settings)
-    async with (
-        open_lean(processes, LeanToolchain.pocket()) as lean,
-        LocalAttempts(lean, provers, network=INFERENCE) as attempts,
-    ):
+    async with LocalAttempts(lean.opened(), provers, network=INFERENCE) as attempts:
         yield attempts
 
 
@@ -60,6 +55,16 @@ async def on_a_mesh(bus: Bus, policy: str, **settings: Any) -> AsyncIterator[Att
         MeshAttempts(bus, subjects.new_client("eval"), verify_patience=5.0) as attempts,
     ):
         yield attempts
+
+
+@pytest.fixture
+def on_mesh(bus: Bus, lean_proxy: object) -> Place:
+    return partial(on_a_mesh, bus)
+
+
+@pytest.fixture(params=["here", "mesh"])
+def place(request: pytest.FixtureRequest, warm_lean: SharedLean) -> Place:
+    return partial(here, warm_lean) if request.param == "here" else request.getfixturevalue("on_mesh")
 
 
 @pytest.fixture
@@ -187,3 +192,27 @@ async def test_a_network_that_is_not_there_is_no_answer(attempts: Attempts) -> N
     nobody = InferencePolicy(attempts.asking, weights=None, timeout=0.2, patience=0.4)
     with pytest.raises(BusError, match=r"tactic\.request"):
         await nobody.advise("⊢ True", 2, 1)
+
+
+async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(
+    warm_lean: SharedLean, on_mesh: Place, policy: str
+) -> None:
+    searches = [
+        attempt(theorem, attempt_id=f"{theorem.name}-{method}-{explore}", method=method, explore=explore)
+        for theorem in (SWAP, TWO, FALSE)
+        for method, explore in ((Method.MCTS, 0), (Method.MCTS, 2), (Method.BEST_FIRST, 0), (Method.RANDOM, 0))
+    ]
+    whole = {"method": Method.WHOLE_PROOF, "simulations": 24, "samples": 7, "policy": ""}
+    proofs = [
+        attempt(each, every_proof=every, attempt_id=f"{each.name}-{every}", **whole)
+        for each in (SWAP, TWO, FALSE)
+        for every in (False, True)
+    ]
+    found: list[dict[str, object]] = []
+    for playing in (partial(here, warm_lean), on_mesh):
+        async with playing(policy) as attempts, asyncio.timeout(120):
+            results = [each async for each in attempts.results(searches)]
+        async with playing(policy.partition("+")[2]) as attempts, asyncio.timeout(120):
+            results += [each async for each in attempts.results(proofs)]
+        found.append({each.attempt_id: told(each) for each in results})
+    assert found[0] == found[1] and len(found[0]) == len(searches) + len(proofs)
