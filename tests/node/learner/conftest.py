@@ -22,7 +22,7 @@ from tests.node.learner.builders import row
 @pytest.fixture
 async def run(bus: Bus, run_name: str, tmp_path: Path) -> AsyncIterator[Run]:
     """Theorems `t` and `u` to train on, `v` and `w` to score."""
-    settings = LearnerSettings(verify_timeout=20.0, verify_patience=30.0)
+    settings = LearnerSettings(verify_timeout=20.0, verify_patience=30.0, verify_gather=0.0)
     directory = RunDirectory(tmp_path, run_name)
     directory.open()
     ctx = NodeContext("learner", NodeSettings(run=run_name))

@@ -28,6 +28,7 @@ TINY = """
 [learner]
 bank = "{bank}"
 ahead = 2.0
+verify_gather = 0.2
 keep_checkpoints = 2
 
 [learner.model]
@@ -63,7 +64,7 @@ decay = 0.0
 
 DEADLINE = 90.0
 
-ENOUGH = 8
+ENOUGH = 5
 """Results to wait for, so that the learner that was started again is seen at work."""
 
 

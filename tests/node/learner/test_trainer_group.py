@@ -70,6 +70,7 @@ def alone(fresh: Path, refs: list[Ref], tmp_path_factory: pytest.TempPathFactory
     return asyncio.run(train())
 
 
+@pytest.mark.slow
 async def test_files_hold_the_average_and_a_group_that_starts_again_goes_on_with_the_latest(
     fresh: Path, refs: list[Ref], tmp_path: Path
 ) -> None:

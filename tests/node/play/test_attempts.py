@@ -88,6 +88,9 @@ def told(result: AttemptResult) -> tuple[object, ...]:
 async def test_a_theorem_is_proved_and_lean_accepts_the_proof(attempts: Attempts, method: Method) -> None:
     result = await attempts.play(attempt(SWAP, method=method))
     assert result.outcome is AttemptOutcome.PROVED and result.proof is not None, result.message
+    spent = result.statistics
+    assert 0 < spent.solved_at_simulations <= spent.simulations
+    assert 0 < spent.solved_at_lean_attempts <= spent.tactics_tried <= spent.lean_attempts
     verdict = await attempts.verify(SWAP, result.proof)
     assert verdict.accepted and verdict.lean_version.startswith("4.")
 

@@ -1,8 +1,6 @@
-"""Every search method through the broker with real Lean, and final verification while the search is still there."""
+"""Final verification with real Lean while the search is still there, by every search method."""
 
 from __future__ import annotations
-
-import asyncio
 
 from common.bus import Bus
 from common.lean import ProofTree, Theorem
@@ -13,10 +11,8 @@ from node.lean.text.script import proof_script
 from node.prover.agent import Agent, Playing
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.fixed import FixedPolicy
-from node.prover.prover import Prover
 from node.prover.search.methods import METHODS
 from node.prover.settings import ProverSettings
-from tests.results import results
 
 CHOICE = Theorem("t", "(p q r : Prop)", "p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)")
 FALSE = Theorem("t", "(p q : Prop)", "p → q")
@@ -39,30 +35,6 @@ def attempt(attempt_id: str, theorem: Theorem, method: Method = Method.MCTS, sim
 async def verify(bus: Bus, theorem: Theorem, proof: ProofTree) -> LeanVerifyReply:
     request = LeanVerifyRequest(theorem=theorem, script=proof_script(proof))
     return await bus.request_patiently(subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=30, deadline=60)
-
-
-async def test_provers_play_the_method_and_the_budgets_that_an_attempt_names(bus: Bus, lean_proxy: object) -> None:
-    for method in map(Method, METHODS):
-        for name, theorem in (("choice", CHOICE), ("false", FALSE)):
-            wanted = attempt(f"{method}-{name}", theorem, method)
-            await bus.publish_durable(subjects.todo("eval"), wanted, message_id=wanted.attempt_id)
-    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05)
-    stopping = asyncio.Event()
-    work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))
-    found = {result.attempt_id: result for result in await results(bus, 2 * len(METHODS))}
-    stopping.set()
-    await asyncio.wait_for(work, 60)
-    for method in map(Method, METHODS):
-        proved, failed = found[f"{method}-choice"], found[f"{method}-false"]
-        assert proved.outcome is AttemptOutcome.PROVED, proved.message
-        statistics = proved.statistics
-        assert 0 < statistics.solved_at_simulations <= statistics.simulations
-        assert 0 < statistics.solved_at_lean_attempts <= statistics.tactics_tried <= statistics.lean_attempts
-        assert proved.proof is not None
-        verdict = await verify(bus, CHOICE, proved.proof)
-        assert verdict.accepted, (method, verdict.reason)
-        assert failed.outcome is AttemptOutcome.FAILED, failed.message
-        assert failed.statistics.ended is not None
 
 
 async def test_a_proof_that_the_verifier_does_not_want_is_replaced_by_one_that_lean_accepts(

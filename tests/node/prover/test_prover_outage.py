@@ -23,6 +23,7 @@ from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.background import RunOnBroker, SharedLean
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until
 
@@ -56,7 +57,7 @@ async def collect(bus: Bus, wanted: set[str]) -> dict[str, AttemptResult]:
     return found
 
 
-async def test_killed_broker_costs_no_attempt(tmp_path: Path) -> None:
+async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, tmp_path: Path) -> None:
     server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
     await server.start()
     bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
@@ -64,7 +65,7 @@ async def test_killed_broker_costs_no_attempt(tmp_path: Path) -> None:
     prover = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
     stopping = asyncio.Event()
     try:
-        async with lean_proxy_process(bus, server.bus, "outage"):
+        with warm_lean.served(RunOnBroker("outage", server.bus)):
             ids = await dispatch(bus, 2)
             work = asyncio.create_task(prover.run(stopping))
             await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
@@ -82,7 +83,9 @@ async def test_killed_broker_costs_no_attempt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
-async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(bus: Bus, broker: BusSettings, clean: bool) -> None:
+async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(
+    bus: Bus, broker: BusSettings, mesh_run: RunOnBroker, warm_lean: SharedLean, clean: bool
+) -> None:
     # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
     settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05, tactic_seconds=0.5)
     prover = Prover(bus, settings, "prover-1")
@@ -93,7 +96,7 @@ async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(bus: Bus, broke
         await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
         first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
         await asyncio.wait_for(first.wait(), 30)
-    async with lean_proxy_process(bus, broker, bus.run):
+    with warm_lean.served(mesh_run):
         found = await collect(bus, ids)
     stopping.set()
     await asyncio.wait_for(work, 60)

@@ -140,7 +140,7 @@ async def test_second_prover_in_another_directory_joins_and_contributes(
         return sum(node.role == "prover" for node in await bus.nodes()) == 2
 
     await until(both_are_there)
-    attempts = {f"{name}-{turn}": theorem for turn in range(5) for name, theorem in THEOREMS.items()}
+    attempts = {f"{name}-{turn}": theorem for turn in range(2) for name, theorem in THEOREMS.items()}
     await dispatch(bus, attempts)
     found = await collect(bus, set(attempts))
     assert len({result.prover_id for result in found}) == 2

@@ -24,7 +24,7 @@ from tests.forging import forging
 
 BUDGET = Budget(seconds=60, simulations=40)
 
-LONG = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(300))
+LONG = "".join(f"theorem t{n} (a b : Nat) (h : a + {n} = b) : b = a + {n} := h.symm\n" for n in range(60))
 FILE = f"{LONG}def double (n : Nat) : Nat := n + n\ntheorem t (h : True ∧ double 1 = 2) : double 1 = 2 := by\n  sorry\n"
 
 
@@ -45,7 +45,7 @@ async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rej
 ) -> None:
     path = tmp_path / "file.lean"
     path.write_text(FILE, encoding="utf-8")
-    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:303"], [str(path), "t"]]
+    words = [["theorem Nat.add_zero (n : Nat) : n + 0 = n"], [f"{path}:63"], [str(path), "t"]]
     rejected = LeanVerifyReply(accepted=False, reason="a program that is no verifier says so")
     async with forging(broker, bus.run, (rejected, {})) as forged:
         found = await asyncio.gather(*(answer(mesh, read_target(each), BUDGET) for each in words))
@@ -65,7 +65,7 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
     stopping = asyncio.Event()
     work = asyncio.create_task(Prover(bus, ProverSettings(**fields), "prover-1").run(stopping))  # type: ignore[arg-type]
     swap = read_target(["theorem t (p q : Prop) : p ∧ q → q ∧ p"])
-    for method in ("mcts", "best-first", "random"):
+    for method in ("mcts", "random"):
         settings = ProvingSettings(policy="tactics", method=method, closing=[])
         async with mesh_prover(broker.url, bus.run, settings) as prover:
             found = await answer(prover, swap, BUDGET)

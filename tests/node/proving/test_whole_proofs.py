@@ -53,7 +53,7 @@ OTHER_STATEMENT = "theorem choice (p q r : Prop) : p → p := by\n  intro h\n  e
 
 @pytest.fixture
 def lean(warm_lean: SharedLean) -> OpenedLean:
-    return warm_lean.opened(tactic_seconds=3.0)
+    return warm_lean.opened(tactic_seconds=1.0)
 
 
 async def played(
@@ -96,7 +96,7 @@ async def test_wrong_proofs_alone_are_a_failure(lean: OpenedLean, tmp_path: Path
 
 
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
-    settings = LeanProcessSettings(workers=1, tactic_seconds=1.0, verify_seconds=2.0, sandbox=False)
+    settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=1.0, sandbox=False)
     async with open_lean(settings, LeanToolchain.pocket()) as hasty:
         result = await played(hasty, tmp_path, [HANGS])
         assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.SIMULATIONS)

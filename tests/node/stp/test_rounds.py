@@ -55,10 +55,10 @@ def counts(store: StpStore) -> dict[str, Any]:
     }
 
 
-async def finished(folder: Path) -> Path:
+async def finished(folder: Path, *flags: str, rounds: int = 2) -> Path:
     """The directory of an undisturbed run."""
     folder.mkdir(parents=True, exist_ok=True)
-    code, _, errors = await stp("run", tiny_recipe(folder))
+    code, _, errors = await stp("run", tiny_recipe(folder, rounds), *flags)
     assert code == 0, errors
     return folder / "runs/tiny"
 
@@ -71,22 +71,25 @@ def counts_of(directory: Path) -> dict[str, Any]:
         store.close()
 
 
-async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(tmp_path: Path) -> None:
-    directory = await finished(tmp_path)
+@pytest.mark.parametrize(
+    ("flags", "rounds"), [(("--here",), 1), pytest.param((), 2, marks=pytest.mark.slow)], ids=["here", "on a mesh"]
+)
+async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(
+    tmp_path: Path, flags: tuple[str, ...], rounds: int
+) -> None:
+    directory = await finished(tmp_path, *flags, rounds=rounds)
     store = StpStore(directory / FILE, read_only=True)
     rows = store.rounds()
+    kinds = [RoundKind.INITIAL, *[RoundKind.SELF_PLAY] * rounds, RoundKind.FINAL]
     assert [(each.kind, each.stage, each.weights) for each in rows] == [
-        (RoundKind.INITIAL, Stage.DONE, 1),
-        (RoundKind.SELF_PLAY, Stage.DONE, 2),
-        (RoundKind.SELF_PLAY, Stage.DONE, 3),
-        (RoundKind.FINAL, Stage.DONE, 4),
+        (kind, Stage.DONE, version) for version, kind in enumerate(kinds, 1)
     ]
     assert store.solved(), "statements are proved"
     assert {each.theorem.name for each in store.unproved()} >= {"never_1", "never_2", "never_3"}, "these are false"
     fates = Counter(each.fate for each in store.conjectures())
     assert fates[Fate.PROVED], f"conjectures are proved: {fates}"
     proved = {each.name for each in store.conjectures(None, Fate.PROVED)}
-    assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the second round trains on them"
+    assert {each.theorem.name for each in store.prover_examples(2)} & proved, "the next training reads them"
     verified = {(each.name, each.script) for each in store.proofs()}
     held_out = {stated(each) for each in TEST}
     for row in rows:
@@ -95,11 +98,11 @@ async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(t
             assert stated(each.theorem) not in held_out
         for made in store.conjecturer_examples(row.number):
             assert not made.name or made.name in proved
-    assert store.evaluations().keys() == {0, 1, 2, 3}
+    assert store.evaluations().keys() == set(range(rounds + 2))
     store.close()
     await _is_shown(directory, min(proved))
     before = counts_of(directory)
-    code, _, errors = await stp("resume", directory)
+    code, _, errors = await stp("resume", directory, *flags)
     assert (code, counts_of(directory)) == (0, before), errors
 
 
@@ -111,6 +114,7 @@ async def _is_shown(directory: Path, conjecture: str) -> None:
     assert list(directory.glob("*.png")) and (directory / "stp.html").is_file()
 
 
+@pytest.mark.slow
 async def test_without_a_mesh_a_run_counts_the_same(tmp_path: Path) -> None:
     """Killed once, too. Both ask equal networks for samples with equal seeds."""
     wanted = counts_of(await finished(tmp_path / "mesh"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,14 @@ from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told
 pytestmark = [pytest.mark.process, pytest.mark.compute]
 
 
+@cache
+def tokenizer_with_roles() -> Tokenizer:
+    return Tokenizer.train(TEXTS * 20, 330, roles=True)
+
+
 def writer(folder: Path, seed: int) -> Path:
     """A checkpoint of a network that says of itself that it was trained on proofs."""
-    tokenizer = Tokenizer.train(TEXTS * 20, 330, roles=True)
+    tokenizer = tokenizer_with_roles()
     model = tiny_model(seed, ends=10.0, vocab_size=tokenizer.vocab_size)
     return checkpoint.save(folder / f"step-{seed:06d}", model, tokenizer, step=seed, config={"proofs": True})
 

@@ -77,7 +77,7 @@ def model_recipe(folder: Path, model: str = "", more: str = "") -> Path:
     tiny_data(folder / "data", MORE)
     base = base_model(folder / "base")
     (folder / "short.toml").write_text(TEMPLATE, encoding="utf-8")
-    text = RECIPE.format(folder=folder)
+    text = RECIPE.format(folder=folder, rounds=2)
     first, last = text.index("[initial]"), text.index("[up]")
     where = f'model = "{model or f"hf:{base}"}"\nbase = "{base}"\ntemplate = "{folder}/short.toml"\n{more}'
     text = text[:first] + TRAININGS + text[last:]

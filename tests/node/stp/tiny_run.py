@@ -25,7 +25,7 @@ dir = "{folder}/runs"
 
 [stp]
 data = "{folder}/data"
-rounds = 2
+rounds = {rounds}
 
 [stp.conjecturer]
 barely = 1.0
@@ -145,11 +145,11 @@ def tiny_data(folder: Path, more: Sequence[Theorem] = ()) -> Path:
     return folder
 
 
-def tiny_recipe(folder: Path) -> Path:
+def tiny_recipe(folder: Path, rounds: int = 2) -> Path:
     """The recipe, beside its data; the run's folder is `runs/tiny`."""
     tiny_data(folder / "data")
     file = folder / "tiny.toml"
-    file.write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    file.write_text(RECIPE.format(folder=folder, rounds=rounds), encoding="utf-8")
     return file
 
 
