@@ -6,10 +6,12 @@ import gzip
 from pathlib import Path
 
 import msgspec
+from prometheus_client.parser import text_string_to_metric_families
 
 from common.lean import ProofTree, Theorem
+from common.life.metrics import METRICS
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, AttemptStatistics, Purpose, Transition
-from common.records.rows import Planned, TheoremRow, Verdict, VerifiedProof
+from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof
 from node.learner.algorithms.algorithm import Choice
 from node.learner.algorithms.alphaproof import AlphaProof
 from node.learner.choosing.matchmaker import Matchmaker
@@ -117,3 +119,16 @@ def write_bank(folder: Path, train: int = 24, test: int = 8) -> Path:
 
 def _write(path: Path, rows: list[dict[str, object]]) -> None:
     path.write_bytes(gzip.compress(b"\n".join(msgspec.json.encode(row) for row in rows)))
+
+
+def shown(name: str, **labels: str) -> float:
+    """A value as `/metrics` shows it; 0 for a count that is not there yet."""
+    for family in text_string_to_metric_families(METRICS.render().decode()):
+        for sample in family.samples:
+            if sample.name == f"proofmesh_{name}" and sample.labels == labels:
+                return sample.value
+    return 0.0
+
+
+def rows(*numbers: int, start: int = 1) -> list[Example]:
+    return [Example(start + index, Transition(f"⊢ {number}", "rfl", 1)) for index, number in enumerate(numbers)]

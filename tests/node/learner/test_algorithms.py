@@ -22,8 +22,7 @@ from node.learner.run import Run
 from node.learner.settings import LearnerSettings
 from node.training.settings import LossSettings
 from tests.node.learner.builders import planned, transition
-from tests.node.learner.test_collector import claim, collecting, drained, send
-from tests.node.learner.test_dispatcher import dispatching, taken
+from tests.node.learner.works import claim, collecting, dispatching, drained, send, taken
 from tests.waiting import until
 
 

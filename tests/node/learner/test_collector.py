@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition, divide
+from common.protocol.attempts import ResultPart, divide
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
-from common.protocol.subjects import result as results_of
 from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.attempts import collector
@@ -23,48 +18,8 @@ from node.learner.attempts.collector import Collector
 from node.learner.run import Run
 from tests.forging import forging
 from tests.node.learner.builders import planned, result, theorem
+from tests.node.learner.works import STATES, STEPS, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import eventually, until
-
-STATES = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "h : p ∧ q\n⊢ q ∧ p")
-PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩", state=STATES[1]),), STATES[0])
-STEPS = [Transition(STATES[0], "intro h", 2), Transition(STATES[1], "exact ⟨h.2, h.1⟩", 1)]
-
-
-def claim(attempt: Attempt, proof: ProofTree = PROOF, **changes: object) -> AttemptResult:
-    """A result that says `proved`."""
-    return msgspec.structs.replace(result(attempt), proof=proof, **changes)
-
-
-@asynccontextmanager
-async def collecting(run: Run) -> AsyncIterator[Collector]:
-    """A collector at work."""
-    works = Collector(run)
-    task = asyncio.create_task(works.work())
-    yield works
-    run.ctx.stopping.set()
-    await task
-    run.ctx.stopping.clear()
-
-
-async def send(bus: Bus, *results: AttemptResult | ResultPart) -> None:
-    for each in results:
-        await bus.publish_durable(results_of(LEARNER), each, message_id=secrets.token_hex(8))
-
-
-async def drained(bus: Bus) -> bool:
-    """The broker holds no result any more."""
-    return not (await bus.backlog())["results-learner"] and not (await bus.leased())["results-learner"]
-
-
-def outcomes(run: Run) -> dict[str, tuple[str, str]]:
-    rows = sqlite3.connect(run.directory.database).execute("SELECT attempt_id, outcome, message FROM results")
-    return {attempt_id: (outcome, message) for attempt_id, outcome, message in rows}
-
-
-async def dispatch(run: Run, count: int, name: str = "t") -> list[Attempt]:
-    plans = [planned(number, name) for number in range(1, count + 1)]
-    await run.store.call(Store.dispatch, plans, 0.0)
-    return [plan.attempt for plan in plans]
 
 
 async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy: object) -> None:

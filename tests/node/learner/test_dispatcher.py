@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -24,27 +21,8 @@ from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run import Run
 from tests.node.learner.builders import FAILED, result, row
+from tests.node.learner.works import dispatching, taken
 from tests.waiting import until
-
-
-@asynccontextmanager
-async def dispatching(run: Run) -> AsyncIterator[Dispatcher]:
-    works = await Dispatcher.create(run)
-    task = asyncio.create_task(works.work())
-    yield works
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-
-
-async def taken(bus: Bus, purpose: str, count: int) -> list[Attempt]:
-    """So many attempts, leased and acknowledged."""
-    found: list[Attempt] = []
-    deadline = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < deadline:
-        for lease in await bus.lease(f"todo-{purpose}", Attempt, limit=count, wait=0.2):
-            found.append(lease.message)
-            await lease.ack()
-    return found
 
 
 async def test_attempts_follow_the_mesh_and_never_touch_test_statements(run: Run, bus: Bus) -> None:

@@ -11,9 +11,8 @@ from common.records.store import Store
 from node.learner.choosing.matchmaker import weight
 from node.learner.run import Run
 from tests.node.learner.builders import choose
-from tests.node.learner.test_collector import collecting, drained
-from tests.node.learner.test_dispatcher import dispatching
-from tests.node.prover.test_prover import running
+from tests.node.learner.works import collecting, dispatching, drained
+from tests.node.prover.nodes import running
 from tests.waiting import eventually, until
 
 FALSE = Theorem("f", "(n : Nat)", "n = n + 1")

@@ -24,7 +24,7 @@ from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.files import limit_files, limited_files
 from tests.node.learner.builders import examples, planned, proved, result
-from tests.node.learner.test_learner import DEADLINE, World, cache, recorded, results, world
+from tests.node.learner.world import DEADLINE, World, cache, recorded, results, world
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 

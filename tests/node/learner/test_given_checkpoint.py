@@ -15,7 +15,7 @@ from common.protocol.messages import WeightsState
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete
 from tests.node.learner.builders import write_bank
-from tests.node.learner.test_learner import TINY
+from tests.node.learner.world import TINY
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 

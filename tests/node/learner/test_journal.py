@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from common.bus import Bus
 from common.curves import Tail
 from common.lean import Context, Place, Theorem
-from common.life.metrics import METRICS
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
 from common.records.store import Store
 from node.learner.run import SOLVE_WINDOW, Recorded, Run, now
-from tests.node.learner.builders import planned, proved, result
+from tests.node.learner.builders import planned, proved, result, shown
 from tests.waiting import eventually
-
-
-def shown(name: str, **labels: str) -> float:
-    """A value as `/metrics` shows it; 0 for a count that is not there yet."""
-    for family in text_string_to_metric_families(METRICS.render().decode()):
-        for sample in family.samples:
-            if sample.name == f"proofmesh_{name}" and sample.labels == labels:
-                return sample.value
-    return 0.0
 
 
 async def test_recorded_transitions_are_in_the_replay_gauge(run: Run) -> None:

@@ -22,9 +22,8 @@ from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
-from tests.node.learner.builders import planned, proved, result
+from tests.node.learner.builders import planned, proved, result, shown
 from tests.node.learner.stand_in import StandInTrainer
-from tests.node.learner.test_journal import shown
 
 RL = Progress(phase=phases.RL, learned=100.0)
 

@@ -13,7 +13,7 @@ from common.protocol.attempts import AttemptResult, AttemptStatistics
 from common.protocol.messages import MalformedMessage, decode, encode
 from node.learner.run import Run
 from tests.node.learner.builders import planned, result
-from tests.node.learner.test_collector import PROOF, claim, collecting, dispatch, drained, outcomes, send
+from tests.node.learner.works import PROOF, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import until
 
 

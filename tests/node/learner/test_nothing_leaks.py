@@ -8,7 +8,7 @@ from common.records.store import Store
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.run import Run
 from tests.node.learner.builders import planned, result
-from tests.node.learner.test_collector import claim, collecting, drained, send
+from tests.node.learner.works import claim, collecting, drained, send
 from tests.waiting import until
 
 

@@ -14,13 +14,9 @@ from common.records.rows import Example
 from common.records.store import Store
 from common.records.transitions import TransitionReader
 from node.learner.replay.replay import Replay, ReplaySettings, clear, epochs, sample
-from tests.node.learner.builders import planned, proved, result, row
+from tests.node.learner.builders import planned, proved, result, row, rows
 
 SMALL = ReplaySettings(window=10, segment=4)
-
-
-def rows(*numbers: int, start: int = 1) -> list[Example]:
-    return [Example(start + index, Transition(f"⊢ {number}", "rfl", 1)) for index, number in enumerate(numbers)]
 
 
 def kept(replay: Replay) -> list[int]:

@@ -8,8 +8,7 @@ import pytest
 
 from node.learner.learning.loop import USES, Usage
 from node.learner.replay.replay import Replay, ReplaySettings
-from tests.node.learner.test_journal import shown
-from tests.node.learner.test_replay import rows
+from tests.node.learner.builders import rows, shown
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from common.files import cache_directory
 from common.records.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank
-from tests.node.learner.test_learner import TINY
+from tests.node.learner.world import TINY
 
 MARK = "PROOFMESH_TEST_MARK"
 """An environment variable that marks all processes of a test's mesh, wherever they are in the process tree."""

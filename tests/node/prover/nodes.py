@@ -11,7 +11,11 @@ from common.bus import Bus, BusSettings
 from common.life.context import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult
-from common.protocol.messages import TacticReply, TacticRequest
+from common.protocol.messages import (
+    Message,
+    TacticReply,
+    TacticRequest,
+)
 from common.settings import NodeSettings
 from node.inference.models import ModelServing
 from node.inference.serving import Serving
@@ -94,3 +98,29 @@ async def played(
     finally:
         stopping.set()
         await asyncio.wait_for(work, 60)
+
+
+@asynccontextmanager
+async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
+    """A prover at work; it is stopped and drained at the end of the block."""
+    fields: dict[str, object] = {"policy": "fixed", "searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0}
+    prover = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1")  # type: ignore[arg-type]
+    stopping = asyncio.Event()
+    work = asyncio.create_task(prover.run(stopping))
+    try:
+        yield prover
+    finally:
+        stopping.set()
+        await asyncio.wait_for(work, 60)
+
+
+async def answer_tactics(bus: Bus, answers: list[Message]) -> list[TacticRequest]:
+    """Serve `tactic.request` with these answers in turn, the last one for ever; returns the list of requests."""
+    asked: list[TacticRequest] = []
+
+    async def handler(request: TacticRequest) -> Message:
+        asked.append(request)
+        return answers[min(len(asked), len(answers)) - 1]
+
+    await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, handler, queue="inference", limit=8)
+    return asked

@@ -3,71 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 
 import pytest
 
-from common.bus import Unanswered
-from common.lean import BadStatement, Outcome, OutcomeKind, Step, Theorem
+from common.lean import Outcome, OutcomeKind, Step
 from common.proofs import transitions_of
-from common.protocol.attempts import Attempt, AttemptOutcome, Purpose, Transition
+from common.protocol.attempts import AttemptOutcome, Purpose, Transition
 from node.prover.agent import Agent, Playing, node_seed, unsolved
-from node.prover.policies.policy import Advice, Proposal, StateTooLong
+from node.prover.policies.policy import Advice, StateTooLong
 from node.prover.search.simulation import SearchStatistics
-from tests.node.prover.toys import LOST, random_environment
-
-
-def attempt(simulations: int = 40, **changes: object) -> Attempt:
-    fields: dict[str, object] = {
-        "attempt_id": "a1",
-        "theorem_id": "t1",
-        "theorem": Theorem("t", "", "True"),
-        "purpose": Purpose.TRAIN,
-        "simulations": simulations,
-        "seed": 7,
-    }
-    return Attempt(**{**fields, **changes})  # type: ignore[arg-type]
-
-
-class ToyPolicy:
-    """Draws tactics from the seed it is given, and answers after a random number of turns of the event loop."""
-
-    def __init__(self, jitter: int) -> None:
-        self.random = random.Random(jitter)
-        self.calls: list[tuple[str, int]] = []
-
-    async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        self.calls.append((state, seed))
-        for _ in range(self.random.randrange(6)):
-            await asyncio.sleep(0)
-        draw = random.Random(f"{state}{seed}")
-        tactics = dict.fromkeys(f"t{draw.randrange(12)}" for _ in range(samples))
-        return Advice([Proposal(tactic, 1.0) for tactic in tactics], -1.0 - draw.randrange(9), weights=3)
-
-
-class ToyLean:
-    """A random AND-OR graph behind the environment's interface."""
-
-    def __init__(self, seed: int, closing: int = 40, states: int = 60) -> None:
-        self.table = random_environment(seed, states, closing=closing)
-        self.state_of: dict[tuple[Step, ...], str] = {(): "s0"}
-        self.ran: list[tuple[str, str]] = []
-
-    async def open(self) -> str:
-        return "s0"
-
-    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        state = "s0"
-        for step in path:
-            state = self.table(state, step.tactic).branches[step.branch].state
-        self.ran += [(state, tactic) for tactic in tactics]
-        return {tactic: self.table(state, tactic) for tactic in tactics}
-
-
-class LosingLean(ToyLean):
-    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
-        return dict.fromkeys(tactics, LOST)
+from tests.node.prover.toys import LOST, BadLean, DeafLean, LosingLean, ToyLean, ToyPolicy, attempt
 
 
 class LosingOneStateLean(ToyLean):
@@ -77,16 +23,6 @@ class LosingOneStateLean(ToyLean):
         outcomes = await super().run(path, tactics)
         states = list(dict.fromkeys(state for state, _ in self.ran))
         return dict.fromkeys(tactics, LOST) if states.index(self.ran[-1][0]) == 2 else outcomes
-
-
-class BadLean(ToyLean):
-    async def open(self) -> str:
-        raise BadStatement("unknown identifier 'foo'")
-
-
-class DeafLean(ToyLean):
-    async def open(self) -> str:
-        raise Unanswered("nobody serves lean.run")
 
 
 def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int = 4) -> Agent:

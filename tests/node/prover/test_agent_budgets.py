@@ -13,8 +13,7 @@ from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Metho
 from node.prover.agent import IDLE_SIMULATIONS, Agent, Playing
 from node.prover.policies.policy import Advice, BadAdvice, Proposal
 from node.prover.search.methods import METHODS
-from tests.node.prover.test_agent import LosingLean, ToyLean, ToyPolicy, attempt
-from tests.node.prover.toys import ERROR, LOST
+from tests.node.prover.toys import ERROR, LOST, LosingLean, ToyLean, ToyPolicy, attempt
 
 every_method = pytest.mark.parametrize("method", METHODS)
 

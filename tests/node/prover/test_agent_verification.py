@@ -12,8 +12,7 @@ from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Metho
 from node.prover.agent import Agent, Playing
 from node.prover.search.methods import METHODS
 from node.prover.search.parameters import SearchParameters
-from tests.node.prover.test_agent import ToyLean, ToyPolicy, attempt
-from tests.node.prover.toys import is_valid
+from tests.node.prover.toys import ToyLean, ToyPolicy, attempt, is_valid
 
 every_method = pytest.mark.parametrize("method", METHODS)
 

@@ -20,24 +20,12 @@ from common.protocol.messages import (
     Message,
     SampledTactic,
     TacticReply,
-    TacticRequest,
 )
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import BadAdvice, InferencePolicy
+from tests.node.prover.nodes import answer_tactics
 
 SAMPLES = (SampledTactic("simp", -1.0), SampledTactic("exact (", -1.0, complete=False), SampledTactic("simp", -1.0))
-
-
-async def answer_tactics(bus: Bus, answers: list[Message]) -> list[TacticRequest]:
-    """Serve `tactic.request` with these answers in turn, the last one for ever; returns the list of requests."""
-    asked: list[TacticRequest] = []
-
-    async def handler(request: TacticRequest) -> Message:
-        asked.append(request)
-        return answers[min(len(asked), len(answers)) - 1]
-
-    await bus.serve(subjects.TACTIC_REQUEST, TacticRequest, handler, queue="inference", limit=8)
-    return asked
 
 
 async def answer_lean(bus: Bus, answer: Callable[[LeanRunRequest], Message]) -> None:

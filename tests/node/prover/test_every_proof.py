@@ -23,7 +23,7 @@ from node.prover import whole_proof
 from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
-from tests.node.prover.test_whole_proof import Lean, Listed, attempt, play
+from tests.node.prover.whole import Lean, Listed, attempt, play
 
 TEXTS = ("good 1", "good 2", "  good 1 -- again", "bad 1", "bad 2", "half", "", "sorry", "hang 1")
 PROOFS = ("good 1", "good 2")

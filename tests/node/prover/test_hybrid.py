@@ -9,9 +9,9 @@ from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.proofs import beginning
 from node.prover.whole_proof import Beginnings, both, halved, remaining
-from tests.node.prover.test_agent import ToyLean, ToyPolicy
-from tests.node.prover.test_agent import attempt as any_attempt
-from tests.node.prover.test_whole_proof import Listed, attempt
+from tests.node.prover.toys import ToyLean, ToyPolicy
+from tests.node.prover.toys import attempt as any_attempt
+from tests.node.prover.whole import Listed, attempt
 
 
 @pytest.mark.parametrize(

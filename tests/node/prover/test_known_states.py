@@ -20,7 +20,7 @@ from node.prover.search.methods import begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.tree import StateNode
 from tests.node.prover import logic
-from tests.node.prover.test_merging import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
+from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
 
 MERGINGS: tuple[Merging, ...] = ("names", "names-and-order")
 NAMES = [f"{letter}{number}" for letter in "abxyzhkαβ" for number in ("", "₁", "'")]

@@ -15,8 +15,7 @@ from node.prover.search.proofs import actions_of, forbid
 from node.prover.search.search import Search
 from node.prover.search.tree import ancestors
 from tests.node.prover import logic
-from tests.node.prover.test_refusals import check_marks
-from tests.node.prover.toys import PROVED, expand, goals
+from tests.node.prover.toys import PROVED, check_marks, expand, goals
 
 SEARCHES = settings(max_examples=60, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)

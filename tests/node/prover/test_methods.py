@@ -6,11 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from common.proofs import transitions_of
 from common.protocol.attempts import Method
 from node.prover.policies.policy import Proposal
 from node.prover.search.methods import METHODS, ProofSearch, UnknownMethod, begin
 from node.prover.search.parameters import SearchParameters
-from tests.node.prover.toys import ERROR, LOST, PROVED, Environment, expand, goals, is_valid, play, random_environment
+from tests.node.prover.toys import (
+    ERROR,
+    LOST,
+    PROVED,
+    Environment,
+    check_marks,
+    expand,
+    goals,
+    is_valid,
+    play,
+    random_environment,
+)
 
 SEARCHES = settings(max_examples=25, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -33,19 +45,29 @@ def test_every_method_has_its_search() -> None:
 
 
 @every_method
-@SEARCHES
-@given(seeds, states, leaves)
-def test_proofs_are_valid_and_the_graph_agrees_with_itself(method: str, seed: int, states: int, leaves: int) -> None:
-    environment = random_environment(seed, states, closing=20)
+@settings(SEARCHES, max_examples=60)
+@given(seeds, states, leaves, st.sampled_from([6, 10, 20, 40]))
+def test_proofs_are_valid_and_the_graph_agrees_with_itself(
+    method: str, seed: int, states: int, leaves: int, closing: int
+) -> None:
+    environment = random_environment(seed, states, closing=closing)
     search, expanded = searched(method, environment, seed, leaves)
     assert len(expanded) == search.statistics.simulations
-    assert search.in_flight == 0
+    assert search.in_flight == 0, "no virtual loss is left"
+    check_marks(search)
     for node in search.tree.nodes:
-        assert node.live == sum(not action.dead for action in node.actions)
-        assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
         assert node.in_flight == 0 and not node.pending
+        assert all(action.in_flight == 0 for action in node.actions)
+        if method == Method.MCTS:
+            assert node.visits == node.expansions + sum(action.visits for action in node.actions)
+    assert method != Method.MCTS or search.tree.root.visits == len(expanded)
     if search.solved:
-        assert is_valid(search.proof(), "s0", environment)
+        proof = search.proof()
+        assert is_valid(proof, "s0", environment)
+        assert proof.remaining_steps == search.tree.root.steps
+        transitions = transitions_of(proof)
+        assert transitions[0].remaining_steps == proof.remaining_steps
+        assert len({(each.state, each.tactic) for each in transitions}) == len(transitions)
 
 
 @every_method
@@ -82,7 +104,9 @@ def test_a_policy_that_has_no_more_ends_the_search(method: str, seed: int, state
 @given(seeds, states, leaves)
 def test_every_search_is_deterministic(method: str, seed: int, states: int, leaves: int) -> None:
     environment = random_environment(seed, states, closing=40)
-    assert searched(method, environment, seed, leaves)[1] == searched(method, environment, seed, leaves)[1]
+    (first, order), (second, same) = (searched(method, environment, seed, leaves) for _ in range(2))
+    assert order == same
+    assert [node.value for node in first.tree.nodes] == [node.value for node in second.tree.nodes]
 
 
 @every_method

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from common.bus import Bus
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome
-from node.prover.prover import Prover
-from node.prover.settings import ProverSettings
+from tests.node.prover.nodes import running
 from tests.results import results
 from tests.waiting import eventually
 
@@ -27,20 +22,6 @@ async def publish(bus: Bus, count: int, purpose: str = "train", prefix: str = "a
         )
         await bus.publish_durable(subjects.todo(purpose), attempt, message_id=attempt_id)
     return ids
-
-
-@asynccontextmanager
-async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
-    """A prover at work; it is stopped and drained at the end of the block."""
-    fields: dict[str, object] = {"policy": "fixed", "searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0}
-    prover = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1")  # type: ignore[arg-type]
-    stopping = asyncio.Event()
-    work = asyncio.create_task(prover.run(stopping))
-    try:
-        yield prover
-    finally:
-        stopping.set()
-        await asyncio.wait_for(work, 60)
 
 
 async def test_no_more_attempts_are_taken_than_there_are_slots(bus: Bus) -> None:

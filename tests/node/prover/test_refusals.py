@@ -12,8 +12,7 @@ from node.prover.search.methods import METHODS, ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.simulation import Leaf
-from node.prover.search.tree import ancestors
-from tests.node.prover.toys import ERROR, PROVED, expand, goals, is_valid, play, random_environment
+from tests.node.prover.toys import ERROR, PROVED, check_marks, expand, goals, is_valid, play, random_environment
 
 SEARCHES = settings(max_examples=40, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -160,19 +159,6 @@ def test_no_proof_is_returned_twice_and_all_are_valid(method: str, seed: int, st
             search.reject(proofs[-1])
         check_marks(search)
     assert len({str(proof) for proof in proofs}) == len(proofs) == search.statistics.proofs_rejected
-
-
-def check_marks(search: ProofSearch) -> None:
-    """Every mark of the tree agrees with its definition."""
-    for node in search.tree.nodes:
-        assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
-        assert (node.best is None) == (node.steps is None)
-        assert node.live == sum(not action.dead for action in node.actions)
-        assert node.dead == (node.exhausted and not node.live and node.steps is None)
-        above = ancestors(node)
-        for action in node.actions:
-            assert action.dead == (action.forbidden or any(child.dead for child in action.children))
-            assert all(child not in above for child in action.children)
 
 
 @every_method

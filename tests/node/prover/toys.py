@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import Callable, Mapping, Sequence
 
-from common.lean import Branch, Outcome, OutcomeKind, ProofTree
+from common.bus import Unanswered
+from common.lean import BadStatement, Branch, Outcome, OutcomeKind, ProofTree, Step, Theorem
+from common.protocol.attempts import Attempt, Purpose
 from common.seeds import derive_seed
-from node.prover.policies.policy import Proposal
+from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.methods import ProofSearch
 from node.prover.search.simulation import Leaf
+from node.prover.search.tree import ancestors
 
 PROVED = Outcome(OutcomeKind.PROVED)
 ERROR = Outcome(OutcomeKind.ERROR, message="tactic failed")
@@ -95,3 +100,78 @@ def is_valid(proof: ProofTree, state: str, environment: Environment) -> bool:
             for child, branch in zip(proof.children, outcome.branches, strict=True)
         )
     )
+
+
+def check_marks(search: ProofSearch) -> None:
+    """Every mark of the tree agrees with its definition."""
+    for node in search.tree.nodes:
+        assert node.steps == min((a.steps for a in node.actions if a.steps is not None), default=None)
+        assert (node.best is None) == (node.steps is None)
+        assert node.live == sum(not action.dead for action in node.actions)
+        assert node.dead == (node.exhausted and not node.live and node.steps is None)
+        above = ancestors(node)
+        for action in node.actions:
+            assert action.dead == (action.forbidden or any(child.dead for child in action.children))
+            assert all(child not in above for child in action.children)
+
+
+def attempt(simulations: int = 40, **changes: object) -> Attempt:
+    fields: dict[str, object] = {
+        "attempt_id": "a1",
+        "theorem_id": "t1",
+        "theorem": Theorem("t", "", "True"),
+        "purpose": Purpose.TRAIN,
+        "simulations": simulations,
+        "seed": 7,
+    }
+    return Attempt(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+class ToyPolicy:
+    """Draws tactics from the seed it is given, and answers after a random number of turns of the event loop."""
+
+    def __init__(self, jitter: int) -> None:
+        self.random = random.Random(jitter)
+        self.calls: list[tuple[str, int]] = []
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        self.calls.append((state, seed))
+        for _ in range(self.random.randrange(6)):
+            await asyncio.sleep(0)
+        draw = random.Random(f"{state}{seed}")
+        tactics = dict.fromkeys(f"t{draw.randrange(12)}" for _ in range(samples))
+        return Advice([Proposal(tactic, 1.0) for tactic in tactics], -1.0 - draw.randrange(9), weights=3)
+
+
+class ToyLean:
+    """A random AND-OR graph behind the environment's interface."""
+
+    def __init__(self, seed: int, closing: int = 40, states: int = 60) -> None:
+        self.table = random_environment(seed, states, closing=closing)
+        self.state_of: dict[tuple[Step, ...], str] = {(): "s0"}
+        self.ran: list[tuple[str, str]] = []
+
+    async def open(self) -> str:
+        return "s0"
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        state = "s0"
+        for step in path:
+            state = self.table(state, step.tactic).branches[step.branch].state
+        self.ran += [(state, tactic) for tactic in tactics]
+        return {tactic: self.table(state, tactic) for tactic in tactics}
+
+
+class LosingLean(ToyLean):
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        return dict.fromkeys(tactics, LOST)
+
+
+class BadLean(ToyLean):
+    async def open(self) -> str:
+        raise BadStatement("unknown identifier 'foo'")
+
+
+class DeafLean(ToyLean):
+    async def open(self) -> str:
+        raise Unanswered("nobody serves lean.run")

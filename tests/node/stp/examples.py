@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from common.lean import Theorem
-from node.stp.records import Attempted, Conjecture, Fate, Lemma, Output, Proof, Seed
+from node.stp.records import (
+    Attempted,
+    Conjecture,
+    Fate,
+    Lemma,
+    Output,
+    Proof,
+    Seed,
+)
 
 COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 EASY = Theorem("easy", "(a b : Nat)", "a + b = b + a")
@@ -31,3 +39,26 @@ def attempted_of(
     name: str, correct: int, samples: int = 32, lengths: tuple[int, ...] = (20,), lemmas: tuple[str, ...] = (COMM.name,)
 ) -> Attempted:
     return Attempted(name, samples, correct, tuple(proof_of(name, length, lemmas) for length in lengths))
+
+
+HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 400000\nopen BigOperators Real Nat Topology Rat"
+
+GENERATED = {
+    "prompt": f"{ASK}theorem lean_workbook_1 (a b : ℝ) (h : a < b) : a ≤ b := by",
+    "target": "\n  have := h\n  exact le_of_lt this\n",
+    "iteration": 3,
+    "tag": "['statement']",
+}
+
+MATHLIB = {"prompt": CONTEXT, "target": "@[simp] theorem one (h : n = 1) : 1 = n := by\n  exact h.symm\n"}
+
+CONJECTURER = {
+    "prompt": f"{ASK}<lemma>\nlemma sq_nonneg (a : α) : 0 ≤ a ^ 2\n<easy theorem>\n"
+    "theorem x (a : ℝ) : 0 ≤ a ^ 2 := by\n  exact sq_nonneg a\n<hard theorem>",
+    "target": "\ntheorem y (a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2 := by\n</hard theorem>",
+}
+
+
+ASK = f"Complete the following Lean 4 code:\n\n```lean4\n{HEADER}\n\n"
+
+CONTEXT = "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Init\n\nnamespace Foo\nvariable (n : ℕ)\n\n"

@@ -19,7 +19,7 @@ from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.test_engine import run
 from tests.node.inference.test_serving import inference
-from tests.node.prover.test_answers import answer_tactics
+from tests.node.prover.nodes import answer_tactics
 from tests.node.training.conjecturer import CONJECTURES, trained_conjecturer
 
 SEEDS = [

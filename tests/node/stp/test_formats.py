@@ -12,25 +12,8 @@ from common.lean import Theorem
 from node.bank import sources
 from node.stp.data.sources import BadRow, ConjectureRow, ProofRow, read, read_row
 from node.stp.records import EMPTY_LEMMA, ConjecturerExample, ProverExample, Seed
-from tests.node.stp.examples import COMM, EASY, seed_of
+from tests.node.stp.examples import ASK, COMM, CONJECTURER, EASY, GENERATED, HEADER, MATHLIB, seed_of
 from tests.node.stp.reference_rows import conjecture_row, proof_row, write
-
-HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 400000\nopen BigOperators Real Nat Topology Rat"
-ASK = f"Complete the following Lean 4 code:\n\n```lean4\n{HEADER}\n\n"
-CONTEXT = "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Init\n\nnamespace Foo\nvariable (n : ℕ)\n\n"
-
-GENERATED = {
-    "prompt": f"{ASK}theorem lean_workbook_1 (a b : ℝ) (h : a < b) : a ≤ b := by",
-    "target": "\n  have := h\n  exact le_of_lt this\n",
-    "iteration": 3,
-    "tag": "['statement']",
-}
-MATHLIB = {"prompt": CONTEXT, "target": "@[simp] theorem one (h : n = 1) : 1 = n := by\n  exact h.symm\n"}
-CONJECTURER = {
-    "prompt": f"{ASK}<lemma>\nlemma sq_nonneg (a : α) : 0 ≤ a ^ 2\n<easy theorem>\n"
-    "theorem x (a : ℝ) : 0 ≤ a ^ 2 := by\n  exact sq_nonneg a\n<hard theorem>",
-    "target": "\ntheorem y (a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2 := by\n</hard theorem>",
-}
 
 
 def test_a_generated_proof_is_read() -> None:

@@ -15,8 +15,7 @@ import pytest
 
 from common.life.process import kill_group, spawn_child
 from node.stp.records import FILE, Stage
-from tests.node.stp.test_rounds import counts_of, finished
-from tests.node.stp.tiny_run import tiny_recipe
+from tests.node.stp.tiny_run import counts_of, finished, tiny_recipe
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -10,9 +10,8 @@ import pytest
 
 from node.stp.records import FILE, Fate, RoundKind, Stage
 from node.stp.store import StpStore
-from tests.node.stp.test_rounds import counts_of
 from tests.node.stp.tiny_model import model_recipe
-from tests.node.stp.tiny_run import stp
+from tests.node.stp.tiny_run import counts_of, stp
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 

@@ -12,7 +12,7 @@ from common.output.command import Exit
 from node.command.stp.prepare import main_prepare
 from node.stp.data.initial import PASSED_OVER, load_prepared, stated
 from node.stp.records import EMPTY_LEMMA, StpError
-from tests.node.stp.test_formats import CONJECTURER, GENERATED, HEADER, MATHLIB
+from tests.node.stp.examples import CONJECTURER, GENERATED, HEADER, MATHLIB
 
 
 def _rows(path: Path, *rows: dict[str, Any] | str) -> Path:

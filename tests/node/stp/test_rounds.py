@@ -13,7 +13,7 @@ import pytest
 from node.stp.data.initial import stated
 from node.stp.records import FILE, Fate, RoundKind, Stage
 from node.stp.store import StpStore
-from tests.node.stp.tiny_run import TEST, stp, tiny_recipe
+from tests.node.stp.tiny_run import TEST, counts_of, finished, stp, tiny_recipe
 
 pytestmark = pytest.mark.process
 
@@ -35,40 +35,6 @@ KILLS = [
     "stp-3:before-trained",
 ]
 """Where the process of `stp run` dies, in each stage of a round and in the other trainings."""
-
-
-def counts(store: StpStore) -> dict[str, Any]:
-    """What a run has counted, without times."""
-    return {
-        "rounds": [(each.number, each.cycle, each.kind, each.stage, each.weights) for each in store.rounds()],
-        "seeds": [store.seeds_of(each.number) for each in store.rounds()],
-        "conjectures": [(each.name, each.output, each.fate) for each in store.conjectures()],
-        "attempts": sorted(
-            (each.attempt_id, each.samples, each.correct, each.outcome)
-            for row in store.rounds()
-            for each in store.attempts_of(row.number).values()
-        ),
-        "proofs": sorted((each.name, each.script) for each in store.proofs()),
-        "prover": [store.prover_examples(each.number) for each in store.rounds()],
-        "conjecturer": [store.conjecturer_examples(each.number) for each in store.rounds()],
-        "evaluations": store.evaluations(),
-    }
-
-
-async def finished(folder: Path, *flags: str, rounds: int = 2) -> Path:
-    """The directory of an undisturbed run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    code, _, errors = await stp("run", tiny_recipe(folder, rounds), *flags)
-    assert code == 0, errors
-    return folder / "runs/tiny"
-
-
-def counts_of(directory: Path) -> dict[str, Any]:
-    store = StpStore(directory / FILE, read_only=True)
-    try:
-        return counts(store)
-    finally:
-        store.close()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from common.lean import Theorem
 from common.life import faults
@@ -14,7 +15,8 @@ from common.life.process import kill_group, spawn_child
 from node.stp.data.initial import prepare
 from node.stp.data.lemmas import Library
 from node.stp.data.sources import Found
-from node.stp.records import ConjecturerExample, Given, Proof, Seed, Statement
+from node.stp.records import FILE, ConjecturerExample, Given, Proof, Seed, Statement
+from node.stp.store import StpStore
 
 SCRIPT = "exact Nat.add_comm _ _"
 
@@ -167,3 +169,37 @@ async def stp(*argv: str | Path, fault: str = "") -> tuple[int, str, str]:
         await kill_group(child, 20)
     assert child.returncode is not None
     return child.returncode, out.decode(), errors.decode()
+
+
+def counts(store: StpStore) -> dict[str, Any]:
+    """What a run has counted, without times."""
+    return {
+        "rounds": [(each.number, each.cycle, each.kind, each.stage, each.weights) for each in store.rounds()],
+        "seeds": [store.seeds_of(each.number) for each in store.rounds()],
+        "conjectures": [(each.name, each.output, each.fate) for each in store.conjectures()],
+        "attempts": sorted(
+            (each.attempt_id, each.samples, each.correct, each.outcome)
+            for row in store.rounds()
+            for each in store.attempts_of(row.number).values()
+        ),
+        "proofs": sorted((each.name, each.script) for each in store.proofs()),
+        "prover": [store.prover_examples(each.number) for each in store.rounds()],
+        "conjecturer": [store.conjecturer_examples(each.number) for each in store.rounds()],
+        "evaluations": store.evaluations(),
+    }
+
+
+async def finished(folder: Path, *flags: str, rounds: int = 2) -> Path:
+    """The directory of an undisturbed run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    code, _, errors = await stp("run", tiny_recipe(folder, rounds), *flags)
+    assert code == 0, errors
+    return folder / "runs/tiny"
+
+
+def counts_of(directory: Path) -> dict[str, Any]:
+    store = StpStore(directory / FILE, read_only=True)
+    try:
+        return counts(store)
+    finally:
+        store.close()

@@ -1,0 +1,85 @@
+"""Collectors and dispatchers at work on a run, and results as provers send them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from common.bus import Bus
+from common.lean import ProofTree
+from common.protocol.attempts import LEARNER, Attempt, AttemptResult, ResultPart, Transition
+from common.protocol.subjects import result as results_of
+from common.records.store import Store
+from node.learner.attempts.collector import Collector
+from node.learner.attempts.dispatcher import Dispatcher
+from node.learner.run import Run
+from tests.node.learner.builders import planned, result
+
+STATES = ("p q : Prop\n⊢ p ∧ q → q ∧ p", "h : p ∧ q\n⊢ q ∧ p")
+
+PROOF = ProofTree("intro h", ((0,),), (ProofTree("exact ⟨h.2, h.1⟩", state=STATES[1]),), STATES[0])
+
+STEPS = [Transition(STATES[0], "intro h", 2), Transition(STATES[1], "exact ⟨h.2, h.1⟩", 1)]
+
+
+def claim(attempt: Attempt, proof: ProofTree = PROOF, **changes: object) -> AttemptResult:
+    """A result that says `proved`."""
+    return msgspec.structs.replace(result(attempt), proof=proof, **changes)
+
+
+@asynccontextmanager
+async def collecting(run: Run) -> AsyncIterator[Collector]:
+    """A collector at work."""
+    works = Collector(run)
+    task = asyncio.create_task(works.work())
+    yield works
+    run.ctx.stopping.set()
+    await task
+    run.ctx.stopping.clear()
+
+
+async def send(bus: Bus, *results: AttemptResult | ResultPart) -> None:
+    for each in results:
+        await bus.publish_durable(results_of(LEARNER), each, message_id=secrets.token_hex(8))
+
+
+async def drained(bus: Bus) -> bool:
+    """The broker holds no result any more."""
+    return not (await bus.backlog())["results-learner"] and not (await bus.leased())["results-learner"]
+
+
+def outcomes(run: Run) -> dict[str, tuple[str, str]]:
+    rows = sqlite3.connect(run.directory.database).execute("SELECT attempt_id, outcome, message FROM results")
+    return {attempt_id: (outcome, message) for attempt_id, outcome, message in rows}
+
+
+async def dispatch(run: Run, count: int, name: str = "t") -> list[Attempt]:
+    plans = [planned(number, name) for number in range(1, count + 1)]
+    await run.store.call(Store.dispatch, plans, 0.0)
+    return [plan.attempt for plan in plans]
+
+
+@asynccontextmanager
+async def dispatching(run: Run) -> AsyncIterator[Dispatcher]:
+    works = await Dispatcher.create(run)
+    task = asyncio.create_task(works.work())
+    yield works
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def taken(bus: Bus, purpose: str, count: int) -> list[Attempt]:
+    """So many attempts, leased and acknowledged."""
+    found: list[Attempt] = []
+    deadline = time.monotonic() + 10
+    while len(found) < count and time.monotonic() < deadline:
+        for lease in await bus.lease(f"todo-{purpose}", Attempt, limit=count, wait=0.2):
+            found.append(lease.message)
+            await lease.ack()
+    return found
