@@ -43,6 +43,10 @@ def attempted_of(
 
 HEADER = "import Mathlib\nimport Aesop\nset_option maxHeartbeats 400000\nopen BigOperators Real Nat Topology Rat"
 
+ASK = f"Complete the following Lean 4 code:\n\n```lean4\n{HEADER}\n\n"
+
+CONTEXT = "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Init\n\nnamespace Foo\nvariable (n : ℕ)\n\n"
+
 GENERATED = {
     "prompt": f"{ASK}theorem lean_workbook_1 (a b : ℝ) (h : a < b) : a ≤ b := by",
     "target": "\n  have := h\n  exact le_of_lt this\n",
@@ -57,8 +61,3 @@ CONJECTURER = {
     "theorem x (a : ℝ) : 0 ≤ a ^ 2 := by\n  exact sq_nonneg a\n<hard theorem>",
     "target": "\ntheorem y (a b : ℝ) : 0 ≤ a ^ 2 + b ^ 2 := by\n</hard theorem>",
 }
-
-
-ASK = f"Complete the following Lean 4 code:\n\n```lean4\n{HEADER}\n\n"
-
-CONTEXT = "Complete the following Lean 4 code:\n\n```lean4\nimport Mathlib.Init\n\nnamespace Foo\nvariable (n : ℕ)\n\n"
