@@ -14,13 +14,14 @@ from tests.node.learner.world import DEADLINE, World, children_until_death, reco
 from tests.waiting import eventually
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
         "learner:recorded-not-acked#4",
-        pytest.param("learner:before-commit#4", marks=pytest.mark.slow),
-        pytest.param("learner:before-checkpoint#5", marks=pytest.mark.slow),
-        pytest.param("learner:weights-not-announced#3", marks=pytest.mark.slow),
+        "learner:before-commit#4",
+        "learner:before-checkpoint#5",
+        "learner:weights-not-announced#3",
     ],
 )
 async def test_a_learner_killed_at_a_critical_point_loses_nothing_and_counts_nothing_twice(

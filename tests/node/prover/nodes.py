@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -83,23 +83,6 @@ def run_folder(folder: Path) -> Path:
     return folder
 
 
-async def played(
-    bus: Bus, attempts: list[Attempt], report: Callable[..., None] = lambda **values: None, **settings: object
-) -> dict[str, AttemptResult]:
-    """What a prover with these settings reports, by attempt. `report` hears of its counts."""
-    for attempt in attempts:
-        await bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=attempt.attempt_id)
-    fields: dict[str, object] = {"searches": 2, "poll_seconds": 0.05, "drain_seconds": 0.0}
-    stopping = asyncio.Event()
-    prover = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1", report)  # type: ignore[arg-type]
-    work = asyncio.create_task(prover.run(stopping))
-    try:
-        return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
-    finally:
-        stopping.set()
-        await asyncio.wait_for(work, 60)
-
-
 @asynccontextmanager
 async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
     """A prover at work; it is stopped and drained at the end of the block."""
@@ -112,6 +95,14 @@ async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
     finally:
         stopping.set()
         await asyncio.wait_for(work, 60)
+
+
+async def played(bus: Bus, attempts: list[Attempt], **settings: object) -> dict[str, AttemptResult]:
+    """What a prover with these settings reports, by attempt."""
+    for attempt in attempts:
+        await bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=attempt.attempt_id)
+    async with running(bus, **settings):
+        return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
 
 
 async def answer_tactics(bus: Bus, answers: list[Message]) -> list[TacticRequest]:

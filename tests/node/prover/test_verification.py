@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import ProofTree, Theorem
+from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Ended, Purpose
-from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
+from common.protocol.messages import MAX_MESSAGE_BYTES, LeanRunRequest, LeanVerifyReply
+from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_script
 from node.prover.environment import Verification
 from node.proving.statements import read_target
@@ -65,18 +66,14 @@ async def search_goes_on(bus: Bus, theorem: Theorem, tmp_path: Path) -> None:
     assert "uses other axioms than Lean's own: cheat" in refused.message
 
 
-async def test_a_proxy_that_dies_before_its_verdict_is_the_attempts_error(
-    bus: Bus, own_lean_proxy: asyncio.subprocess.Process, theorem: Theorem, tmp_path: Path
+async def test_where_nobody_verifies_any_more_a_proof_is_the_attempts_error(
+    bus: Bus, opened_lean: OpenedLean, theorem: Theorem, tmp_path: Path
 ) -> None:
     tactics = tmp_path / "honest.txt"
     tactics.write_text("exact ⟨h.2, h.1⟩\n", encoding="utf-8")
-
-    def kill_after_the_proof(*, simulations: int, **_: object) -> None:
-        if simulations and own_lean_proxy.returncode is None:
-            own_lean_proxy.kill()
-
+    await bus.serve(subjects.LEAN_RUN, LeanRunRequest, opened_lean.requests.run, queue="lean-proxy", limit=8)
     settings = {"policy": f"tactics:{tactics}", "verify_patience": 0.5}
-    result = (await played(bus, [attempt("a", theorem, verify=True)], kill_after_the_proof, **settings))["a"]
+    result = (await played(bus, [attempt("a", theorem, verify=True)], **settings))["a"]
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "lean.verify" in result.message
     assert (result.statistics.simulations, result.statistics.proofs_rejected) == (1, 0)

@@ -13,14 +13,13 @@ from common.bus import Bus, BusSettings
 from common.protocol.attempts import Method, MethodName, TreeMethod
 from common.protocol.messages import LeanVerifyReply
 from node.play.attempts import ProvingFailed
-from node.prover.prover import Prover
 from node.prover.search.methods import METHODS
-from node.prover.settings import ProverSettings
 from node.proving.answers import answer
 from node.proving.prover import Budget, TheoremProver, mesh_prover
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_target
 from tests.forging import forging
+from tests.node.prover.nodes import running
 
 BUDGET = Budget(seconds=60, simulations=40)
 
@@ -31,13 +30,8 @@ FILE = f"{LONG}def double (n : Nat) : Nat := n + n\ntheorem t (h : True ∧ doub
 @pytest.fixture
 async def mesh(broker: BusSettings, bus: Bus, lean_proxy: object) -> AsyncIterator[TheoremProver]:
     """A prover node with the fixed list of tactics, and the client that uses it."""
-    work = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
-    stopping = asyncio.Event()
-    proving = asyncio.create_task(work.run(stopping))
-    async with mesh_prover(broker.url, bus.run) as prover:
+    async with running(bus), mesh_prover(broker.url, bus.run) as prover:
         yield prover
-    stopping.set()
-    await asyncio.wait_for(proving, 60)
 
 
 async def test_statements_and_places_in_files_are_proved_by_the_mesh_whoever_rejects_them(
@@ -61,23 +55,19 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
     broker: BusSettings, bus: Bus, lean_proxy: object
 ) -> None:
     """The prover would ask a network, and there is none."""
-    fields = {"policy_patience": 0.3, "poll_seconds": 0.05, "searches": 2}
-    stopping = asyncio.Event()
-    work = asyncio.create_task(Prover(bus, ProverSettings(**fields), "prover-1").run(stopping))  # type: ignore[arg-type]
     swap = read_target(["theorem t (p q : Prop) : p ∧ q → q ∧ p"])
-    for method in ("mcts", "random"):
-        settings = ProvingSettings(policy="tactics", method=method, closing=[])
-        async with mesh_prover(broker.url, bus.run, settings) as prover:
+    few = Budget(seconds=60, simulations=40, lean_attempts=5)
+    async with running(bus, policy="inference", policy_patience=0.3):
+        for method in ("mcts", "random"):
+            settings = ProvingSettings(policy="tactics", method=method, closing=[])
+            async with mesh_prover(broker.url, bus.run, settings) as prover:
+                found = await answer(prover, swap, BUDGET)
+                assert found.outcome == "proved", found.reason
+                found = await answer(prover, read_target(["theorem t (p q : Prop) : p → q"]), few)
+                assert (found.outcome, found.reason) == ("failed", "5 Lean attempts")
+        async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference", closing=[])) as prover:
             found = await answer(prover, swap, BUDGET)
-            assert found.outcome == "proved", found.reason
-            few = Budget(seconds=60, simulations=40, lean_attempts=5)
-            found = await answer(prover, read_target(["theorem t (p q : Prop) : p → q"]), few)
-            assert (found.outcome, found.reason) == ("failed", "5 Lean attempts")
-    async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference", closing=[])) as prover:
-        found = await answer(prover, swap, BUDGET)
-        assert found.outcome == "error" and "tactic.request" in found.reason
-    stopping.set()
-    await asyncio.wait_for(work, 60)
+            assert found.outcome == "error" and "tactic.request" in found.reason
 
 
 def test_settings_name_every_method() -> None:

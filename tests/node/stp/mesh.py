@@ -25,6 +25,7 @@ from node.prover.policies.proofs import normalised
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from node.stp.work import Proving, Task
+from tests.node.prover.nodes import running
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 TWO = Theorem("two", "(n : Nat) (h : n = 2)", "n + n = 4")
@@ -93,15 +94,8 @@ def info(role: str, **capacity: int) -> NodeInfo:
 async def prover(bus: Bus, searches: int = 2, **settings: object) -> AsyncIterator[Prover]:
     """A prover in this process, registered on the run."""
     await bus.register(info("prover", searches=searches))
-    fields: dict[str, object] = {"searches": searches, "poll_seconds": 0.05, "drain_seconds": 0.0}
-    work = Prover(bus, ProverSettings(**{**fields, **settings}), "prover-1")  # type: ignore[arg-type]
-    stopping = asyncio.Event()
-    proving = asyncio.create_task(work.run(stopping))
-    try:
+    async with running(bus, **{"policy": ProverSettings().policy, "searches": searches, **settings}) as work:
         yield work
-    finally:
-        stopping.set()
-        await asyncio.wait_for(proving, 60)
 
 
 @asynccontextmanager
