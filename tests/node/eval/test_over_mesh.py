@@ -25,8 +25,8 @@ from node.play import mesh as play
 from node.play.mesh import MeshAttempts
 from node.prover.policies.names import BadPolicy
 from node.prover.prover import Prover
-from node.prover.settings import ProverSettings
 from tests.node.eval.building import plan, statement
+from tests.node.prover.nodes import running
 
 STATEMENTS = [
     statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),
@@ -63,12 +63,8 @@ async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
     facts = ProverFacts(policy="tactics", leaves=3, sampling=Sampling(temperature=0.5))
     await bus.register(info("prover", searches=2, facts=facts))
-    work = Prover(bus, ProverSettings(policy="tactics", searches=2, poll_seconds=0.05), "prover-1")
-    stopping = asyncio.Event()
-    proving = asyncio.create_task(work.run(stopping))
-    yield work
-    stopping.set()
-    await asyncio.wait_for(proving, 60)
+    async with running(bus, policy="tactics") as work:
+        yield work
 
 
 async def evaluated(

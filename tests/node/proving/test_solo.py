@@ -86,7 +86,7 @@ async def test_a_statement_that_lean_refuses_is_told_in_leans_words(opened_lean:
 
 
 async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(opened_lean: OpenedLean) -> None:
-    async with local_prover(opened_lean) as prover:
+    async with local_prover(opened_lean, ProvingSettings(policy="tactics", searching=[])) as prover:
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 8))
     assert found.outcome is AttemptOutcome.FAILED and found.script == ()
     assert found.reason and found.simulations <= 8
@@ -102,8 +102,8 @@ async def test_a_search_that_time_ends_says_how_far_it_went(opened_lean: OpenedL
     settings = ProvingSettings(policy="tactics", closing=["rfl"], searching=[])
     hard = parse_statement("theorem t (f : Nat → Nat) (n : Nat) : f (n * n + n) = f n")
     async with local_prover(opened_lean, settings) as prover:
-        found = await prover.find(hard, Budget(seconds=3.0, simulations=100_000))
-    assert found.outcome is AttemptOutcome.FAILED and found.simulations > 0 and "3 s" in found.reason
+        found = await prover.find(hard, Budget(seconds=2.0, simulations=100_000))
+    assert found.outcome is AttemptOutcome.FAILED and found.simulations > 0 and "2 s" in found.reason
 
 
 async def test_a_network_joins_the_list_where_one_is_named(opened_lean: OpenedLean, run_folder: Path) -> None:
