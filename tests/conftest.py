@@ -72,7 +72,10 @@ def own_logging() -> Iterator[None]:
     """Leaves the logging of the test process as it was: commands that a test calls in this process set it up anew."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
-    structlog.configure(processors=[without_shared_nodes, *structlog.get_config()["processors"]])
+    # Tracebacks are plain text: structlog's default draws each one with `rich`, in a tenth of a second and more.
+    *others, _ = structlog.get_config()["processors"]
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[without_shared_nodes, *others, renderer])
     yield
     root.handlers[:] = handlers
     root.setLevel(level)

@@ -1,5 +1,5 @@
-"""The life of a node, as a process: it announces itself, works, drains on SIGTERM, and tells of its end by its exit
-code."""
+"""The life of a node: it announces itself, works, drains on SIGTERM, and tells of its end by its exit code. Two are
+processes of their own, for signals; the others live in this one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ import asyncio
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from broker import streams
 from broker.launcher import Server
-from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings
+from common.life import node, pulse
+from common.life.logging import Forwarder
+from common.life.node import Main, NodeContext, NodeFailure, NodeSettings, live, run_node
 from common.life.process import kill_group, spawn_child
 from common.protocol.messages import Heartbeat, LogRecord, Message, NodeInfo, PauseAcknowledged, PauseRequest
-from tests.waiting import eventually
+from tests.background import Background, RunOnBroker
+from tests.common.node_program import serve
+from tests.waiting import eventually, until
 
 PROGRAM = Path(__file__).with_name("node_program.py")
 ROOT = PROGRAM.parents[2]
@@ -32,8 +40,8 @@ async def start(broker: BusSettings, run_name: str) -> AsyncIterator[Start]:
     """Starts node processes, and ends all of them after the test."""
     processes: list[asyncio.subprocess.Process] = []
 
-    async def start(kind: str, *arguments: str, url: str = broker.url, run: str = run_name) -> Any:
-        command = [sys.executable, PROGRAM, kind, url, run, *arguments]
+    async def start(kind: str) -> Any:
+        command = [sys.executable, PROGRAM, kind, broker.url, run_name]
         env = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
         process = await spawn_child(command, env=env, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         processes.append(process)
@@ -52,14 +60,26 @@ async def ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
     return process.returncode, errors.decode()
 
 
-async def registered(bus: Bus, state: str | None = None) -> NodeInfo:
-    """Wait for the only node of the run (to be in a state), and return its entry."""
-    for _ in range(2_000):
-        nodes = await bus.nodes()
-        if nodes and (state is None or nodes[0].state == state):
-            return nodes[0]
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"no node in state {state} within 20 s; there are {nodes}")
+@asynccontextmanager
+async def living(settings: NodeSettings, main: Main, code: int = 0) -> AsyncIterator[NodeContext]:
+    """A node on the test's loop. At the end of the block it is stopped, and ends with `code`."""
+    ctx = NodeContext("tester", settings)
+    life = asyncio.create_task(live(ctx, main, Forwarder("tester", ctx.id)))
+    yield ctx
+    ctx.stopping.set()
+    assert await asyncio.wait_for(life, 60) == code
+
+
+async def registered(bus: Bus, state: str) -> NodeInfo:
+    """Wait for the only node of the run to be in a state, and return its entry."""
+    found: list[NodeInfo] = []
+
+    async def there() -> bool:
+        found[:] = await bus.nodes()
+        return [node.state for node in found] == [state]
+
+    await until(there, timeout=20, what=f"a node in state {state}")
+    return found[0]
 
 
 async def fetch(url: str) -> tuple[int, str]:
@@ -67,14 +87,17 @@ async def fetch(url: str) -> tuple[int, str]:
         return response.status, await response.text()
 
 
-async def until(url: str, status: int) -> str:
+async def fetched(url: str, status: int) -> str:
     """The content of a page, as soon as it answers with this status."""
-    for _ in range(3_000):
-        found, text = await fetch(url)
-        if found == status:
-            return text
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{url} does not answer {status} within 30 s: {found} {text}")
+    found: list[str] = []
+
+    async def answers() -> bool:
+        code, text = await fetch(url)
+        found[:] = [text]
+        return code == status
+
+    await until(answers, timeout=30, what=f"status {status} of {url}")
+    return found[0]
 
 
 async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, start: Start) -> None:
@@ -110,47 +133,8 @@ async def test_a_node_announces_itself_reports_and_drains_on_sigterm(bus: Bus, s
     assert await bus.nodes() == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [("crash", "main is broken"), ("crash_beside", "a task is broken")],
-)
-async def test_a_crash_is_logged_with_its_traceback_and_exits_1(bus: Bus, start: Start, kind: str, said: str) -> None:
-    heard: list[LogRecord] = []
-    await bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message))
-    code, errors = await ended(await start(kind))
-    assert code == 1
-    assert "ZeroDivisionError" in errors
-    assert said in errors
-    assert "Traceback" in errors
-    assert any(record.level == "error" and said in str(record.fields) for record in heard)
-    assert await bus.nodes() == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"), [("fail", "start with warm-start"), ("leave", "port 5 is in use; choose another")]
-)
-async def test_an_expected_failure_is_said_without_a_traceback(bus: Bus, start: Start, kind: str, said: str) -> None:
-    code, errors = await ended(await start(kind))
-    assert code == 1
-    assert said in errors
-    assert "Traceback" not in errors
-
-
-async def test_a_node_that_is_done_exits_0(bus: Bus, start: Start) -> None:
-    code, errors = await ended(await start("done"))
-    assert code == 0
-    assert "nothing to do" in errors
-
-
-async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, start: Start) -> None:
-    await start("sick")
-    info = await registered(bus, "unhealthy")
-    status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
-    assert status == 503
-    assert "no Lean worker starts" in health
-
-
-async def test_a_second_signal_ends_at_once(bus: Bus, start: Start) -> None:
+async def test_a_second_signal_ends_a_node_at_once_and_its_registry_entry_expires(bus: Bus, start: Start) -> None:
+    await streams.ensure(bus, node_ttl=1.5)
     process = await start("ignore")
     await registered(bus, "running")
     process.send_signal(signal.SIGINT)
@@ -160,83 +144,152 @@ async def test_a_second_signal_ends_at_once(bus: Bus, start: Start) -> None:
     assert code == 1
     assert "second SIGINT" in errors
 
+    async def forgotten() -> bool:
+        return not await bus.nodes()
 
-async def test_a_blocked_event_loop_is_noticed(bus: Bus, start: Start) -> None:
-    process = await start("block")
-    info = await registered(bus)
-    _, metrics = await fetch(info.metrics_url)
-    assert 'proofmesh_loop_lag_seconds_bucket{le="1.0"}' in metrics
-    process.send_signal(signal.SIGTERM)
-    _, errors = await ended(process)
-    assert "event loop was blocked" in errors
+    await until(forgotten, timeout=30)
 
 
-async def test_a_node_without_a_broker_says_so_waits_and_can_be_stopped(start: Start, unused_tcp_port: int) -> None:
-    process = await start("serve", url=f"nats://127.0.0.1:{unused_tcp_port}")
-    assert process.stderr is not None
-    said = b""
-    while b"broker not reached" not in said:
-        said += await asyncio.wait_for(process.stderr.readline(), 30)
-    assert str(unused_tcp_port).encode() in said
-    process.send_signal(signal.SIGTERM)
-    code, _ = await ended(process)
-    assert code == 0
+# --- ends, by their exit codes ----------------------------------------------------------------------------------------
 
 
-async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it(start: Start, tmp_path: Path) -> None:
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
-    await server.start()
-    bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
-    await streams.ensure(bus)
-    process = await start("serve", url=server.bus.url, run="outage")
-    info = await registered(bus, "phase-one")
-    healthz = info.metrics_url.replace("/metrics", "/healthz")
-
-    await server.stop(grace=0)
-    health = await until(healthz, 503)
-    assert "the broker is away" in health
-    server.settings.port = int(server.bus.url.rsplit(":", 1)[1])
-    await server.start()
-    await until(healthz, 200)
-    await eventually(lambda: bus.connected, timeout=30)
-    assert (await registered(bus, "phase-one")).node_id == info.node_id
-    answer = await bus.request("ctl.test", PauseRequest(epoch=6, seconds=0.0), PauseAcknowledged, timeout=30)
-    assert answer.node_id == info.node_id
-
-    await server.stop(grace=0)
-    await until(healthz, 503)
-    process.send_signal(signal.SIGTERM)
-    code, errors = await ended(process)
-    assert code == 0, errors
-    assert "broker lost" in errors
-    assert "broker found again" in errors
-    await bus.close()
+async def crash(ctx: NodeContext) -> None:
+    raise ZeroDivisionError("main is broken")
 
 
-async def test_a_bad_run_name_exits_2_before_anything_else(start: Start) -> None:
-    code, errors = await ended(await start("serve", run="No Such Run"))
-    assert code == 2
-    assert "lower-case letters" in errors
+async def crash_beside(ctx: NodeContext) -> None:
+    async def broken() -> None:
+        raise ZeroDivisionError("a task is broken")
+
+    ctx.spawn(broken(), "broken")
+    await ctx.stopping.wait()
 
 
-async def test_a_metrics_port_in_use_is_said(bus: Bus, start: Start) -> None:
+async def fail(ctx: NodeContext) -> None:
+    raise NodeFailure("no checkpoint in runs/x; start with warm-start")
+
+
+async def leave(ctx: NodeContext) -> None:
+    raise SystemExit("port 5 is in use; choose another")
+
+
+async def done(ctx: NodeContext) -> None:
+    ctx.log.info("nothing to do")
+
+
+@pytest.mark.parametrize(("main", "said"), [(crash, "main is broken"), (crash_beside, "a task is broken")])
+def test_a_crash_is_logged_with_its_traceback_and_exits_1(
+    mesh_run: RunOnBroker, background: Background, capsys: pytest.CaptureFixture[str], main: Main, said: str
+) -> None:
+    heard: list[LogRecord] = []
+    bus = background.run(Bus.connect(mesh_run.bus, run=mesh_run.name, name="test", wait=10))
+    background.run(bus.subscribe("telemetry.>", LogRecord, lambda _, message: heard.append(message)))
+    assert run_node("tester", mesh_run.node, main) == 1
+    errors = capsys.readouterr().err
+    assert "ZeroDivisionError" in errors
+    assert said in errors
+    assert "Traceback" in errors
+    background.run(eventually(lambda: any(r.level == "error" and said in str(r.fields) for r in heard)))
+    assert background.run(bus.nodes()) == []
+    background.run(bus.close())
+
+
+@pytest.mark.parametrize(
+    ("main", "code", "said"),
+    [(fail, 1, "start with warm-start"), (leave, 1, "port 5 is in use; choose another"), (done, 0, "nothing to do")],
+)
+def test_an_expected_end_is_said_without_a_traceback(
+    mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str], main: Main, code: int, said: str
+) -> None:
+    assert run_node("tester", mesh_run.node, main) == code
+    errors = capsys.readouterr().err
+    assert said in errors
+    assert "Traceback" not in errors
+
+
+def test_a_bad_run_name_exits_2_before_anything_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_node("tester", NodeSettings(run="No Such Run"), done) == 2
+    assert "lower-case letters" in capsys.readouterr().err
+
+
+def test_a_metrics_port_in_use_is_said(mesh_run: RunOnBroker, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, errors = await ended(await start("serve", str(port)))
-    assert code == 1
+        assert run_node("tester", replace(mesh_run.node, metrics_port=port), done) == 1
+    errors = capsys.readouterr().err
     assert f"127.0.0.1:{port}" in errors
     assert "in use" in errors
     assert "Traceback" not in errors
 
 
-async def test_a_killed_node_is_forgotten_by_the_registry(bus: Bus, start: Start) -> None:
-    await streams.ensure(bus, node_ttl=4.0)  # renewed every 3.3 s
-    process = await start("serve")
-    await registered(bus, "phase-one")
-    process.kill()
-    await process.wait()
-    for _ in range(3_000):
-        if not await bus.nodes():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("still registered after 30 s")
+# --- health, lag and outages ------------------------------------------------------------------------------------------
+
+
+async def test_a_problem_shows_in_healthz_and_in_the_registry(bus: Bus, mesh_run: RunOnBroker) -> None:
+    async def sick(ctx: NodeContext) -> None:
+        ctx.health("pool", "no Lean worker starts")
+        await ctx.stopping.wait()
+
+    async with living(mesh_run.node, sick):
+        info = await registered(bus, "unhealthy")
+        status, health = await fetch(info.metrics_url.replace("/metrics", "/healthz"))
+    assert status == 503
+    assert "no Lean worker starts" in health
+
+
+async def test_a_blocked_event_loop_is_noticed(mesh_run: RunOnBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulse, "LAG_WARNING_SECONDS", 0.1)
+    monkeypatch.setattr(pulse, "LAG_PROBE_SECONDS", 0.01)
+
+    async def block(ctx: NodeContext) -> None:
+        await asyncio.sleep(0)  # until the lag is measured
+        time.sleep(0.2)  # noqa: ASYNC251 - what the lag gauge is for
+        await eventually(lambda: any(line["event"] == "event loop was blocked" for line in logs))
+        _, metrics = await fetch(ctx.metrics_url)
+        assert 'proofmesh_loop_lag_seconds_bucket{le="1.0"}' in metrics
+        ctx.stopping.set()
+
+    with capture_logs() as logs:
+        async with living(mesh_run.node, block) as node:
+            await node.stopping.wait()
+
+
+async def test_a_node_without_a_broker_says_so_waits_and_can_be_stopped(unused_tcp_port: int) -> None:
+    url = f"nats://127.0.0.1:{unused_tcp_port}"
+    with capture_logs() as logs:
+        async with living(NodeSettings(run="alone", bus=BusSettings(url=url)), done):
+            await eventually(lambda: any("broker not reached" in line["event"] for line in logs))
+    assert any(str(unused_tcp_port) in str(line) for line in logs)
+    assert not any(line["event"] == "nothing to do" for line in logs)
+
+
+async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it(
+    own_broker: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(node, "FAREWELL_SECONDS", 0.1)
+    bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)
+    await streams.ensure(bus)
+    with capture_logs() as logs:
+        async with living(NodeSettings(run="outage", bus=own_broker.bus), serve):
+            info = await registered(bus, "phase-one")
+            healthz = info.metrics_url.replace("/metrics", "/healthz")
+
+            await own_broker.stop(grace=0)
+            health = await fetched(healthz, 503)
+            assert "the broker is away" in health
+            own_broker.settings.port = int(own_broker.bus.url.rsplit(":", 1)[1])
+            await own_broker.start()
+            await fetched(healthz, 200)
+            await eventually(lambda: bus.connected, timeout=30)
+            assert (await registered(bus, "phase-one")).node_id == info.node_id
+            asked = PauseRequest(epoch=6, seconds=0.0)
+            answer = await bus.request_patiently("ctl.test", asked, PauseAcknowledged, timeout=30, deadline=30)
+            assert answer.node_id == info.node_id
+
+            await own_broker.stop(grace=0)
+            await fetched(healthz, 503)
+    events = [line["event"] for line in logs]
+    assert any("broker lost" in event for event in events)
+    assert any("broker found again" in event for event in events)
+    await bus.close()

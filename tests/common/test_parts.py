@@ -46,7 +46,7 @@ def test_a_small_result_is_one_message() -> None:
     assert divide(whole) == [whole]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.lists(st.integers(0, 900), max_size=80), st.integers(4_000, 9_000), st.randoms(use_true_random=False))
 def test_parts_fit_and_make_the_result_again_in_any_order(sizes: list[int], limit: int, rng: random.Random) -> None:
     whole = result(chain(sizes))

@@ -39,7 +39,7 @@ def test_failed_tactics_are_bounded() -> None:
     assert step.failed == failed[1 : MOST_FAILED + 1]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(TREES)
 def test_each_state_and_tactic_is_listed_once_with_the_steps_of_one_of_its_places(proof: ProofTree) -> None:
     places: dict[tuple[str, str], set[int]] = {}

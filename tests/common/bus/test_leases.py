@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from broker import streams
-from common.bus import Bus, BusSettings, Lease, Unanswered
+from common.bus import Bus, BusSettings, Lease, Unanswered, stored
 from common.lean import Theorem
 from common.life import pulse
 from common.life.context import NodeContext
@@ -55,7 +55,7 @@ async def test_an_attempt_id_is_stored_once(bus: Bus) -> None:
 
 
 async def test_an_acknowledged_attempt_never_comes_again(bus: Bus, other: Bus) -> None:
-    await streams.ensure(bus, ack_wait=0.5)
+    await streams.ensure(bus, ack_wait=0.2)
     await publish(bus, 1, 2)
     leases = await take(bus)
     await leases[0].ack()
@@ -68,19 +68,19 @@ async def test_an_acknowledged_attempt_never_comes_again(bus: Bus, other: Bus) -
 
 
 async def test_a_lease_that_is_renewed_is_kept(bus: Bus, other: Bus) -> None:
-    await streams.ensure(bus, ack_wait=1.0)
+    await streams.ensure(bus, ack_wait=0.7)
     await publish(bus, 1)
     (lease,) = await take(bus)
-    assert lease.ack_wait == 1.0
+    assert lease.ack_wait == 0.7
     async with lease.kept():
-        assert await take(other, wait=2.0) == []
+        assert await take(other, wait=1.0) == []
     again = await take(other, wait=20)
     assert [each.deliveries for each in again] == [2], "after the block it runs out"
     await again[0].ack()
 
 
 async def test_an_attempt_whose_holder_vanished_goes_to_another(broker: BusSettings, bus: Bus) -> None:
-    await streams.ensure(bus, ack_wait=0.5)
+    await streams.ensure(bus, ack_wait=0.2)
     await publish(bus, 1)
     doomed = await Bus.connect(broker, run=bus.run, name="doomed", wait=10)
     assert ids(await take(doomed)) == ["a1"]
@@ -100,15 +100,15 @@ async def test_a_lease_that_is_handed_back_comes_again_at_once(bus: Bus, other: 
 async def test_a_lease_that_is_handed_back_with_a_delay_comes_later(bus: Bus) -> None:
     await publish(bus, 1)
     (lease,) = await take(bus)
-    await lease.hand_back(delay=1.0)
+    await lease.hand_back(delay=0.4)
     start = time.monotonic()
     (again,) = await take(bus, wait=20)
     assert again.message.attempt_id == "a1"
-    assert time.monotonic() - start > 0.5
+    assert time.monotonic() - start > 0.2
 
 
 async def test_a_terminated_lease_never_comes_again(bus: Bus) -> None:
-    await streams.ensure(bus, ack_wait=0.3)
+    await streams.ensure(bus, ack_wait=0.2)
     await publish(bus, 1, 2)
     first, second = await take(bus)
     await first.terminate("poisoned")
@@ -180,13 +180,13 @@ async def test_what_was_delivered_but_not_taken_is_handed_back_on_leaving(broker
 
 
 async def test_more_leases_than_the_server_default_of_a_thousand(bus: Bus) -> None:
-    await asyncio.gather(*(publish(bus, n) for n in range(1_500)))
+    await asyncio.gather(*(publish(bus, n) for n in range(1_100)))
     held: set[str] = set()
-    while len(held) < 1_500:
+    while len(held) < 1_100:
         leases = await take(bus, limit=500, wait=10)
         assert leases
         held.update(ids(leases))
-    assert held == {f"a{n}" for n in range(1_500)}
+    assert held == {f"a{n}" for n in range(1_100)}
 
 
 async def test_a_run_without_streams_gives_no_leases_and_no_acknowledgement(broker: BusSettings) -> None:
@@ -215,7 +215,11 @@ async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> Non
         await bus.publish_durable(results_of(LEARNER), result, message_id="a.p.0")
 
 
-async def test_a_queue_that_the_broker_refuses_makes_the_node_unhealthy_until_it_is_there_again(bus: Bus) -> None:
+async def test_a_queue_that_the_broker_refuses_makes_the_node_unhealthy_until_it_is_there_again(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pulse, "HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(stored, "REFUSED_PAUSE", 0.02)
     ctx = NodeContext("prover", NodeSettings(run=bus.run))
     ctx.bus, ctx.state = bus, "running"
     beating = asyncio.create_task(pulse.beat(ctx))

@@ -161,7 +161,7 @@ async def test_what_only_forgers_answer_is_not_answered(
 ) -> None:
     async with another(broker, run_name, signer.public) as asker, forging(broker, run_name, (FORGED, {})):
         with pytest.raises(Unanswered, match="and 1 without a verifier's signature, which do not count"):
-            await verdict(asker, timeout=1.0)
+            await verdict(asker, timeout=0.4)
 
 
 async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_their_verifiers(
@@ -179,7 +179,7 @@ async def test_a_changed_list_on_the_broker_changes_nothing_for_nodes_that_know_
         await bus.serve(LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=stranger)
         for asker in (configured, bus):  # by its settings; by the list that it has read before
             with pytest.raises(Unanswered, match="which do not count"):
-                await verdict(asker, timeout=1.0)
+                await verdict(asker, timeout=0.4)
 
 
 async def test_a_list_that_is_no_list_of_keys_is_named(bus: Bus) -> None:
