@@ -133,8 +133,9 @@ def _packages() -> Row:
     count = len(wanted[""])
     if not problems:
         return Row("packages", "packages", "ok", f"all {count} as pinned; {optional}", facts=facts)
-    absent = [each for each in problems if each.endswith("missing")]
-    shown = "; ".join(problems[:8]) + (f"; and {len(problems) - 8} more" if len(problems) > 8 else "")
+    absent = [each.partition(":")[0] for each in problems if each.endswith("missing")]
+    named = absent or problems
+    shown = ", ".join(named[:8]) + (f" and {len(named) - 8} more" if len(named) > 8 else "")
     if absent:
         return Row(
             "packages", "packages", "broken", f"{len(absent)} of {count} are missing here: {shown}", SETUP, facts
