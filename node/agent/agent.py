@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from common.output.command import Exit
 from common.run_folder import changes, explained, owned
-from node.agent.data import DataFiles, held_out, write_repository, write_start
+from node.agent.data import DataFiles, with_held_out, write_repository, write_start
 from node.agent.report import best_patches, counted, summary
 from node.agent.repositories import Source, digest_of, open_source, ordered, thresholds
 from node.agent.settings import AgentError, AgentSettings
@@ -125,12 +125,13 @@ class Agent:
         """Checks at the start that first network and policy exist. Raises AgentError, InputError."""
         from node.agent.data import check_source
         from node.agent.filling import check_policy
-        from node.training.stage import resolve
 
         if self.settings.fill:
             check_policy(self.settings)
         if self.store.stage(AGENT, "start") is None:
             if self.settings.learning.start:
+                from node.training.stage import resolve
+
                 resolve(self.settings.learning.start)
             for source in self.settings.learning.start_data:
                 check_source(source)
@@ -175,12 +176,13 @@ class Agent:
             return
         details = {"theorems": len(traced.theorems), "steps": steps}
         lean = f"{opened.toolchain.version} ({opened.toolchain.name})"
-        self.store.keep_trace(repository.number, lean, traced.files, traced.theorems, traced.seconds, details)
-        DataFiles.below(folder).remove()  # the files of an earlier trace
-        theorems = self.store.theorems(repository.number)
-        held = held_out(theorems, self.settings.learning.held_out)
-        self.store.hold_out(repository.number, held)
-        self.say(f"{repository.name}: {len(theorems)} theorems, {steps} steps; {len(held)} theorems held out")
+        theorems = with_held_out(traced.theorems, self.settings.learning.held_out)
+        # The files of an earlier trace go first, and the stage ends with all that follows from the trace: after a kill
+        # nothing is done again, so nothing may be missing.
+        DataFiles.below(folder).remove()
+        self.store.keep_trace(repository.number, lean, traced.files, theorems, traced.seconds, details)
+        held = sum(each.held_out for each in theorems)
+        self.say(f"{repository.name}: {len(theorems)} theorems, {steps} steps; {held} theorems held out")
 
     def _curriculum(self) -> None:
         """Sorts the new repositories after the learned ones, and classifies all theorems."""
@@ -228,7 +230,6 @@ class Agent:
     def _start(self) -> tuple[DataFiles, Path]:
         """The data and the checkpoint of the first network. Raises TrainingError, AgentError."""
         from node.agent.learning import train_start
-        from node.training.stage import resolve
 
         learning = self.settings.learning
         files = DataFiles.below(self.folder / "start")
@@ -237,6 +238,8 @@ class Agent:
         started = time.monotonic()
         files = write_start(self.folder / "start", learning.start_data, learning.held_out)
         if learning.start:
+            from node.training.stage import resolve
+
             network = resolve(learning.start)
         else:
             self.say(f"a fresh network is trained on {', '.join(learning.start_data)}: {learning.start_steps} steps")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +52,21 @@ class DataFiles:
         return self.valid.exists() and self.valid.stat().st_size > 0
 
 
-def held_out(theorems: Iterable[TheoremRow], share: int) -> list[int]:
-    """Numbers of the held-out theorems: on average one in `share`, chosen by name, and at least one if there are
-    LEAST_THEOREMS or more."""
+def with_held_out(theorems: Sequence[TheoremRow], share: int) -> list[TheoremRow]:
+    """The theorems, with a mark on those that are held out: on average one in `share`, chosen by name, and at least one
+    if there are LEAST_THEOREMS or more."""
     useful = [each for each in theorems if each.steps and not each.problem]
-    if not share or len(useful) < LEAST_THEOREMS:
-        return []
-    drawn = [each.number for each in useful if is_held_out(f"{each.path}:{each.name}", share)]
-    first = min(useful, key=lambda each: derive_seed("held-out", f"{each.path}:{each.name}"))
-    return drawn or [first.number]
+    chosen: set[str] = set()
+    if share and len(useful) >= LEAST_THEOREMS:
+        names = [_name(each) for each in useful]
+        drawn = {name for name in names if is_held_out(name, share)}
+        chosen = drawn or {min(names, key=lambda name: derive_seed("held-out", name))}
+    held = [bool(each.steps and not each.problem) and _name(each) in chosen for each in theorems]
+    return [replace(each, held_out=is_held) for each, is_held in zip(theorems, held, strict=True)]
+
+
+def _name(theorem: TheoremRow) -> str:
+    return f"{theorem.path}:{theorem.name}"
 
 
 def write_repository(folder: Path, trace: Path, held: Collection[tuple[str, str]]) -> DataFiles:

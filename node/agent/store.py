@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -236,12 +236,6 @@ class AgentStore(database.Database):
             for repository, place in places.items():
                 db.execute("UPDATE repositories SET place = ? WHERE id = ?", (place, repository))
             db.executemany("UPDATE theorems SET class = ? WHERE id = ?", classes)
-
-    def hold_out(self, repository: int, theorems: Sequence[int]) -> None:
-        """Records which theorems are held out."""
-        with self._transaction() as db:
-            db.execute("UPDATE theorems SET held_out = 0 WHERE repository = ?", (repository,))
-            db.executemany("UPDATE theorems SET held_out = 1 WHERE id = ?", [(each,) for each in theorems])
 
     # --- training ---------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from node.agent.agent import write_patches
-from node.agent.data import held_out
+from node.agent.data import with_held_out
 from node.agent.report import best_patches, lifelong, summary
 from node.agent.repositories import digest_of
 from node.agent.settings import AgentError
@@ -35,24 +35,28 @@ def test_a_repository_is_known_by_its_source_and_commit_and_names_are_unique(sto
 
 def test_a_trace_replaces_what_was_there_and_training_marks_what_it_read(store, tmp_path):
     repository = add(store, tmp_path)
-    rows = [replace(THEOREM, line=line, name=f"t{line}") for line in (1, 2, 3)]
+    rows = [replace(THEOREM, line=line, name=f"t{line}", held_out=line == 2) for line in (1, 2, 3)]
     rows += [replace(THEOREM, line=4, difficulty=None, problem="it uses `sorry`"), replace(THEOREM, line=5, steps=0)]
     for _ in range(2):
         store.keep_trace(repository.number, "4.35.0", [FileRow("A.lean", "d")], rows, 1.0, {"steps": 3})
     found = store.theorems(repository.number)
     assert [each.line for each in found] == [1, 2, 3, 4, 5]
-    store.hold_out(repository.number, [found[1].number])
+    assert [each.held_out for each in found] == [False, True, False, False, False]
     store.keep_training(repository.number, 2.0, {"network": "n"})
     assert store.trained(repository.number) == 2
     assert store.stage(repository.number, "train").details == {"network": "n"}
 
 
+def held(rows, share):
+    return [each.name for each in with_held_out(rows, share) if each.held_out]
+
+
 def test_theorems_are_held_out_by_their_names_and_a_few_always_give_one():
-    rows = [replace(THEOREM, name=f"t{number}", number=number) for number in range(200)]
-    held = held_out(rows, 10)
-    assert 8 <= len(held) <= 35 and held == held_out(rows[::-1], 10)[::-1]
-    assert len(held_out(rows[:5], 1000)) == 1
-    assert held_out(rows[:3], 2) == [] and held_out(rows, 0) == []
+    rows = [replace(THEOREM, name=f"t{number}") for number in range(200)]
+    assert 8 <= len(held(rows, 10)) <= 35 and held(rows, 10) == held(rows[::-1], 10)[::-1]
+    assert len(held(rows[:5], 1000)) == 1
+    assert held(rows[:3], 2) == [] and held(rows, 0) == []
+    assert held([replace(each, problem="it uses `sorry`") for each in rows], 2) == []
 
 
 def test_the_patch_with_most_proofs_is_the_best_one_and_files_are_written_once(store, tmp_path):
