@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import os
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TextIO
 
 import pytest
 
@@ -21,6 +22,10 @@ class Answer(NamedTuple):
     err: str
 
 
+Run = Callable[..., Answer]
+"""A command: its arguments to what it says."""
+
+
 class Called:
     """Calls commands: `called(main, "--flag", "value")`. In an asynchronous test that is
     `await asyncio.to_thread(called, ...)`, because most commands run a loop of their own."""
@@ -32,8 +37,8 @@ class Called:
     def __call__(self, command: Command, *arguments: object, stdin: str = "") -> Answer:
         """Run a command. Flags that cannot be parsed, and `--help`, end it as they end a process."""
         self._capsys.readouterr()
-        with self._monkeypatch.context() as patched:
-            patched.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        with self._monkeypatch.context() as patched, _given(stdin) as pipe:
+            patched.setattr(sys, "stdin", pipe)
             try:
                 code = command([str(argument) for argument in arguments])
             except SystemExit as ended:
@@ -41,3 +46,19 @@ class Called:
         printed = self._capsys.readouterr()
         assert "Traceback" not in printed.err, printed.err
         return Answer(code, printed.out, printed.err)
+
+
+@contextmanager
+def _given(text: str) -> Iterator[TextIO]:
+    """Standard input with this text, which is smaller than a pipe's buffer. Some commands read descriptor 0."""
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    before = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        with os.fdopen(reading, encoding="utf-8") as pipe:
+            yield pipe
+    finally:
+        os.dup2(before, 0)
+        os.close(before)

@@ -18,7 +18,10 @@ MARKS = ("broker", "lean", "process")
 
 FIXTURES = {
     "broker": ("broker", "own_broker"),
-    "lean": ("warm_lean", "own_lean_proxy", "traced", "elaborate", "elaborate_each", "printed", "wire"),
+    "lean": (
+        *("warm_lean", "own_lean_proxy", "shared_service"),
+        *("traced", "elaborate", "elaborate_each", "printed", "wire"),
+    ),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
 

@@ -90,6 +90,7 @@ async def spawn_child(
         await asyncio.wait({starting})
         if not starting.cancelled() and starting.exception() is None:
             await kill_group(starting.result(), grace=0)
+            close_pipes(starting.result())
         raise
 
 
@@ -105,6 +106,12 @@ async def kill_group(process: asyncio.subprocess.Process, grace: float = 5.0) ->
     # Also after a clean exit, since processes that the child started may still run.
     _signal_group(process.pid, signal.SIGKILL)
     return await process.wait()
+
+
+def close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Close the pipes of a process that has ended, whose rest nobody reads. asyncio closes them when it hears of their
+    end, but the loop may end before that, and then they would complain when they are collected."""
+    process._transport.close()  # type: ignore[attr-defined]
 
 
 def _signal_group(group: int, number: int) -> None:

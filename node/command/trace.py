@@ -37,7 +37,7 @@ JOB_MB = 3000
 class TraceSettings:
     """Extract every tactic of Lean files: states before and after, text, position, premises, remaining steps."""
 
-    paths: Annotated[list[str], tyro.conf.Positional]
+    paths: Annotated[list[str], tyro.conf.Positional] = field(default_factory=list)
     """Files, folders, Lake projects, or URL@COMMIT: a git repository, which is cloned into the cache."""
 
     out: Path = Path("trace")

@@ -1,6 +1,5 @@
 """Trainers as functions: flags from keyword arguments, and errors of the command as errors here."""
 
-import asyncio
 import json
 
 import pytest
@@ -47,34 +46,43 @@ SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 STEPS = [("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"), ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "exact ⟨h.2, h.1⟩")]
 
 
-@pytest.mark.compute
-async def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(
-    broker, run_name, lean_proxy, tmp_path, monkeypatch
-):
+COMMON = {"device": "cpu", "keep_out": [], "log_every": 1, "seed": 1, "show": False, "held_out": 0}
+
+
+def teach(folder, monkeypatch, **settings):
+    """Train a random model on the two steps of a proof; what the call returns."""
     from tests.node.tuning.models import raw_model
 
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    random = raw_model(tmp_path / "random")
     rows = [{"theorem": "swap", "state": state, "tactic": tactic, "remaining_steps": 1} for state, tactic in STEPS]
-    (tmp_path / "proof.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    (tmp_path / "task.jsonl").write_text(json.dumps({"theorem": SWAP, "state": STEPS[1][0], "steps": ["intro h"]}))
-    common = {"device": "cpu", "keep_out": [], "log_every": 1, "seed": 1, "show": False}
-    taught = await asyncio.to_thread(
-        train.sft,
-        random,
-        **common,
-        data=[tmp_path / "proof.jsonl"],
-        out=tmp_path / "sft",
-        steps=80,
-        rate=1e-2,
-        held_out=0,
-    )
-    losses = [json.loads(line)["values"]["loss"] for line in (taught.out / "metrics.jsonl").read_text().splitlines()]
+    (folder / "proof.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    random = raw_model(folder / "random")
+    return train.sft(random, **COMMON, data=[folder / "proof.jsonl"], out=folder / "sft", rate=1e-2, **settings)
+
+
+def losses_of(training):
+    lines = (training.out / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line)["values"]["loss"] for line in lines]
+
+
+@pytest.mark.compute
+@pytest.mark.process
+def test_a_training_leaves_a_model_and_its_losses(tmp_path, monkeypatch):
+    taught = teach(tmp_path, monkeypatch, steps=6)
+    losses = losses_of(taught)
+    assert len(losses) == 6 and losses[-1] < losses[0]
+    assert (taught.model / "model.safetensors").is_file() and taught.summary
+
+
+@pytest.mark.slow
+def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(mesh_run, lean_proxy, tmp_path, monkeypatch):
+    taught = teach(tmp_path, monkeypatch, steps=80)
+    losses = losses_of(taught)
     assert len(losses) == 80 and losses[-1] < losses[0] / 5
-    paid = await asyncio.to_thread(
-        train.grpo,
+    (tmp_path / "task.jsonl").write_text(json.dumps({"theorem": SWAP, "state": STEPS[1][0], "steps": ["intro h"]}))
+    paid = train.grpo(
         taught.model,
-        **common,
+        **{name: value for name, value in COMMON.items() if name != "held_out"},
         data=[tmp_path / "task.jsonl"],
         out=tmp_path / "grpo",
         steps=2,
@@ -82,8 +90,8 @@ async def test_a_model_learns_a_proof_and_lean_on_a_mesh_then_pays_for_it(
         prompts=1,
         generations=4,
         max_tokens=12,
-        url=broker.url,
-        run=run_name,
+        url=mesh_run.bus.url,
+        run=mesh_run.name,
     )
     rewards = [reward for _, reward in paid.summary["reward_curve"]]
     assert len(rewards) == 2 and max(rewards) > 0.5, "Lean accepts most of what the trained model writes"

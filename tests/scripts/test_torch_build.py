@@ -133,6 +133,7 @@ def test_without_a_cpu_build_the_default_build_is_taken(world: World) -> None:
     assert world.install_cpu() == DEFAULT
 
 
+@pytest.mark.slow
 def test_a_constraint_on_torch_does_not_keep_the_default_build_away(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +143,7 @@ def test_a_constraint_on_torch_does_not_keep_the_default_build_away(
     assert world.install_cpu() == DEFAULT
 
 
+@pytest.mark.slow
 def test_a_constraint_that_rules_every_build_out_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     constrain(world, monkeypatch, "torch<2.12")
     world.holds_torch(CPU, DEFAULT)
@@ -157,6 +159,7 @@ def test_a_build_that_is_there_stays_and_nothing_is_asked(there: str, world: Wor
     assert world.said == []
 
 
+@pytest.mark.slow
 def test_a_failure_that_is_not_a_missing_build_does_not_lead_to_the_large_one(world: World) -> None:
     world.holds_torch(DEFAULT)
     (world.folder / "wheels" / f"torch-{CPU}-py3-none-any.whl").write_text("cut short")
@@ -172,6 +175,7 @@ def test_uv_comes_first_where_it_reaches_the_index(world: World) -> None:
     assert len(world.said) == 1
 
 
+@pytest.mark.slow
 def test_where_uv_gets_no_answer_pip_is_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "REACH_SECONDS", 0.5)
     world.has_uv("import time; time.sleep(60)")
@@ -179,6 +183,7 @@ def test_where_uv_gets_no_answer_pip_is_asked(world: World, monkeypatch: pytest.
     assert world.install_cpu() == CPU
 
 
+@pytest.mark.slow
 def test_a_download_that_breaks_off_does_not_lead_to_the_large_build(world: World) -> None:
     world.has_uv(f"print(' + torch=={CPU}')")
     world.holds_torch(DEFAULT)
@@ -187,6 +192,7 @@ def test_a_download_that_breaks_off_does_not_lead_to_the_large_build(world: Worl
     assert world.installed() == ""
 
 
+@pytest.mark.slow
 def test_the_index_that_the_user_names_is_the_one_that_is_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(torch.INDEX_VARIABLE, (world.folder / "index").as_uri())
     world.has_uv("sys.exit('not asked')")
@@ -204,6 +210,7 @@ def no_cuda_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "find_cuda_torch", lambda python_version: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cuda_torch")
 def test_for_a_gpu_uv_picks_the_build_for_the_driver(world: World) -> None:
     world.has_uv("print(' + torch==2.13.0+cu130')")
@@ -218,6 +225,7 @@ def test_for_a_gpu_a_cuda_build_that_is_there_stays(world: World) -> None:
     assert world.said == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cuda_torch")
 def test_for_a_gpu_without_a_driver_torch_is_left_to_pip(world: World) -> None:
     """uv would take a CPU build there."""

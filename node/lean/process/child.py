@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import psutil
 
-from common.life.process import kill_group, spawn_child
+from common.life.process import close_pipes, kill_group, spawn_child
 
 # --- Measures the memory of processes, and kills a process that exceeds its limit ------------------------------------
 #
@@ -280,6 +280,7 @@ class ConfinedChild:
             await asyncio.gather(*discarding, return_exceptions=True)
         if self._drain is not None:
             await asyncio.gather(self._drain, return_exceptions=True)
+        close_pipes(self.process)
 
     def _limit(self, kind: int, value: int) -> None:
         with contextlib.suppress(ProcessLookupError):

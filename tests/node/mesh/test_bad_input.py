@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import socket
-import subprocess
-import sys
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import msgpack
@@ -19,6 +16,7 @@ from nats.aio.client import Client
 
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
+from common.output.command import Exit
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import (
@@ -36,15 +34,13 @@ from common.protocol.messages import (
     decode,
 )
 from common.settings import Sampling
+from node.command import cli
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
 from node.model import weights
+from tests.commands import Called
 from tests.node.model.tiny import tiny_weights
-
-pytestmark = pytest.mark.process
-
-ROOT = Path(__file__).parents[3]
 
 BAD = {
     "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": SCHEMA_VERSION}), b"\x91" * 5_000],
@@ -79,15 +75,6 @@ poll_seconds = 0.05
 """
 
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
-
-
-def proofmesh(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command as a user runs it, in a separate folder."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
-    command = [sys.executable, "-m", "node.command.cli", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, timeout=150, check=False
-    )
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -136,6 +123,7 @@ async def proves(bus: Bus) -> None:
                     return
 
 
+@pytest.mark.process
 async def test_bad_messages_on_every_subject_stop_no_node(serving: tuple[Mesh, Bus, Client]) -> None:
     mesh, bus, foreign = serving
     running = {child.spec.name: child.pid for child in mesh.children}
@@ -202,42 +190,52 @@ async def answer_of(bus: Bus, subject: str, message: Message, reply: type[Messag
 # --- commands --------------------------------------------------------------------------------------------------------
 
 
-def said(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Check that the command failed with these words and without a traceback."""
-    assert done.returncode not in (0, None), done.stdout
-    assert "Traceback" not in done.stderr, done.stderr
-    assert all(word in done.stderr for word in words), done.stderr
+@pytest.fixture
+def refused(called: Called) -> Callable[..., str]:
+    """What a command says that cannot do its work, in this process."""
+
+    def refused(*arguments: object) -> str:
+        code, out, err = called(cli.main, *arguments)
+        assert code != Exit.DONE, out
+        return err
+
+    return refused
 
 
-def test_a_run_directory_that_cannot_be_used_ends_the_learner(broker: BusSettings, tmp_path: Path) -> None:
+Refused = Callable[..., str]
+
+
+def test_a_run_directory_that_cannot_be_used_ends_the_learner(
+    refused: Refused, broker: BusSettings, tmp_path: Path
+) -> None:
     (tmp_path / "runs").write_text("a file is in the way")
-    done = proofmesh("learner", "--bus.url", broker.url, "--directory", "runs", folder=tmp_path)
-    said(done, "runs", "cannot be written", "--directory")
+    err = refused("learner", "--bus.url", broker.url, "--directory", "runs")
+    assert all(word in err for word in ("runs", "cannot be written", "--directory"))
 
 
 @pytest.mark.parametrize("content", [None, b"no tensors in here"])
 def test_weights_that_cannot_be_served_end_the_node_with_their_name(
-    broker: BusSettings, tmp_path: Path, content: bytes | None
+    refused: Refused, broker: BusSettings, tmp_path: Path, content: bytes | None
 ) -> None:
     if content is not None:
         (tmp_path / "w.safetensors").write_bytes(content)
-    done = proofmesh("inference", "--bus.url", broker.url, "--weights", "w.safetensors", folder=tmp_path)
-    said(done, "w.safetensors")
+    assert "w.safetensors" in refused("inference", "--bus.url", broker.url, "--weights", "w.safetensors")
 
 
-def test_no_broker_is_said_with_its_address(tmp_path: Path, unused_tcp_port: int) -> None:
+def test_no_broker_is_said_with_its_address(refused: Refused, unused_tcp_port: int) -> None:
     url = f"nats://127.0.0.1:{unused_tcp_port}"
-    done = proofmesh("prover", "--bus.url", url, "--node.broker-wait", "0.2", folder=tmp_path)
-    said(done, url, "proofmesh broker")
+    err = refused("prover", "--bus.url", url, "--node.broker-wait", "0.2")
+    assert url in err and "proofmesh broker" in err
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:4222", ""])
-def test_an_address_that_is_none_is_not_waited_for(tmp_path: Path, url: str) -> None:
-    said(proofmesh("prover", "--bus.url", url, folder=tmp_path), "[bus] url", "nats://127.0.0.1:4222")
+def test_an_address_that_is_none_is_not_waited_for(refused: Refused, url: str) -> None:
+    err = refused("prover", "--bus.url", url)
+    assert "[bus] url" in err and "nats://127.0.0.1:4222" in err
 
 
-def test_a_metrics_port_in_use_is_said(broker: BusSettings, tmp_path: Path) -> None:
+def test_a_metrics_port_in_use_is_said(refused: Refused, broker: BusSettings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = proofmesh("prover", "--bus.url", broker.url, "--node.metrics-port", port, folder=tmp_path)
-    said(done, port, "in use")
+        err = refused("prover", "--bus.url", broker.url, "--node.metrics-port", port)
+    assert port in err and "in use" in err

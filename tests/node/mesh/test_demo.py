@@ -121,7 +121,7 @@ def check(summary: dict[str, Any]) -> None:
     assert 0 <= summary["pause_fraction"] < 1
 
 
-@pytest.mark.process
+@pytest.mark.slow
 async def test_a_tiny_demo_learns_from_end_to_end(tmp_path: Path) -> None:
     process = await start(tmp_path, "--recipe", str(recipe(tmp_path)))
     out, err = await finish(process, 160)

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from common.output.command import Exit
 from node.command.evaluate.command import main
 from node.command.proofs import verify
 from node.eval.folder import ATTEMPTS, read
-from tests.node.mesh.calling import Command, Run
+from tests.commands import Called, Run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.lean
@@ -37,9 +37,9 @@ ROWS = [
 
 
 @pytest.fixture
-def called(calling: Callable[[Command], Run]) -> Run:
+def evaluate(called: Called) -> Run:
     """The command in this process."""
-    return calling(main)
+    return partial(called, main)
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
     }
 
 
-def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, rows: Path, tmp_path: Path) -> None:
-    code, out, err = called(
+def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(evaluate: Run, rows: Path, tmp_path: Path) -> None:
+    code, out, err = evaluate(
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2"
     )
     assert code == Exit.DONE, err
@@ -83,7 +83,7 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
     assert (tmp_path / "e/solved.png").read_bytes().startswith(b"\x89PNG")
     # Once more: nothing is left to play, and the results are the same.
     before = told(tmp_path / "e")
-    code, out, _ = called(
+    code, out, _ = evaluate(
         "--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--passes", "2", "--json"
     )
     assert code == Exit.DONE
@@ -92,7 +92,7 @@ def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(called: Run, ro
     assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
 
 
-def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     damaged = tmp_path / "run/checkpoints/step-000001"
     damaged.mkdir(parents=True)
@@ -112,7 +112,7 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
             "--sampling cannot be used with --url",
         ),
     ]:
-        code, out, err = called(*arguments)
+        code, out, err = evaluate(*arguments)
         assert code == Exit.UNUSABLE, arguments
         assert reason in err
         assert len(err.splitlines()) == 1, err
@@ -120,42 +120,42 @@ def test_what_cannot_be_evaluated_is_a_clear_line(called: Run, rows: Path, tmp_p
         assert not (tmp_path / "evals").exists()
 
 
-def test_two_evaluations_do_not_share_a_folder(called: Run, rows: Path) -> None:
+def test_two_evaluations_do_not_share_a_folder(evaluate: Run, rows: Path) -> None:
     bench = ["--bench", str(rows), "--policy", "tactics", "--out", "e"]
-    assert called(*bench, "--simulations", "1")[0] == Exit.DONE
-    code, _, err = called(*bench, "--simulations", "2")
+    assert evaluate(*bench, "--simulations", "1")[0] == Exit.DONE
+    code, _, err = evaluate(*bench, "--simulations", "2")
     assert code == Exit.UNUSABLE
     assert "holds another evaluation (budgets.simulations was 1 and is 2)" in err
 
 
+def flags(rows: Path, out: Path) -> list[str]:
+    how = ["--policy", "tactics", "--method", "random", "--simulations", "16", "--searches", "1", "--passes", "2"]
+    return ["--bench", str(rows), "--out", str(out), *how]
+
+
 def command(rows: Path, out: Path) -> list[str]:
-    flags = ["--policy", "tactics", "--method", "random", "--simulations", "16", "--searches", "1", "--passes", "2"]
-    return [sys.executable, "-m", "node.command.cli", "eval", "--bench", str(rows), "--out", str(out), *flags]
+    return [sys.executable, "-m", "node.command.cli", "eval", *flags(rows, out)]
 
 
-async def finished(rows: Path, out: Path) -> str:
-    """Evaluate to the end; returns the messages to the user."""
-    process = await asyncio.create_subprocess_exec(
-        *command(rows, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-    _, said = await process.communicate()
-    assert process.returncode == Exit.DONE, said.decode()
-    return said.decode()
+async def killed_after(lines: int, rows: Path, out: Path) -> None:
+    """Evaluate until so many attempts are on the disk."""
+    process = await spawn_child(command(rows, out), stderr=subprocess.DEVNULL)
+    attempts = out / ATTEMPTS
+    await eventually(lambda: attempts.exists() and attempts.read_bytes().count(b"\n") >= lines, timeout=90)
+    await kill_group(process, grace=0)
 
 
 @pytest.mark.process
-async def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without(rows: Path, tmp_path: Path) -> None:
+def test_an_evaluation_that_is_killed_again_and_again_comes_out_as_without(
+    evaluate: Run, rows: Path, tmp_path: Path
+) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    await finished(rows, whole)
-    for lines in (1, 2, 3):  # proofs come at the end, all at once
-        process = await spawn_child(command(rows, killed))
-        attempts = killed / ATTEMPTS
-        await eventually(
-            lambda n=lines, file=attempts: file.exists() and file.read_bytes().count(b"\n") >= n, timeout=90
-        )
-        await kill_group(process, grace=0)
+    assert evaluate(*flags(rows, whole)).code == Exit.DONE
+    for lines in (1, 3):  # proofs come at the end, all at once
+        asyncio.run(killed_after(lines, rows, killed))
     assert len(told(killed)) < len(told(whole))
-    assert "resuming" in await finished(rows, killed)
+    code, _, err = evaluate(*flags(rows, killed))
+    assert code == Exit.DONE and "resuming" in err
     assert told(killed) == told(whole)
 
 

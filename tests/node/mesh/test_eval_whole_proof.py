@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from common.output.command import Exit
 from node.command.evaluate.command import main
 from node.command.proofs import prove, verify
 from node.eval.folder import read
-from tests.node.mesh.calling import Command, Run
+from tests.commands import Called, Run
 
 pytestmark = pytest.mark.lean
 
@@ -37,26 +37,26 @@ PASS_AT = {"1": (2 / 4 + 1 / 4) / 4, "2": ((1 - 1 / 6) + (1 - 3 / 6)) / 4, "4": 
 
 
 @pytest.fixture
-def called(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
+def evaluate(called: Called, tmp_path: Path) -> Run:
     """`eval` in this process, in a folder with a benchmark and its proofs."""
     rows = [{"name": name, "statement": text} for name, text in STATEMENTS.items()]
     proofs = [{"name": name, "proof": proof} for name, given in PROOFS.items() for proof in given]
     for file, content in (("rows.jsonl", rows), ("proofs.jsonl", proofs)):
         (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
-    return calling(main)
+    return partial(called, main)
 
 
 @pytest.fixture
-def proves(called: Run, calling: Callable[[Command], Run]) -> Run:
+def proves(evaluate: Run, called: Called) -> Run:
     """`prove` in the same folder."""
-    return calling(prove.main)
+    return partial(called, prove.main)
 
 
 WHOLE = ("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl", "--method", "whole-proof")
 
 
-def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(called: Run, tmp_path: Path) -> None:
-    code, out, err = called(*WHOLE, "--simulations", "1", "--passes", "4", "--out", "e", "--json")
+def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(evaluate: Run, tmp_path: Path) -> None:
+    code, out, err = evaluate(*WHOLE, "--simulations", "1", "--passes", "4", "--out", "e", "--json")
     assert code == Exit.DONE, err
     results = json.loads(out)
     found = {str(each["k"]): each["unbiased"] for each in results["pass_at"]}
@@ -68,8 +68,8 @@ def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(called: Run, tmp
     assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
 
 
-def test_the_proofs_of_one_pass_are_its_simulations(called: Run, tmp_path: Path) -> None:
-    code, _, err = called(*WHOLE, "--simulations", "4", "--out", "e")
+def test_the_proofs_of_one_pass_are_its_simulations(evaluate: Run, tmp_path: Path) -> None:
+    code, _, err = evaluate(*WHOLE, "--simulations", "4", "--out", "e")
     assert code == Exit.DONE, err
     found = {each.name: each for each in read(tmp_path / "e").attempts}
     assert (found["swap"].statistics.solved_at_simulations, found["sum"].statistics.solved_at_simulations) == (2, 3)
@@ -79,7 +79,7 @@ def test_the_proofs_of_one_pass_are_its_simulations(called: Run, tmp_path: Path)
     assert found["swap"].script == "  intro h\n  constructor\n  · exact h.2\n  · exact h.1"
 
 
-def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) -> None:
+def test_what_does_not_go_together_is_a_clear_line(evaluate: Run, tmp_path: Path) -> None:
     bench = ("--bench", "rows.jsonl")
     (tmp_path / "bad.jsonl").write_text('{"name": "swap"}\n')
     for arguments, reason in [
@@ -91,7 +91,7 @@ def test_what_does_not_go_together_is_a_clear_line(called: Run, tmp_path: Path) 
         ((*WHOLE, "--correct", "1"), "a file corrects nothing"),
         ((*WHOLE, "--simulations", "0", "--seconds", "5", "--passes", "2"), "need --simulations"),
     ]:
-        code, out, err = called(*arguments)
+        code, out, err = evaluate(*arguments)
         assert (code, out) == (Exit.UNUSABLE, ""), arguments
         assert reason in err and len(err.splitlines()) == 1, err
         assert not (tmp_path / "evals").exists()
@@ -109,9 +109,9 @@ def test_a_person_has_given_proofs_checked(proves: Run) -> None:
     assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err
 
 
-def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(called: Run, tmp_path: Path) -> None:
+def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(evaluate: Run, tmp_path: Path) -> None:
     (tmp_path / "tactics.txt").write_text("omega\n", encoding="utf-8")
-    code, out, err = called(
+    code, out, err = evaluate(
         *("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl+tactics:tactics.txt", "--method", "whole-proof"),
         *("--then", "mcts", "--simulations", "2", "--out", "e"),
     )

@@ -1,6 +1,5 @@
 """`proofmesh fill PATH...`, with real Lean."""
 
-import asyncio
 import json
 import os
 import signal
@@ -10,17 +9,13 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
 import pytest
 
-from common.bus import Bus, BusSettings
-from common.config import ConfigError
-from node.command.proofs.fill import main
-from node.prover.prover import Prover
-from node.prover.settings import ProverSettings
+from node.command import cli
 from tests import lean_project
+from tests.node.prover.nodes import shared_prover
 
 pytestmark = pytest.mark.lean
 
@@ -32,29 +27,10 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "node.command.cli", "fill", *map(str, arguments)]
 
 
-@dataclass
-class Answer:
-    """The output of the command."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 @pytest.fixture
-def fill(monkeypatch, capsys):
-    """The command in this process, which saves a start of Python."""
-
-    def call(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> Answer:
-        if cwd is not None:
-            monkeypatch.chdir(cwd)
-        for name, value in (env or {}).items():
-            monkeypatch.setenv(name, value)
-        code = main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return Answer(code, printed.out, printed.err)
-
-    return call
+def fill(called):
+    """The command in this process."""
+    return partial(called, cli.main, "fill")
 
 
 def unique(text: str) -> str:
@@ -106,23 +82,23 @@ def test_a_file_is_filled_as_far_as_it_goes_and_the_diff_says_how(fill, tmp_path
     text = FILE.replace("\n", "\r\n").rstrip().encode()
     file.write_bytes(text)
     file.chmod(0o640)
-    printed = fill("Exercise.lean", "--seconds", "10", cwd=tmp_path)
-    said = printed.stderr
-    assert printed.returncode == 1, said
+    printed = fill("Exercise.lean", "--seconds", "10")
+    said = printed.err
+    assert printed.code == 1, said
     assert file.read_bytes() == text
     assert "3 of 5 gaps filled; the whole file verified by Lean 4.35.0, checked again by the kernel" in said
     assert "left     Exercise.lean:12: unknown: a value is missing here, not a proof: Nat" in said
     assert "open     Exercise.lean:14: wrong: " in said
-    written = fill("Exercise.lean", "--seconds", "10", "--write", "--json", cwd=tmp_path)
-    told = json.loads(written.stdout)
-    assert written.returncode == 1 and told["files"][0]["written"] and told["counts"]["filled"] == 3
-    assert told["files"][0]["diff"] == printed.stdout
+    written = fill("Exercise.lean", "--seconds", "10", "--write", "--json")
+    told = json.loads(written.out)
+    assert written.code == 1 and told["files"][0]["written"] and told["counts"]["filled"] == 3
+    assert told["files"][0]["diff"] == printed.out
     assert all(gap["remembered"] for gap in told["files"][0]["gaps"] if gap["state"] == "filled")
     filled = file.read_bytes()
     assert filled.count(b"\r\n") == filled.count(b"\n") == text.count(b"\n") and not filled.endswith(b"\n")
     assert filled.count(b"sorry") == text.count(b"sorry") - 3 and stat.S_IMODE(file.stat().st_mode) == 0o640
     file.write_bytes(text)
-    patched = subprocess.run(["patch", "--binary", "-p0"], input=printed.stdout.encode(), cwd=tmp_path, check=False)
+    patched = subprocess.run(["patch", "--binary", "-p0"], input=printed.out.encode(), cwd=tmp_path, check=False)
     assert patched.returncode == 0 and file.read_bytes() == filled
 
 
@@ -133,35 +109,36 @@ def test_a_folder_is_filled_file_by_file_and_files_may_import_each_other(fill, t
     (tmp_path / "Whole.lean").write_text("theorem t : True := trivial\n")
     (tmp_path / "Broken.lean").write_text("import Mathlib\ntheorem t : True := sorry\n")
     result = fill(tmp_path, "--write", "--table", "--lean.toolchain", "pocket")
-    said = result.stderr
-    assert result.returncode == 2 and "Broken.lean: unknown module prefix 'Mathlib'" in said
+    said = result.err
+    assert result.code == 2 and "Broken.lean: unknown module prefix 'Mathlib'" in said
     assert "Whole.lean: no `sorry` in it" in said and "two_eq" in said
     for name in ("Lib/Basic.lean", "Use.lean"):
-        assert "sorry" not in (tmp_path / name).read_text() and f"+++ {tmp_path / name}" in result.stdout
+        assert "sorry" not in (tmp_path / name).read_text() and f"+++ {tmp_path / name}" in result.out
     again = fill(tmp_path / "Use.lean", "--lean.toolchain", "pocket")
-    assert again.returncode == 0 and again.stdout == ""
+    assert again.code == 0 and again.out == ""
 
 
 def test_a_file_that_imports_what_does_not_compile_says_so(fill, tmp_path):
     (tmp_path / "Bad.lean").write_text("def bad : Nat := true\n")
     (tmp_path / "Use.lean").write_text("import Bad\ntheorem t : bad = bad := sorry\n")
     result = fill(tmp_path / "Use.lean")
-    assert result.returncode == 2 and "it imports Bad: " in result.stderr and "line 1: " in result.stderr
+    assert result.code == 2 and "it imports Bad: " in result.err and "line 1: " in result.err
 
 
 @pytest.mark.slow
-def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(fill, tmp_path):
+def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(fill, tmp_path, monkeypatch):
     toolchain = lean_project.make_elan(tmp_path / "elan")
     project = lean_project.make_project(tmp_path / "demo", toolchain)
-    environ = lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin")
+    for name, value in lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin").items():
+        monkeypatch.setenv(name, value)
     use = project / "Demo" / "Use.lean"
     use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
-    result = fill(use, "--write", env=environ)
-    assert result.returncode == 0 and "sorry" not in use.read_text(), result.stderr
+    result = fill(use, "--write")
+    assert result.code == 0 and "sorry" not in use.read_text(), result.err
     os.utime(project / "Demo" / "Basic.lean")
     use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
-    stale = fill(use, env=environ)
-    assert stale.returncode == 2 and "run `lake build`" in stale.stderr
+    stale = fill(use)
+    assert stale.code == 2 and "run `lake build`" in stale.err
 
 
 BAD = {
@@ -182,31 +159,32 @@ def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill
         if data is not None:
             (tmp_path / f"{name}.lean").write_bytes(data)
     (tmp_path / "good.lean").write_text("theorem a : True := sorry\n")
-    result = fill(*(f"{name}.lean" for name in (*BAD, "good")), "--seconds", "3", cwd=tmp_path)
-    lines = result.stderr.split("\n")
+    result = fill(*(f"{name}.lean" for name in (*BAD, "good")), "--seconds", "3")
+    lines = result.err.split("\n")
     for name, (_, says) in BAD.items():
         assert sum(f"{name}.lean" in line and says in line for line in lines) == 1, (name, lines)
-    assert result.returncode == 2 and "+++ good.lean" in result.stdout and "+++ error.lean" in result.stdout
+    assert result.code == 2 and "+++ good.lean" in result.out and "+++ error.lean" in result.out
 
 
 def test_senseless_arguments_exit_with_2(fill):
     result = fill()
-    assert result.returncode == 2 and "files or folders" in result.stderr
+    assert result.code == 2 and "files or folders" in result.err
     result = fill("x.lean", "--lean.project", "nowhere")
-    assert result.returncode == 2 and "nowhere" in result.stderr
-    with pytest.raises(ConfigError, match="--seconds"):
-        fill("x.lean", "--seconds", "0")
+    assert result.code == 2 and "nowhere" in result.err
+    result = fill("x.lean", "--seconds", "0")
+    assert result.code == 2 and "--seconds" in result.err
 
 
 @pytest.mark.parametrize(
     ("flag", "value", "code", "says"),
     [("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: ")],
 )
-def test_a_mesh_or_a_policy_that_is_not_there_is_told(fill, tmp_path, flag, value, code, says):
+def test_a_mesh_or_a_policy_that_is_not_there_is_told(fill, tmp_path, monkeypatch, flag, value, code, says):
+    monkeypatch.setattr("node.proving.prover.CONNECT_SECONDS", 0.2)
     (tmp_path / "x.lean").write_text("theorem a : True := sorry\n")
     result = fill(tmp_path / "x.lean", flag, value)
-    said = result.stderr.strip()
-    assert result.returncode == code and says in said and "\n" not in said
+    said = result.err.strip()
+    assert result.code == code and says in said and "\n" not in said
 
 
 def test_a_write_protected_file_is_printed_and_not_written(fill, tmp_path):
@@ -214,17 +192,17 @@ def test_a_write_protected_file_is_printed_and_not_written(fill, tmp_path):
     file.write_text("theorem a : True := sorry\n")
     file.chmod(0o444)
     result = fill(file, "--write")
-    assert result.returncode == 2 and "not written: it is write-protected" in result.stderr
-    assert "+theorem a : True := by " in result.stdout and "sorry" in file.read_text()
+    assert result.code == 2 and "not written: it is write-protected" in result.err
+    assert "+theorem a : True := by " in result.out and "sorry" in file.read_text()
 
 
 def test_one_gap_of_many_is_filled_when_it_is_named(fill, tmp_path):
     file = tmp_path / "x.lean"
     file.write_text("theorem a : True := sorry\ntheorem b : True := sorry\n")
-    assert fill(file, "--only", "2", "--write").returncode == 0
+    assert fill(file, "--only", "2", "--write").code == 0
     assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
     nothing = fill(file, "--only", "b")
-    assert nothing.returncode == 2 and "matches --only b" in nothing.stderr
+    assert nothing.code == 2 and "matches --only b" in nothing.err
 
 
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
@@ -265,19 +243,14 @@ def test_a_context_of_ten_thousand_lines_is_no_hindrance(fill, tmp_path):
     file = tmp_path / "x.lean"
     file.write_text(f"{above}theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  sorry\n")
     result = fill(file, "--write")
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     assert file.read_text().startswith(above) and file.read_text().count("sorry") == 9000
 
 
-async def test_gaps_are_given_to_a_running_mesh(broker: BusSettings, bus: Bus, lean_proxy: object, tmp_path: Path):
-    work = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
-    stopping = asyncio.Event()
-    proving = asyncio.create_task(work.run(stopping))
+def test_gaps_are_given_to_a_running_mesh(fill, background, mesh_run, lean_proxy, tmp_path):
     file = tmp_path / "x.lean"
     file.write_text(unique("variable (p q : Prop)\ntheorem swap (h : p ∧ q) : q ∧ p := ⟨sorry, h.1⟩\n"))
-    arguments = command(file, "--write", "--url", broker.url, "--run", bus.run, "--closing", "rfl")
-    done = await asyncio.to_thread(subprocess.run, arguments, capture_output=True, text=True, check=False)
-    stopping.set()
-    await asyncio.wait_for(proving, 60)
-    assert done.returncode == 0 and "the mesh" in done.stderr, done.stderr
+    with shared_prover(background, mesh_run, policy="fixed", searches=1):
+        done = fill(file, "--write", *mesh_run.flags, "--closing", "rfl")
+    assert done.code == 0 and "the mesh" in done.err, done.err
     assert "sorry" not in file.read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,8 @@ from node.llm.address import HubAddress
 from node.llm.command import main as models_command
 from node.llm.hub.loading import Loaded, load
 from node.llm.settings import HubSettings
+from tests.commands import Called, Command, Run
 from tests.node.llm.hub.tiny import SWAP, llama, saved, taught
-from tests.node.mesh.calling import Command, Run
 
 STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 
@@ -32,8 +32,8 @@ def prover(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def prove(calling: Callable[[Command], Run]) -> Run:
-    return calling(prove_command.main)
+def prove(called: Called) -> Run:
+    return partial(called, prove_command.main)
 
 
 @pytest.mark.lean
@@ -48,12 +48,12 @@ def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
 @pytest.mark.lean
 def test_the_time_to_load_a_model_is_not_the_searchs(prove: Run, prover: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(address: HubAddress, settings: HubSettings) -> Loaded:
-        time.sleep(3.5)
+        time.sleep(2.2)
         return load(address, settings)
 
     monkeypatch.setattr("node.llm.hub.sampler.load", slow)
     policy = f"hf:{prover}@bfs-prover-v1"
-    code, _, err = prove(*ALONE, "--seconds", "3", "--policy", policy, STATEMENT)
+    code, _, err = prove(*ALONE, "--seconds", "2", "--policy", policy, STATEMENT)
     assert code == Exit.DONE and "by language model" in err, err
 
 
@@ -83,9 +83,9 @@ def test_an_evaluation_says_which_weights_it_is_of(
     assert ", weights " in plan["weights"][policy]
 
 
-def test_a_model_is_tried(calling: Callable[[Command], Run], prover: Path) -> None:
+def test_a_model_is_tried(called: Called, prover: Path) -> None:
     state = next(iter(SWAP)).removesuffix(":::")
-    attempt = calling(lambda argv: models_command(["try", "bfs-prover-v1", *argv]))
+    attempt = partial(called, lambda argv: models_command(["try", "bfs-prover-v1", *argv]))
     code, out, err = attempt(state, "--policy", f"hf:{prover}", "--temperature", "0")
     assert code == 0 and err == "", err
     assert "\nintro h\nlog-probability (sum over tokens): -0." in out and "1 of 1 answers kept\n" in out
@@ -93,7 +93,7 @@ def test_a_model_is_tried(calling: Callable[[Command], Run], prover: Path) -> No
 
 @pytest.mark.lean
 @pytest.mark.parametrize("command", [prove_command.main, eval_command.main])
-def test_what_cannot_be_had_is_a_clear_line(command: Command, calling: Callable[[Command], Run], prover: Path) -> None:
+def test_what_cannot_be_had_is_a_clear_line(command: Command, called: Called, prover: Path) -> None:
     Path("empty").mkdir()
     told = {
         "hf:./nowhere@bfs-prover-v1": "hf:./nowhere: there is no such folder",
@@ -104,6 +104,6 @@ def test_what_cannot_be_had_is_a_clear_line(command: Command, calling: Callable[
     }
     rest = [STATEMENT] if command is prove_command.main else ["--bench", "pocket", "--out", "e"]
     for policy, words in told.items():
-        code, out, err = calling(command)("--policy", policy, *rest)
+        code, out, err = called(command, "--policy", policy, *rest)
         lines = [line for line in err.splitlines() if not line.startswith("searching")]
         assert code == 2 and not out and len(lines) == 1 and words in lines[0], err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,8 @@ import pytest
 from common.output.command import Exit
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
+from tests.commands import Called, Run
 from tests.node.llm.server import Payload, Server, in_a_thread
-from tests.node.mesh.calling import Command, Run
 
 pytestmark = pytest.mark.lean
 
@@ -27,9 +27,9 @@ ALONE = ("--closing", "--searching")
 
 
 @pytest.fixture
-def prove(calling: Callable[[Command], Run]) -> Run:
+def prove(called: Called) -> Run:
     """The command in this process."""
-    return calling(prove_command.main)
+    return partial(called, prove_command.main)
 
 
 def by_state(payload: Payload, chance: random.Random) -> str:
@@ -54,10 +54,10 @@ def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove:
     with in_a_thread(model) as server:
         policy = f"openai:{server.url}#{MODEL}"
         # Its patience ends first, or the theorem's time does.
-        for flags in (("--models.patience", "0.5"), ("--seconds", "3")):
+        for flags in (("--models.patience", "0.3"), ("--seconds", "1")):
             code, out, err = prove(*ALONE, "--policy", policy, "--models.wait", "0.05", *flags, SWAP)
             assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
-    code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "2", FALSE)
+    code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "1", FALSE)
     assert code == Exit.UNAVAILABLE and "no answer yet from openai:http://127.0.0.1:1" in err, err
 
 

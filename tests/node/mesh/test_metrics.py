@@ -1,4 +1,5 @@
-"""`/metrics` of every kind of node, as a whole mesh shows them while it learns."""
+"""`/metrics` of every kind of node, as a whole mesh shows them while it learns. All metrics as they are declared:
+tests/common/test_metrics.py."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from tests.waiting import until
 ROLES = {"broker", "inference", "lean-proxy", "learner", "prover", "ui"}
 
 
-@pytest.mark.process
+@pytest.mark.slow
 async def test_every_kind_of_node_keeps_prometheus_conventions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(private_cache(tmp_path)))
     pages: dict[str, str] = {}

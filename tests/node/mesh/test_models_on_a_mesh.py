@@ -7,14 +7,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
-from common.bus import Bus, BusError
+from common.bus import Bus
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
 from common.settings import BusSettings, NodeSettings
@@ -23,10 +24,11 @@ from node.command.cli import main
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from node.mesh.plan import UpSettings, free_port, make_plan
+from tests.commands import Called, Run
 from tests.node.llm.server import Server, in_a_thread
-from tests.node.mesh.calling import Command, Run
+from tests.node.mesh.whole import running_nodes
 from tests.node.prover.test_mesh_models import BFS, GOEDEL, step, whole
-from tests.waiting import eventually, until
+from tests.waiting import eventually
 
 RUN = "models"
 KEY = "sk-very-secret-key"
@@ -80,14 +82,7 @@ def nodes_of(up: asyncio.subprocess.Process, role: str) -> list[psutil.Process]:
 async def registered(url: str, count: int) -> None:
     """Wait until this number of nodes is running."""
     bus = await Bus.connect(BusSettings(url=url), run=RUN, name="test", wait=60)
-
-    async def are_running() -> bool:
-        try:
-            return sum(node.state == "running" for node in await bus.nodes()) >= count
-        except BusError:
-            return False  # the run's buckets are being made
-
-    await until(are_running, what=f"{count} running nodes")
+    await running_nodes(bus, count)
     await bus.close()
 
 
@@ -114,9 +109,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def prove(calling: Callable[[Command], Run]) -> Run:
+def prove(called: Called) -> Run:
     """The command in this process. No closing tactic proves what the models are asked for."""
-    run = calling(prove_command.main)
+    run = partial(called, prove_command.main)
     return lambda *arguments: run(*arguments, "--closing", "rfl")
 
 
@@ -192,7 +187,7 @@ def test_an_evaluation_over_the_mesh_is_that_of_one_process(
 
 @pytest.mark.process
 def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
-    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prove: Run, calling: Callable[[Command], Run]
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prove: Run, called: Called
 ) -> None:
     served.tactics.fault = lambda number: "unavailable"
     try:
@@ -203,7 +198,7 @@ def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
         assert eval_command.main([*played, *served.flags]) == Exit.DONE
         (row,) = json.loads(Path("e/results.json").read_text())["statements"]
         assert row["standing"] == "undecided"
-        status = calling(status_command.main)
+        status = partial(called, status_command.main)
         said = (status("--run", RUN, "--url", served.url)[1] for _ in range(200))  # until the registry has heard of it
         assert any("unhealthy" in text and "trouble" in text and "503: loading" in text for text in said)
     finally:

@@ -1,15 +1,14 @@
-"""A lean-proxy, `verify` and `prove` on a Lake project, as separate processes."""
+"""A lean-proxy, `verify` and `prove` on a Lake project."""
 
-import asyncio
 import json
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 
 from common.lean import OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
+from node.command import cli
 from tests import lean_project
 from tests.conftest import lean_proxy_process
 
@@ -36,9 +35,10 @@ def config(project, tmp_path):
     return file
 
 
-def run(*arguments):
-    command = [sys.executable, "-m", "node.command.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(called):
+    """The command line in this process."""
+    return partial(called, cli.main)
 
 
 async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, project, config):
@@ -63,44 +63,42 @@ async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, 
         pytest.param(["--lean.toolchain", "v4.9.0"], ["remove toolchain"], marks=pytest.mark.slow),
     ],
 )
-async def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(broker, run_name, config, flags, says):
-    arguments = ["lean-proxy", "--config", config, "--run", run_name, "--bus.url", broker.url, *flags]
-    result = await asyncio.to_thread(run, *arguments)
-    assert result.returncode == 2, result.stderr
-    told = result.stderr.replace("\\n", "\n")
+def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(run, mesh_run, config, flags, says):
+    result = run("lean-proxy", "--config", config, "--run", mesh_run.name, "--bus.url", mesh_run.bus.url, *flags)
+    assert result.code == 2, result.err
+    told = result.err.replace("\\n", "\n")
     assert all(text.lower() in told.lower() for text in says), told
-    assert "Traceback" not in told
 
 
-def test_verify_uses_the_project(project, config, tmp_path):
+def test_verify_uses_the_project(run, project, config, tmp_path):
     file = tmp_path / "proof.lean"
     file.write_text(PROOF)
     result = run("verify", "--config", config, file)
-    assert result.returncode == 0, result.stderr
+    assert result.code == 0, result.err
     own = tmp_path / "own.lean"
     own.write_text(f"import Demo.Basic\nopen Demo\n{PROOF}")
-    assert run("verify", own, "--lean.project", project).returncode == 0, "a header of its own"
+    assert run("verify", own, "--lean.project", project).code == 0, "a header of its own"
     result = run("verify", own)
-    assert result.returncode == 2 and "Demo" in result.stderr, "pocket Lean knows no such module"
+    assert result.code == 2 and "Demo" in result.err, "pocket Lean knows no such module"
     result = run("verify", file, "--lean.project", tmp_path)
-    assert result.returncode == 2 and "is not a Lake project" in result.stderr
+    assert result.code == 2 and "is not a Lake project" in result.err
 
 
-def test_a_sorry_of_a_projects_file_is_proved_with_the_projects_lean_and_modules(project):
+def test_a_sorry_of_a_projects_file_is_proved_with_the_projects_lean_and_modules(run, project):
     file = project / "Demo" / "Own.lean"
     file.write_text("import Demo.Basic\nopen Demo\ntheorem t : double 0 = 0 := by\n  sorry\n")
     result = run("prove", f"{file}:4", "--fixed", "--json")
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["lean"].startswith("theorem t : double 0 = 0 := by\n  ")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["lean"].startswith("theorem t : double 0 = 0 := by\n  ")
 
 
 @pytest.mark.slow
-def test_prove_uses_the_project(project, config):
+def test_prove_uses_the_project(run, project, config):
     statement = "theorem t : double 0 = 0"
     flags = ["--fixed", "--lean.imports", "Demo.Basic", "--lean.opens", "Demo"]
     result = run("prove", statement, "--lean.project", project, *flags)
-    assert result.returncode == 0 and result.stdout.startswith(f"{statement} := by"), result.stderr
+    assert result.code == 0 and result.out.startswith(f"{statement} := by"), result.err
     result = run("prove", statement, "--lean.project", project, *flags, "Nowhere")
-    assert result.returncode == 2 and "unknown namespace" in result.stderr.lower()
+    assert result.code == 2 and "unknown namespace" in result.err.lower()
     result = run("prove", statement, "--lean.project", project.parent / "nowhere")
-    assert result.returncode == 2 and "there is no folder" in result.stderr
+    assert result.code == 2 and "there is no folder" in result.err

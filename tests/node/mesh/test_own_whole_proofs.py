@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from node.lean.text.script import proof_script
 from node.model import checkpoint
 from node.play.policies import check
 from node.prover.policies.names import BadPolicy
-from tests.node.mesh.calling import Command, Run
+from tests.commands import Called, Run
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
@@ -37,10 +37,10 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def proves(calling: Callable[[Command], Run], tmp_path: Path) -> Run:
+def proves(called: Called, tmp_path: Path) -> Run:
     """`prove` with the network alone."""
     (tmp_path / "alone.toml").write_text(NOTHING_ELSE, encoding="utf-8")
-    run = calling(prove.main)
+    run = partial(called, prove.main)
     return lambda *arguments: run(*arguments, "--config", str(tmp_path / "alone.toml"), "--json", "--seconds", "60")
 
 
@@ -72,12 +72,11 @@ def test_the_same_network_goes_on_with_tactics_where_its_proof_was_wrong(proves:
     assert code == Exit.FAILED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
 
 
-def test_an_evaluation_counts_its_proofs_and_tokens(
-    calling: Callable[[Command], Run], writer: Path, tmp_path: Path
-) -> None:
+def test_an_evaluation_counts_its_proofs_and_tokens(called: Called, writer: Path, tmp_path: Path) -> None:
     rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": "theorem false (p q : Prop) : p → q"}]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    code, _, err = calling(evaluating.main)(
+    code, _, err = called(
+        evaluating.main,
         *("--bench", "rows.jsonl", "--policy", f"own:{writer}", "--method", "whole-proof"),
         *("--simulations", "12", "--out", "e"),
     )

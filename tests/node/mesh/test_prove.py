@@ -8,20 +8,19 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
-from common.bus import Bus, BusSettings
 from common.output.command import Exit
 from node.command.proofs import verify
 from node.command.proofs.prove import main
-from node.prover.prover import Prover
 from node.prover.search.methods import METHODS
-from node.prover.settings import ProverSettings
-from tests.node.mesh.calling import Command, Run
+from tests.background import Background, RunOnBroker
+from tests.commands import Called, Run
+from tests.node.prover.nodes import shared_prover
 from tests.waiting import eventually
 
 SWAP = "theorem t (p q : Prop) : p ∧ q → q ∧ p"
@@ -37,18 +36,10 @@ end Foo
 """
 
 
-def prove(*arguments: str, folder: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it, in a separate folder."""
-    command = [sys.executable, "-m", "node.command.cli", "prove", *arguments]
-    run = subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, timeout=120, check=False)
-    assert "Traceback" not in run.stderr, run.stderr
-    return run
-
-
 @pytest.fixture
-def called(calling: Callable[[Command], Run]) -> Run:
+def prove(called: Called) -> Run:
     """The command in this process."""
-    return calling(main)
+    return partial(called, main)
 
 
 @pytest.fixture
@@ -59,7 +50,8 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.process
 def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
-    run = prove(SWAP, "--fixed", folder=tmp_path)
+    command = [sys.executable, "-m", "node.command.cli", "prove", SWAP, "--fixed"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == Exit.DONE, run.stderr
     lines = run.stdout.rstrip("\n").split("\n")
     assert lines[0] == f"{SWAP} := by"
@@ -69,98 +61,98 @@ def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path
 
 
 @pytest.mark.lean
-def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(called: Run) -> None:
-    code, out, err = called(FALSE, "--simulations", "6", "--fixed", "--json")
+def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(prove: Run) -> None:
+    code, out, err = prove(FALSE, "--simulations", "3", "--fixed", "--json")
     assert code == Exit.FAILED, err
     answer = json.loads(out)
     assert (answer["name"], answer["outcome"], answer["proof"], answer["lean"]) == ("t", "failed", "", "")
-    code, out, err = called("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
+    code, out, err = prove("theorem t (n : Nat) : n = n + 1", "--disprove", "--fixed")
     assert code == Exit.FAILED and "disproved" in err
     assert out.startswith("theorem t_neg : ¬ (∀ (n : Nat), n = n + 1) := by\n  ")
 
 
 @pytest.mark.lean
-def test_every_method_searches_within_its_lean_attempts(called: Run) -> None:
+def test_every_method_searches_within_its_lean_attempts(prove: Run) -> None:
     choice = "theorem t (p q r : Prop) : p ∧ (q ∨ r) → (p ∧ q) ∨ (p ∧ r)"
     (Path("config.toml")).write_text("[prove]\nclosing = []\nsearching = []\n", encoding="utf-8")
     alone = ("--config", "config.toml", "--fixed", "--json")
     for method in METHODS:
-        code, out, err = called(choice, *alone, "--method", method)
+        code, out, err = prove(choice, *alone, "--method", method)
         assert code == Exit.DONE and json.loads(out)["by"] == "list of tactics", err
-        code, out, err = called(FALSE, *alone, "--method", method, "--lean-attempts", "7")
+        code, out, err = prove(FALSE, *alone, "--method", method, "--lean-attempts", "7")
         assert code == Exit.FAILED and json.loads(out)["reason"] == "7 Lean attempts", err
 
 
 @pytest.mark.lean
-def test_the_network_of_a_mesh_is_not_at_hand_without_one(called: Run) -> None:
-    code, out, err = called(SWAP, "--policy", "inference+tactics")
+def test_the_network_of_a_mesh_is_not_at_hand_without_one(prove: Run) -> None:
+    code, out, err = prove(SWAP, "--policy", "inference+tactics")
     assert code == Exit.UNUSABLE and out == "" and "name the mesh with --url" in err
 
 
 @pytest.mark.lean
-def test_places_of_a_file_and_statements_in_its_context(file: Path, called: Run) -> None:
-    code, out, err = called("file.lean:5", "--json", "--fixed")
+def test_places_of_a_file_and_statements_in_its_context(file: Path, prove: Run) -> None:
+    code, out, err = prove("file.lean:5", "--json", "--fixed")
     assert code == Exit.DONE, err
     answer = json.loads(out)
     filled = FILE.replace("sorry", answer["replacement"])
     assert answer["lean"] in filled
     (file.parent / "filled.lean").write_text(filled, encoding="utf-8")
     assert verify.main(["filled.lean"]) == 0
-    code, out, err = called("file.lean", "t", "--fixed")
+    code, out, err = prove("file.lean", "t", "--fixed")
     assert code == Exit.DONE and "theorem t (h : True ∧ double 1 = 2)" in out, err
-    code, out, err = called("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
+    code, out, err = prove("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
     assert code == Exit.DONE and out.startswith("theorem t : double 2 = 4 := by\n  "), err
 
 
 @pytest.mark.lean
-def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, called: Run) -> None:
+def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, prove: Run) -> None:
     file.write_text("theorem t (p : Prop) (h : p) : p ∧ 1 = 2 := by\n  constructor\n  · sorry\n  · sorry\n")
-    code, out, err = called("file.lean:3", "--fixed")
+    code, out, err = prove("file.lean:3", "--fixed")
     assert code == Exit.DONE and out.strip() and "1 other `sorry` of its command is left" in err
 
 
-@pytest.mark.process
-def test_rows_of_standard_input_are_answered_line_by_line(tmp_path: Path) -> None:
+@pytest.mark.lean
+def test_rows_of_standard_input_are_answered_line_by_line(prove: Run) -> None:
     rows = [
         json.dumps({"name": "one", "statement": SWAP, "source": "x"}),
         '{"name": "broken", ',
         f"{FALSE} := by sorry",
     ]
-    run = prove("--from", "-", "--json", "--simulations", "4", "--fixed", folder=tmp_path, stdin="\n".join(rows))
-    assert run.returncode == Exit.FAILED
-    found = [json.loads(line) for line in run.stdout.splitlines()]
+    code, out, _ = prove("--from", "-", "--json", "--simulations", "4", "--fixed", stdin="\n".join(rows))
+    assert code == Exit.FAILED
+    found = [json.loads(line) for line in out.splitlines()]
     assert {each["name"]: each["outcome"] for each in found} == {"one": "proved", "line 2": "error", "t": "failed"}
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found)
 
 
 @pytest.mark.lean
 @pytest.mark.parametrize("flags", [["--checkpoint", "no/such/folder"], ["--policy", "own:no/such/folder"]])
-def test_a_model_that_is_not_there_is_told_before_the_search(called: Run, flags: list[str]) -> None:
-    code, out, err = called(SWAP, *flags)
+def test_a_model_that_is_not_there_is_told_before_the_search(prove: Run, flags: list[str]) -> None:
+    code, out, err = prove(SWAP, *flags)
     assert code == Exit.UNUSABLE and out == "" and "no/such/folder" in err
 
 
 @pytest.mark.lean
-def test_lines_of_a_text_file_are_statements(called: Run, tmp_path: Path) -> None:
+def test_lines_of_a_text_file_are_statements(prove: Run, tmp_path: Path) -> None:
     (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
-    code, out, err = called("--from", "true.txt", "--fixed")
+    code, out, err = prove("--from", "true.txt", "--fixed")
     assert code == Exit.DONE and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
 
 
 @pytest.mark.lean
-def test_the_search_is_written_to_be_looked_at(called: Run, tmp_path: Path) -> None:
-    code, _, err = called(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
+def test_the_search_is_written_to_be_looked_at(prove: Run, tmp_path: Path) -> None:
+    code, _, err = prove(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
     assert code == Exit.FAILED and "search.json" in err
     assert json.loads((tmp_path / "search.json").read_bytes())["searches"][0]["simulations"] <= 3
     assert "</html>" in (tmp_path / "search.html").read_text(encoding="utf-8")
     (tmp_path / "taken").write_text("", encoding="utf-8")
-    code, _, err = called(FALSE, "--simulations", "1", "--explain", "taken/search", "--fixed")
+    code, _, err = prove(FALSE, "--simulations", "1", "--explain", "taken/search", "--fixed")
     assert code == Exit.UNUSABLE and "--explain taken/search: cannot be written" in err
 
 
 @pytest.mark.lean
-def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> None:
-    code, out, err = called("theorem t (p : Prop) : p ∧ nonsense")
+def test_ill_typed_statement_is_refused_with_leans_own_message(prove: Run) -> None:
+    code, out, err = prove("theorem t (p : Prop) : p ∧ nonsense")
     assert code == Exit.UNUSABLE and "nonsense" in err and out == ""
 
 
@@ -189,15 +181,11 @@ def test_ill_typed_statement_is_refused_with_leans_own_message(called: Run) -> N
         ([], "nothing to prove"),
     ],
 )
-def test_what_is_wrong_is_told_at_once_in_a_line(
-    arguments: list[str], told: str, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(file.parent)
+def test_what_is_wrong_is_told_at_once_in_a_line(arguments: list[str], told: str, file: Path, prove: Run) -> None:
     (file.parent / "empty.jsonl").write_text("", encoding="utf-8")
-    assert main(arguments) == Exit.UNUSABLE
-    printed = capsys.readouterr()
-    assert printed.err.startswith("proofmesh prove: ") and told in printed.err and printed.out == ""
-    assert printed.err.count("\n") == 1
+    code, out, err = prove(*arguments)
+    assert code == Exit.UNUSABLE and out == ""
+    assert err.startswith("proofmesh prove: ") and told in err and err.count("\n") == 1
 
 
 @pytest.mark.process
@@ -238,22 +226,16 @@ def alive(process: psutil.Process) -> bool:
         return False
 
 
-async def test_theorem_is_given_to_a_running_mesh(
-    broker: BusSettings, bus: Bus, lean_proxy: object, tmp_path: Path
+def test_theorem_is_given_to_a_running_mesh(
+    background: Background, mesh_run: RunOnBroker, lean_proxy: object, prove: Run
 ) -> None:
-    work = Prover(bus, ProverSettings(policy="fixed", searches=1, poll_seconds=0.05), "prover-1")
-    stopping = asyncio.Event()
-    proving = asyncio.create_task(work.run(stopping))
-    arguments = (SWAP, "--url", broker.url, "--run", bus.run)
-    run = await asyncio.to_thread(prove, *arguments, folder=tmp_path)
-    stopping.set()
-    await asyncio.wait_for(proving, 60)
-    assert run.returncode == Exit.DONE, run.stderr
-    assert run.stdout.startswith(f"{SWAP} := by\n") and "by closing tactics" in run.stderr
+    with shared_prover(background, mesh_run, policy="fixed", searches=1):
+        code, out, err = prove(SWAP, *mesh_run.flags)
+    assert code == Exit.DONE, err
+    assert out.startswith(f"{SWAP} := by\n") and "by closing tactics" in err
 
 
-@pytest.mark.process
-def test_broker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    run = prove(SWAP, "--url", "nats://127.0.0.1:1", folder=tmp_path)
-    assert run.returncode == Exit.UNAVAILABLE
-    assert "127.0.0.1:1" in run.stderr
+def test_broker_that_is_not_there_is_an_error(prove: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("node.proving.prover.CONNECT_SECONDS", 0.2)
+    code, _, err = prove(SWAP, "--url", "nats://127.0.0.1:1")
+    assert code == Exit.UNAVAILABLE and "127.0.0.1:1" in err

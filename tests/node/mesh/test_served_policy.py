@@ -18,8 +18,11 @@ from common.protocol.attempts import AttemptResult, ResultPart
 from common.protocol.subjects import result
 from common.settings import BusSettings, NodeSettings
 from node.command.cli import main
+from node.command.proofs import prove
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
+from tests.commands import Called
+from tests.node.mesh.whole import running_nodes
 from tests.node.model.tiny import tiny_weights
 from tests.node.prover.nodes import run_folder
 from tests.waiting import until
@@ -122,25 +125,25 @@ def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.process
-async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) -> None:
+async def test_a_mesh_that_serves_a_network_proves_for_others(called: Called, tmp_path: Path) -> None:
     tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
     file, port = tmp_path / "mesh.toml", free_port()
     file.write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
     url = f"nats://127.0.0.1:{port}"
-    program = [sys.executable, "-m", "node.command.cli"]
-    pipe = asyncio.subprocess.PIPE
-    up = await spawn_child([*program, "up", file, "--policy", f"own:{tmp_path}/tiny.safetensors+tactics"], stderr=pipe)
+    command = [sys.executable, "-m", "node.command.cli", "up", file]
+    policy = f"own:{tmp_path}/tiny.safetensors+tactics"
+    up = await spawn_child([*command, "--policy", policy], stderr=asyncio.subprocess.PIPE)
     try:
         bus = await Bus.connect(BusSettings(url=url), run="served", name="test", wait=60)
+        await running_nodes(bus, 4)
         heard: list[AttemptResult | ResultPart] = []
         await bus.subscribe(result("prove.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
         for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
-            asked = ["prove", "theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
-            asked += ["--closing", "rfl"]
-            prove = await spawn_child([*program, *asked, "--seconds", "90"], stdout=pipe, stderr=pipe)
-            out, errors = await prove.communicate()
-            assert prove.returncode == 0 and out.startswith(b"theorem t"), errors.decode()
+            asked = ["theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
+            asked += ["--closing", "rfl", "--seconds", "90"]
+            code, out, errors = await asyncio.to_thread(called, prove.main, *asked)
+            assert code == Exit.DONE and out.startswith("theorem t"), errors
         results = [result for result in heard if isinstance(result, AttemptResult)]
         assert [result.statistics.weights_last for result in results] == [1, 0]
 
@@ -151,8 +154,8 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(tmp_path: Path) ->
         await bus.close()
     finally:
         up.send_signal(signal.SIGTERM)
-        _, errors = await up.communicate()
+        _, said = await up.communicate()
         await kill_group(up, grace=0)
-    assert up.returncode == 0, errors.decode()
+    assert up.returncode == 0, said.decode()
     logs = {path.stem for path in (tmp_path / "runs/served/logs").glob("*.log")}
     assert logs == {"broker", "inference", "lean-proxy", "prover"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,13 +12,13 @@ from node.command.stp.command import main
 from node.command.stp.run import RECIPE, keep_recipe, owned
 from node.stp.records import FILE
 from node.stp.store import StpStore
-from tests.node.mesh.calling import Command, Run
+from tests.commands import Called, Run
 from tests.node.stp.works import tiny_plan
 
 
 @pytest.fixture
-def stp(calling: Callable[[Command], Run]) -> Run:
-    return calling(main)
+def stp(called: Called) -> Run:
+    return partial(called, main)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,10 @@ import pytest
 from common.output.command import Exit
 from node.command.proofs import prove as prove_command
 from node.llm import command as models_command
+from tests.commands import Called, Run
 from tests.node.llm.small_llama import trained_folder
-from tests.node.mesh.calling import Command, Run
 
-pytestmark = [pytest.mark.lean, pytest.mark.process]
+pytestmark = pytest.mark.slow
 
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 STATE = "p q : Prop\n⊢ p ∧ q → q ∧ p"
@@ -69,9 +70,9 @@ def answers(url: str) -> bool:
 
 
 @pytest.fixture
-def prove(calling: Callable[[Command], Run]) -> Run:
+def prove(called: Called) -> Run:
     """The command in this process, with nothing but the search: no closing tactics, no search of the library."""
-    run = calling(prove_command.main)
+    run = partial(called, prove_command.main)
     return lambda *arguments: run("--closing", "--searching", *arguments)
 
 
@@ -86,8 +87,8 @@ def test_it_proves_a_theorem_by_a_whole_proof(served: str, prove: Run) -> None:
     assert code == Exit.DONE and "exact ⟨h.2, h.1⟩" in out, err
 
 
-def test_it_is_tried_and_its_answer_shown(served: str, calling: Callable[[Command], Run]) -> None:
-    code, out, err = calling(models_command.main)("try", "bfs-prover-v1", STATE, "--policy", served, "--samples", "2")
+def test_it_is_tried_and_its_answer_shown(served: str, called: Called) -> None:
+    code, out, err = called(models_command.main, "try", "bfs-prover-v1", STATE, "--policy", served, "--samples", "2")
     assert code == Exit.DONE and "intro h" in out and "of 2 answers kept" in out, err
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -17,12 +18,15 @@ import pytest
 from common.bus import Bus
 from common.lean import OutcomeKind, Theorem
 from common.life.process import kill_group, spawn_child
+from common.output.command import Exit
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from common.protocol.subjects import LEAN_RUN
 from common.settings import BusSettings
+from node.command import cli
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
+from tests.commands import Called, Run
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.process
@@ -135,13 +139,13 @@ async def test_the_broker_comes_back_at_its_address_and_nodes_go_on(tmp_path: Pa
         await bus.close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_stops_everything_in_order(number: signal.Signals, up: Up, tmp_path: Path) -> None:
+async def test_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
+    """SIGINT; SIGTERM ends the meshes of test_served_policy.py and test_models_on_a_mesh.py."""
     process = await up(mesh_file(tmp_path))
     await everything_runs(tmp_path)
     below = descendants(process.pid)
     assert len(below) == 4  # broker, nats-server, ui, prover
-    process.send_signal(number)
+    process.send_signal(signal.SIGINT)
     _, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     assert all(is_gone(child) for child in below)
@@ -167,17 +171,6 @@ async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None
     await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")
 
 
-async def test_a_port_in_use_is_said_before_anything_starts(up: Up, broker: BusSettings, tmp_path: Path) -> None:
-    """Otherwise the mesh's nodes would join the broker that listens there."""
-    file = mesh_file(tmp_path)
-    file.write_text(file.read_text().replace("port = 0", f"port = {broker.url.rpartition(':')[2]}", 1))
-    process = await up(file)
-    _, errors = await process.communicate()
-    assert process.returncode == 1
-    assert "cannot run a broker on 127.0.0.1" in errors.decode()
-    assert not (tmp_path / "up-test").exists()
-
-
 async def test_the_mesh_goes_on_without_a_monitor(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -195,36 +188,40 @@ async def test_the_mesh_goes_on_without_a_monitor(tmp_path: Path) -> None:
             assert all(child.state is ChildState.RUNNING for child in others)
 
 
-async def test_a_run_directory_that_cannot_be_written_is_said(up: Up, tmp_path: Path) -> None:
-    (tmp_path / "up-test").write_text("a file is in the way")
-    process = await up(mesh_file(tmp_path))
-    _, errors = await process.communicate()
-    assert process.returncode == 1
-    assert "up-test" in errors.decode()
-    assert "Traceback" not in errors.decode()
+@pytest.fixture
+def called_up(called: Called) -> Run:
+    """The command in this process, for what ends by itself."""
+    return partial(called, cli.main, "up")
 
 
-async def test_a_node_that_always_dies_ends_up_with_its_last_lines(up: Up, tmp_path: Path) -> None:
-    extra = "[node]\nhost = '192.0.2.1'\n"  # an address for documentation (RFC 5737): nobody can listen on it
-    process = await up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
-    _, errors = await process.communicate()
-    assert process.returncode == 1
-    assert "crashed 2 times" in errors.decode()
-    assert "192.0.2.1" in errors.decode()
-
-
-async def test_dry_run_starts_nothing(up: Up, tmp_path: Path) -> None:
-    process = await up(mesh_file(tmp_path, provers=2), "--dry-run")
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    assert "[up]" in output.decode()
-    assert "# prover-2: " in output.decode()
+def test_a_port_in_use_is_said_before_anything_starts(called_up: Run, broker: BusSettings, tmp_path: Path) -> None:
+    """Otherwise the mesh's nodes would join the broker that listens there."""
+    file = mesh_file(tmp_path)
+    file.write_text(file.read_text().replace("port = 0", f"port = {broker.url.rpartition(':')[2]}", 1))
+    code, _, err = called_up(file)
+    assert code == Exit.FAILED and "cannot run a broker on 127.0.0.1" in err
     assert not (tmp_path / "up-test").exists()
 
 
-async def test_a_wrong_file_is_refused_before_anything_starts(up: Up, tmp_path: Path) -> None:
-    process = await up(mesh_file(tmp_path, extra="[learner]\nsedd = 1\n"))
-    _, errors = await process.communicate()
-    assert process.returncode == 2
-    assert "did you mean `seed`" in errors.decode()
+def test_a_run_directory_that_cannot_be_written_is_said(called_up: Run, tmp_path: Path) -> None:
+    (tmp_path / "up-test").write_text("a file is in the way")
+    code, _, err = called_up(mesh_file(tmp_path))
+    assert code == Exit.FAILED and "up-test" in err
+
+
+def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp_path: Path) -> None:
+    extra = "[node]\nhost = '192.0.2.1'\n"  # an address for documentation (RFC 5737): nobody can listen on it
+    code, _, err = called_up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
+    assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err
+
+
+def test_dry_run_starts_nothing(called_up: Run, tmp_path: Path) -> None:
+    code, out, _ = called_up(mesh_file(tmp_path, provers=2), "--dry-run")
+    assert code == Exit.DONE and "[up]" in out and "# prover-2: " in out
+    assert not (tmp_path / "up-test").exists()
+
+
+def test_a_wrong_file_is_refused_before_anything_starts(called_up: Run, tmp_path: Path) -> None:
+    code, _, err = called_up(mesh_file(tmp_path, extra="[learner]\nsedd = 1\n"))
+    assert code == Exit.UNUSABLE and "did you mean `seed`" in err
     assert not (tmp_path / "up-test").exists()

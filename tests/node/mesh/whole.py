@@ -8,11 +8,13 @@ from pathlib import Path
 
 import psutil
 
+from common.bus import Bus, BusError
 from common.files import cache_directory
 from common.records.store import Store
 from node.mesh.plan import free_port
 from tests.node.learner.builders import write_bank
 from tests.node.learner.world import TINY
+from tests.waiting import until
 
 MARK = "PROOFMESH_TEST_MARK"
 """An environment variable that marks all processes of a test's mesh, wherever they are in the process tree."""
@@ -60,6 +62,18 @@ def private_cache(folder: Path) -> Path:
         if entry.name != "warm-start":
             (cache / entry.name).symlink_to(entry)
     return cache
+
+
+async def running_nodes(bus: Bus, count: int) -> None:
+    """Wait until this number of nodes of a mesh that has just been started is running."""
+
+    async def are_running() -> bool:
+        try:
+            return sum(node.state == "running" for node in await bus.nodes()) >= count
+        except BusError:
+            return False  # the run's buckets are being made
+
+    await until(are_running, what=f"{count} running nodes")
 
 
 def marked(mark: str) -> list[psutil.Process]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from common.bus import Bus, BusSettings
@@ -23,6 +23,7 @@ from node.inference.settings import EngineSettings, InferenceSettings
 from node.llm.settings import ModelSettings
 from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
+from tests.background import Background, RunOnBroker
 from tests.results import results
 from tests.waiting import eventually
 
@@ -71,6 +72,19 @@ async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: obje
         await context.cancel_tasks()
         await context.bus.unregister(context.id)
         await context.bus.close()
+
+
+@contextmanager
+def shared_prover(background: Background, run: RunOnBroker, **settings: object) -> Iterator[NodeContext]:
+    """A prover with these settings on a run, for tests without a loop."""
+    fields: dict[str, object] = {"poll_seconds": 0.05, "drain_seconds": 0.0, **settings}
+    playing = ProverSettings(**fields)  # type: ignore[arg-type]
+
+    async def main(ctx: NodeContext) -> None:
+        await Prover(ctx.bus, playing, ctx.id, ctx.report).run(ctx.stopping)
+
+    with background.node("prover", run.node, main, searches=playing.resolved_searches()) as node:
+        yield node
 
 
 def run_folder(folder: Path) -> Path:

@@ -150,7 +150,7 @@ def _paid(packed: bytes, found: Any) -> None:
     found.put(pickle.loads(packed)(completions=["rfl"], theorem=[FOUR]))
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_it_can_be_pickled_and_called_in_other_processes(method):
     reward = LeanReward(at_once=2, seconds=3)
     assert reward(completions=["rfl"], theorem=[FOUR]) == [1.0]  # a fork inherits an open home, and leaves it alone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from aiohttp import web
 from node.lean.snippets.checker import SnippetChecker
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.serve.service import ServeSettings, make_application, make_checker
+from tests.background import Background
 
 SECONDS = 60
 """Limit of a snippet that is expected to end: far more than it takes on a busy machine."""
@@ -55,8 +56,8 @@ class Wire:
 
 
 @asynccontextmanager
-async def serving(workers: int = 2, **changes: Any) -> AsyncIterator[Wire]:
-    """A service on a free loopback port."""
+async def service(workers: int = 2, **changes: Any) -> AsyncIterator[tuple[str, SnippetChecker]]:
+    """A service on a free loopback port: its address, and what checks its snippets."""
     settings = ServeSettings(workers=workers, **changes)
     checker = make_checker(settings, LeanToolchain.pocket())
     app = make_application(settings, checker).application()
@@ -64,13 +65,28 @@ async def serving(workers: int = 2, **changes: Any) -> AsyncIterator[Wire]:
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        async with aiohttp.ClientSession() as http:
-            yield Wire(http, f"http://127.0.0.1:{runner.addresses[0][1]}", checker)
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", checker
     finally:
         await runner.cleanup()
 
 
+@asynccontextmanager
+async def serving(workers: int = 2, **changes: Any) -> AsyncIterator[Wire]:
+    """A service of the test's own, and a client."""
+    async with service(workers, **changes) as (url, checker), aiohttp.ClientSession() as http:
+        yield Wire(http, url, checker)
+
+
+@pytest.fixture(scope="package")
+def shared_service(background: Background) -> Iterator[tuple[str, SnippetChecker]]:
+    """A service with two workers for all tests of this folder, in the thread of shared nodes. What a test measures of
+    it (`/metrics`) may hold what others have asked."""
+    with background.opened(service()) as served:
+        yield served
+
+
 @pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    async with serving() as wire:
-        yield wire
+async def wire(shared_service: tuple[str, SnippetChecker]) -> AsyncIterator[Wire]:
+    """A client of the shared service."""
+    async with aiohttp.ClientSession() as http:
+        yield Wire(http, *shared_service)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.node.serve.conftest import ACCEPTED
+from tests.node.serve.conftest import ACCEPTED, SECONDS
 
 pytestmark = pytest.mark.lean
 
@@ -43,52 +43,55 @@ async def test_its_honest_twin_is_accepted_with_its_axioms(wire):
         assert result["verdict"] == ACCEPTED | {"axioms": axioms, "depends": depends}
 
 
-@pytest.mark.parametrize(
-    ("code", "depends", "runs_code"),
-    [
-        ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ['notation "ONE" => 1 (notation, line 1)'], []),
-        ("#eval 1\ntheorem t : 1 = 1 := rfl\n", [], ["#eval (#eval, line 1)"]),
-        (
-            "instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl",
-            ["instAddBool_main (instance, line 1)"],
-            [],
-        ),
-        (
-            "namespace A\ndef Nat := Bool\ntheorem t (a : Nat) (h : a = true) : a = true := h\nend A",
-            ["A.Nat (def, line 2)"],
-            [],
-        ),
-    ],
-)
-async def test_what_may_change_the_meaning_of_a_statement_needs_a_permission(wire, code, depends, runs_code):
-    (refused,) = await wire.check(code)
-    own = (depends + runs_code)[0]
-    assert not refused["verdict"]["accepted"] and own in refused["verdict"]["reason"], refused
-    assert refused["verdict"]["depends"] == depends and refused["verdict"]["runs_code"] == runs_code
-    assert any(own in item["data"] for item in refused["response"]["messages"] if item["severity"] == "error")
-    (allowed,) = await wire.check(code, allow_own_syntax=True)
-    assert allowed["verdict"] == ACCEPTED | {"depends": depends, "runs_code": runs_code}
+OWN_SYNTAX = [
+    ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ['notation "ONE" => 1 (notation, line 1)'], []),
+    ("#eval 1\ntheorem t : 1 = 1 := rfl\n", [], ["#eval (#eval, line 1)"]),
+    (
+        "instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl",
+        ["instAddBool_main (instance, line 1)"],
+        [],
+    ),
+    (
+        "namespace A\ndef Nat := Bool\ntheorem t (a : Nat) (h : a = true) : a = true := h\nend A",
+        ["A.Nat (def, line 2)"],
+        [],
+    ),
+]
+
+
+async def test_what_may_change_the_meaning_of_a_statement_needs_a_permission(wire):
+    codes = [code for code, _, _ in OWN_SYNTAX]
+    for results, allowed in (
+        (await wire.check(*codes), False),
+        (await wire.check(*codes, allow_own_syntax=True), True),
+    ):
+        for result, (_, depends, runs_code) in zip(results, OWN_SYNTAX, strict=True):
+            if allowed:
+                assert result["verdict"] == ACCEPTED | {"depends": depends, "runs_code": runs_code}
+                continue
+            own = (depends + runs_code)[0]
+            assert not result["verdict"]["accepted"] and own in result["verdict"]["reason"], result
+            assert result["verdict"]["depends"] == depends and result["verdict"]["runs_code"] == runs_code
+            assert any(own in item["data"] for item in result["response"]["messages"] if item["severity"] == "error")
 
 
 async def test_a_snippet_is_compared_with_a_statement_of_the_request(wire):
-    async def verdict(code, against):
-        body = {"snippets": [{"id": "0", "code": code, "against": against}], "timeout": 60}
-        status, answer = await wire.post("/api/check", body)
-        assert status == 200
-        return answer["results"][0]
-
     two = "def two := 2\ntheorem t : two = 2 := rfl"
-    assert (await verdict(two, "def two := 2\ntheorem t : two = 2 := sorry"))["verdict"] == ACCEPTED
-    assert (
-        "definition of two differs"
-        in (await verdict(two, "def two := 3\ntheorem t : two = 2 := sorry"))["verdict"]["reason"]
-    )
     syntax = 'local notation "ONE" => 1\ntheorem t : ONE = 1 := rfl'
-    assert (await verdict(syntax, "theorem t : 1 = 1"))["verdict"] == ACCEPTED
-    other = await verdict(syntax, "theorem t : 1 = 2")
-    assert not other["verdict"]["accepted"] and "the type of t differs" in other["verdict"]["reason"]
-    assert "missing" in (await verdict(syntax, "theorem u : 1 = 1"))["verdict"]["reason"]
-    assert "`against` cannot be used" in (await verdict(syntax, "theorem t : No.such = 1"))["error"]
+    compared = [
+        (two, "def two := 2\ntheorem t : two = 2 := sorry", ""),
+        (two, "def two := 3\ntheorem t : two = 2 := sorry", "definition of two differs"),
+        (syntax, "theorem t : 1 = 1", ""),
+        (syntax, "theorem t : 1 = 2", "the type of t differs"),
+        (syntax, "theorem u : 1 = 1", "missing"),
+        (syntax, "theorem t : No.such = 1", "`against` cannot be used"),
+    ]
+    snippets = [{"id": str(n), "code": code, "against": against} for n, (code, against, _) in enumerate(compared)]
+    status, answer = await wire.post("/api/check", {"snippets": snippets, "timeout": SECONDS})
+    assert status == 200
+    for result, (_, _, reason) in zip(answer["results"], compared, strict=True):
+        assert (result["verdict"] == ACCEPTED) is not bool(reason), result
+        assert reason in result["verdict"]["reason"] + result.get("error", ""), result
 
 
 async def test_what_claims_nothing_has_no_error_and_no_acceptance(wire):

@@ -78,6 +78,7 @@ def test_rooms_have_doors_and_floors_of_imports_that_run_at_once(tree: Path) -> 
     assert house.static(tree)["rooms"]["a/room"]["floors"] is None
 
 
+@pytest.mark.slow
 def test_the_real_tree_is_counted_whole() -> None:
     counts = house.static()
     assert counts["total"]["files"] > 500 and counts["total"]["lines"] > 80_000
