@@ -31,8 +31,8 @@ ENGINE = EngineSettings(slots=4, cells=8, new_tokens=32)
 
 
 @asynccontextmanager
-async def inference_node(bus: Bus, broker: BusSettings, weights: str) -> AsyncIterator[TacticReply]:
-    """An inference node with these weights; its first answer."""
+async def inference_node(bus: Bus, broker: BusSettings, weights: str = "") -> AsyncIterator[TacticReply]:
+    """An inference node with these weights, without with the run's; its first answer."""
     context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
     context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
     work = asyncio.create_task(Serving(InferenceSettings(weights=weights, engine=ENGINE), context).run())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 import pytest
@@ -60,16 +59,15 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
 async def test_weights_that_never_come_end_in_their_failure(bus: Bus) -> None:
     await answer_tactics(bus, [Failure(reason="no version 7", kind=FailureKind.UNKNOWN_WEIGHTS)])
     with pytest.raises(RemoteFailure, match="no version 7"):
-        await policy(bus, patience=2.0).advise("⊢ True", 3, seed=1)
+        await policy(bus, patience=0.6).advise("⊢ True", 3, seed=1)
 
 
 async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus: Bus) -> None:
     fetching = Failure(reason="fetching", kind=FailureKind.UNKNOWN_WEIGHTS)
-    await answer_tactics(bus, [fetching, fetching, Busy(retry_after=0.05)])
-    began = time.monotonic()
+    asked = await answer_tactics(bus, [fetching, fetching, Busy(retry_after=1.0)])
     with pytest.raises(BusyError):
         await policy(bus, patience=1.5).advise("⊢ True", 3, seed=1)
-    assert time.monotonic() - began < 2.0, "two pauses of half a second, and then not all patience once more"
+    assert len(asked) == 3, "after two pauses of half a second, a second more is too much"
 
 
 async def test_value_that_is_no_number_is_refused(bus: Bus) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,22 +11,20 @@ import pytest
 from common import config
 from common.bus import Bus, BusSettings, RemoteFailure
 from common.lean import Theorem
-from common.life.context import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import TacticReply, TacticRequest
-from common.settings import NodeSettings, Sampling
+from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.inference.serving import Serving
-from node.inference.settings import EngineSettings, InferenceSettings
+from node.inference.settings import EngineSettings
 from node.model import weights
 from node.prover.agent import Agent, Playing
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
-from node.prover.prover import Prover
 from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights
+from tests.node.prover.nodes import inference_node, running
 from tests.results import results
 from tests.waiting import eventually
 
@@ -34,24 +32,13 @@ THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
 @pytest.fixture
-async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncIterator[NodeContext]:
+async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncIterator[None]:
     """An inference node in this process, with random weights from a file."""
     file = tmp_path / "weights.safetensors"
     tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
     weights.write(file, tiny.model, tiny.tokenizer)
-    context = NodeContext("inference", NodeSettings(run=bus.run, bus=broker))
-    context.bus = await Bus.connect(broker, run=bus.run, name=context.id, wait=10)
-    settings = InferenceSettings(weights=str(file), engine=EngineSettings(slots=4, cells=8, new_tokens=32))
-    work = asyncio.create_task(Serving(settings, context).run())
-    # Whoever listens beside it from now on is not taken for it.
-    await context.bus.request_patiently(
-        subjects.TACTIC_REQUEST, TacticRequest(state="⊢ True", samples=1, seed=0), TacticReply, timeout=10, deadline=60
-    )
-    yield context
-    context.stopping.set()
-    await asyncio.wait_for(work, 60)
-    await context.cancel_tasks()
-    await context.bus.close()
+    async with inference_node(bus, broker, str(file)):
+        yield
 
 
 async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, list[str]]:
@@ -68,7 +55,7 @@ async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, lis
 
 
 async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
-    bus: Bus, lean_proxy: object, inference: NodeContext
+    bus: Bus, lean_proxy: object, inference: None
 ) -> None:
     first, tactics = await play(bus, "before", seed=1)
     again, same = await play(bus, "after", seed=1)
@@ -82,7 +69,7 @@ async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
 
 
 async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
-    bus: Bus, lean_proxy: object, inference: NodeContext, tmp_path: Path
+    bus: Bus, lean_proxy: object, inference: None, tmp_path: Path
 ) -> None:
     file = tmp_path / "mesh.toml"
     file.write_text(
@@ -93,11 +80,9 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
     listening = await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
     attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=2, seed=1)
     await bus.publish_durable(subjects.todo("eval"), attempt, message_id="a")
-    stopping = asyncio.Event()
-    work = asyncio.create_task(Prover(bus, settings, "prover-1").run(stopping))
-    (result,) = await results(bus, 1)
-    stopping.set()
-    await asyncio.wait_for(work, 60)
+    fields = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    async with running(bus, **fields):
+        (result,) = await results(bus, 1)
     assert result.outcome in ("failed", "proved"), result.message
     await eventually(lambda: bool(asked), what="a request on the bus")
     request = asked[0]
@@ -119,7 +104,7 @@ def alone(job: Job) -> list[str]:
 
 
 async def test_a_stop_text_that_the_model_cannot_stop_at_ends_the_attempt_with_the_reason(
-    bus: Bus, inference: NodeContext
+    bus: Bus, inference: None
 ) -> None:
     policy = InferencePolicy(bus, weights=None, timeout=10, patience=30, sampling=Sampling(stop=("no single token",)))
     with pytest.raises(RemoteFailure, match=r"stop text 'no single token' is \d+ tokens; it must be one"):

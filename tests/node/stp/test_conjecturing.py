@@ -18,8 +18,7 @@ from node.model.prompt import conjecture_prompt, written_conjecture
 from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.test_engine import run
-from tests.node.inference.test_serving import inference
-from tests.node.prover.nodes import answer_tactics
+from tests.node.prover.nodes import answer_tactics, inference_node
 from tests.node.training.conjecturer import CONJECTURES, trained_conjecturer
 
 SEEDS = [
@@ -47,10 +46,8 @@ def test_a_network_that_was_trained_on_conjectures_writes_them(conjecturer: Path
     assert all(answers[key].tactics[0].complete for key in range(2))
 
 
-async def test_conjectures_come_from_an_inference_node(
-    broker: BusSettings, bus: Bus, run_name: str, conjecturer: Path
-) -> None:
-    async with inference(broker, run_name, weights=str(conjecturer)):
+async def test_conjectures_come_from_an_inference_node(broker: BusSettings, bus: Bus, conjecturer: Path) -> None:
+    async with inference_node(bus, broker, str(conjecturer)):
         found = [await conjecture(bus, question(seed)) for seed in SEEDS]
         long = Seed(Theorem("long", "", " ∧ ".join(["True"] * 200)), "trivial", SEEDS[0].lemma)
         assert await conjecture(bus, question(long)) == []

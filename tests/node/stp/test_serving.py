@@ -18,8 +18,8 @@ from node.model.tokenizer import Tokenizer
 from node.play import mesh as play
 from node.play.serving import ServingError
 from node.play.serving import publish as serve
-from tests.node.inference.test_serving import inference
 from tests.node.model.tiny import TEXTS, tiny_model
+from tests.node.prover.nodes import inference_node
 from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told
 
 pytestmark = [pytest.mark.process, pytest.mark.compute]
@@ -84,7 +84,7 @@ async def test_inference_nodes_change_versions_while_provers_ask_them(
     monkeypatch.setattr(play, "LOOK_EVERY", 0.1)
     await serve(bus, writer(tmp_path, 1), 1)
     hot, cold = Sampling(temperature=1.0), Sampling(temperature=0.0)
-    async with inference(broker, bus.run), prover(bus, policy="inference"), asyncio.timeout(120):
+    async with inference_node(bus, broker), prover(bus, policy="inference"), asyncio.timeout(120):
         tasks = [task(theorem, 16, seed, f"-{seed}") for seed in range(4) for theorem in (SWAP, FALSE)]
         async with proving_on(bus, sampling=hot, at_once=8) as proving:
             results = []
