@@ -142,16 +142,45 @@ async def test_every_proof_is_counted(place: Place, policy: str) -> None:
     assert len(found) == len(proofs) == 3 and proofs["swap"] and not proofs["false"]
 
 
+WHOLE = {"method": Method.WHOLE_PROOF, "simulations": 4, "policy": ""}
+
+
+async def test_whole_proofs_are_tried_in_their_order_and_what_has_no_use_for_them_is_an_error(
+    place: Place, tmp_path: Path
+) -> None:
+    proofs = ["intro h\nexact h", "sorry", "intro h\nconstructor\n· exact h.2\n· exact h.1"]
+    async with place(f"proofs:{written(tmp_path, {SWAP.name: proofs})}") as attempts:
+        whole = await attempts.play(attempt(SWAP, **WHOLE))
+        later = await attempts.play(attempt(SWAP, attempt_id="later", first=2, **WHOLE))
+        for changes, reason in (
+            ({"method": Method.MCTS}, "they go with --method whole-proof"),
+            ({"then": Method.BEST_FIRST}, "proposes no tactics"),
+            ({"policy": "tactics"}, "proposes tactics only"),
+        ):
+            failed = await attempts.play(attempt(SWAP, attempt_id=reason, **{**WHOLE, **changes}))
+            assert failed.outcome is AttemptOutcome.ERROR and reason in failed.message
+    assert whole.outcome is AttemptOutcome.PROVED, whole.message
+    assert whole.proof is not None and whole.proof.tactic == proofs[2]
+    spent = whole.statistics
+    assert (spent.solved_at_simulations, spent.lean_attempts, spent.without_proof) == (3, 2, 1)
+    assert later.statistics.solved_at_simulations == 1
+
+
 async def test_whole_proofs_are_verified_where_the_attempt_asks_for_it(place: Place, tmp_path: Path) -> None:
     cheated = Theorem("cheated", "(p q : Prop)", "p ∧ q → q ∧ p", header="axiom cheat (p : Prop) : p")
     proofs = written(tmp_path, {"cheated": ["exact cheat _", "intro h\nexact ⟨h.2, h.1⟩"]})
     async with place(f"proofs:{proofs}") as attempts:
-        names = {"method": Method.WHOLE_PROOF, "simulations": 2, "samples": 2, "policy": ""}
-        believed = await attempts.play(attempt(cheated, **names))
-        verified = await attempts.play(attempt(cheated, attempt_id="verified", verify=True, **names))
+        believed, verified, refused = [
+            await attempts.play(
+                attempt(cheated, attempt_id=f"{verify} {count}", verify=verify, **WHOLE | {"simulations": count})
+            )
+            for verify, count in ((False, 2), (True, 2), (True, 1))
+        ]
     assert believed.proof is not None and "cheat" in believed.proof.tactic
     assert verified.proof is not None and "cheat" not in verified.proof.tactic
-    assert verified.statistics.proofs_rejected == 1
+    assert (verified.statistics.proofs_rejected, verified.statistics.solved_at_simulations) == (1, 2)
+    assert refused.outcome is AttemptOutcome.FAILED
+    assert "uses other axioms than Lean's own: cheat" in refused.message
 
 
 async def test_a_policy_that_is_not_there_is_the_attempts_error(attempts: Attempts) -> None:

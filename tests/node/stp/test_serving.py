@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from common.bus import Bus, BusSettings, NotThere
 from common.protocol.messages import WeightsState
@@ -16,6 +18,7 @@ from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
 from node.model.tokenizer import Tokenizer
 from node.play import mesh as play
+from node.play import serving
 from node.play.serving import ServingError
 from node.play.serving import publish as serve
 from tests.node.model.tiny import TEXTS, tiny_model
@@ -37,13 +40,28 @@ def writer(folder: Path, seed: int) -> Path:
     return checkpoint.save(folder / f"step-{seed:06d}", model, tokenizer, step=seed, config={"proofs": True})
 
 
+@pytest.fixture
+def written_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Files of weights are written in this process, which has torch, and not in a child that imports it first."""
+
+    async def write(path: Path, file: Path, version: int) -> None:
+        assert await asyncio.to_thread(serving.main, [str(path), str(file), str(version)]) == 0
+
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(serving, "_write", write)
+    yield
+    torch.set_num_threads(threads)
+
+
 async def state(bus: Bus) -> WeightsState:
     found = await bus.get_state("weights", WeightsState)
     assert found is not None
     return found
 
 
-async def test_versions_follow_each_other_and_the_same_one_again_changes_nothing(bus: Bus, tmp_path: Path) -> None:
+async def test_versions_follow_each_other_and_the_same_one_again_changes_nothing(
+    bus: Bus, written_here: None, tmp_path: Path
+) -> None:
     first, second = writer(tmp_path, 1), writer(tmp_path, 2)
     await serve(bus, first, 1)
     old = await state(bus)
@@ -77,7 +95,12 @@ async def test_what_cannot_be_served_is_told_and_the_old_version_stays(bus: Bus,
 
 
 async def test_inference_nodes_change_versions_while_provers_ask_them(
-    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bus: Bus,
+    broker: BusSettings,
+    lean_proxy: object,
+    written_here: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The broker drops what it has seen, and the samples depend on the ids: so these are asked for as lost ones.
     monkeypatch.setattr(play, "LOST_AFTER", 0.5)
