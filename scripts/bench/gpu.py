@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import torch
 
     from node.inference.engine.engine import Engine as Generator
+    from scripts.bench.engine import Engine
 
 TINY = ("nano", "demo", "demo")
 """On a CPU: presets of the training sizes, of the network that is swapped, and of the learner's network."""
@@ -175,12 +176,38 @@ def engine_part(device: str) -> Results:
                 row = measured[f"waiting_{count}"]
                 # Bytes that were read at least, by the passes that were made.
                 row["share_of_bandwidth"] = round(bytes_read / speed / (row["ms_per_pass"] / 1e3), 3)
+            if gpu:
+                measured["arriving"] = arriving(name, asked)
             found[f"{name}, graphs {graphs}"] = measured
     rates = [
         f"{key}: {', '.join(str(round(row[f'waiting_{n}']['states_per_s'])) for n in waiting)}"
+        f"{', arriving ' + str(round(row['arriving']['states_per_s'])) if gpu else ''}"
         for key, row in found.items()
     ]
     return {"shapes": found, "line": f"states/s at {waiting}: {'; '.join(rates)}"}
+
+
+def arriving(name: str, asked: Engine, seconds: float = 3.0) -> Results:
+    """States per second with 64 at work at all times, which come and go one by one, as in a mesh.
+
+    The first `seconds` are not counted: each size of a pass is captured as a graph when it is first met.
+    """
+    from node.inference.engine.batch import Job
+    from scripts.bench.engine import SHAPES, build, state_number
+
+    engine = build(SHAPES[name], asked)
+    submitted = finished = counted = 0
+    began, since = time.perf_counter(), 0.0
+    while (now := time.perf_counter()) < began + 2 * seconds:
+        if not since and now > began + seconds:
+            since, counted = now, finished
+        for _ in range(min(4, 64 - (submitted - finished))):  # at first 4 in each step, so that they end at all times
+            engine.submit(Job(submitted, state_number(submitted, SHAPES[name]), asked.samples, submitted))
+            submitted += 1
+        finished += len(engine.step())
+    graphs = engine.tactics.graphs
+    rate = (finished - counted) / (now - since) if since else 0.0
+    return {"states_per_s": round(rate, 1), "graphs": len(graphs.programs) if graphs else 0}
 
 
 def training_part(device: str) -> Results:

@@ -136,6 +136,11 @@ def _none() -> Ints:
     return np.zeros(0, dtype=np.int64)
 
 
+def no_rows() -> Rows:
+    """Rows of a pass over nothing but prompts."""
+    return Rows(_none(), _none(), _none(), _none(), _none())
+
+
 class Running:
     """The samples of up to `slots` states, at most `cells` each, at most `limit` new tokens long."""
 
@@ -162,7 +167,7 @@ class Running:
         """Sums of log-probabilities under the policy itself."""
         self.log_sampled = np.zeros((slots, cells), dtype=np.float64)
         """Sums of log-probabilities under the distributions that the tokens were drawn from."""
-        self.rows = Rows(_none(), _none(), _none(), _none(), _none())
+        self.rows = no_rows()
 
     def admit(self, slot: int, prompt: int, job: Job, stop: Sequence[int] = ()) -> None:
         """Put a state into a free slot; its first token is drawn after the pass that reads its prompt."""

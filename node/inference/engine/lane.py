@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from common.protocol.messages import SampledTactic
-from node.inference.engine.batch import Counters, FinishedJob, Job, Running, Segment, choose_slot, segments
+from node.inference.engine.batch import Counters, FinishedJob, Job, Running, Segment, choose_slot, no_rows, segments
 from node.inference.engine.network import Cache, Grid, Network, Padded, Pass, Prefilled, Prefixes
 from node.inference.engine.sampling import Rules, draw
 from node.inference.settings import EngineSettings
@@ -28,6 +28,10 @@ from node.model.transformer import expected_value
 
 CPU_PROMPTS, GPU_PROMPTS = 1024, 8192
 """Prompt tokens of a pass: a pass with that many takes about as long as ten passes without prompts."""
+
+ADMIT_EVERY = 4
+"""With graphs, states join a running batch in every so many steps only. Reading prompts is no graph, so it takes
+several times as long as a step, however few prompts there are (LOG.md, 2026-11-26)."""
 
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
@@ -110,6 +114,7 @@ class Lane:
         self._slots: dict[int, _LaneSlot] = {}
         self._waiting: deque[Job] = deque()
         self._refused: list[FinishedJob] = []
+        self._since_admission = 0
 
     def _capacity(self, prompt: int, samples: int) -> int:
         """Keys that a state may need, rounded up."""
@@ -152,6 +157,10 @@ class Lane:
 
     def _admit(self) -> _Joining:
         joining = _Joining()
+        self._since_admission += 1
+        if self.graphs and self._slots and self._free and self._since_admission < ADMIT_EVERY:
+            return joining
+        self._since_admission = 0
         budget = self.settings.prompt_tokens or (GPU_PROMPTS if self.network.batches_prompts else CPU_PROMPTS)
         while self._waiting and self._free and (budget > 0 or not joining.slots):
             job = self._waiting.popleft()
@@ -194,9 +203,16 @@ class Lane:
 
     def _pass(self, joining: _Joining) -> Tensor:
         """Logits of the running rows, then of the states that join."""
-        work = self._layout(joining)
-        if self.graphs is not None and work.grids and not joining.prompts and not joining.ends:
-            return self.graphs.run(work)
+        running = self._running.rows.slot.size > 0
+        if self.graphs is None or not running:
+            return self._run(self._layout(joining), joining)
+        # A graph for the rows that run, and a pass of their own for the states that join.
+        joined = self._run(self._layout(joining, alone=True), joining).clone() if joining.all_slots.size else None
+        logits = self.graphs.run(self._layout(_Joining()))
+        return logits if joined is None else torch.cat([logits, joined])
+
+    def _run(self, work: Pass, joining: _Joining) -> Tensor:
+        """A pass that is no graph. Prompts that it reads are remembered."""
         outcome = self.network.run(work, self._cache)
         values = expected_value(outcome.values).tolist()
         for slot, prompt, value, end in zip(joining.slots, joining.prompts, values, outcome.ends, strict=True):
@@ -207,9 +223,9 @@ class Lane:
         self.counters.dropped = self.prefixes.dropped
         return outcome.logits
 
-    def _layout(self, joining: _Joining) -> Pass:
-        """The pass over the running rows and these prompts."""
-        rows, capacity = self._running.rows, self._cache.capacity
+    def _layout(self, joining: _Joining, *, alone: bool = False) -> Pass:
+        """The pass over the running rows and these prompts; `alone`: over the prompts."""
+        rows, capacity = self._running.rows if not alone else no_rows(), self._cache.capacity
         tokens, positions, keys = [rows.token], [rows.position], [rows.slot * capacity + rows.key]
         for slot, prompt in zip(joining.slots, joining.prompts, strict=True):
             places = np.arange(len(prompt))
@@ -314,7 +330,7 @@ class Lane:
 # CUDA graphs of passes over running completions (no prompts). On a GPU, such a pass spends its time on launching a
 # few hundred kernels; a graph launches them all at once.
 #
-# A graph has a fixed size. Sizes are rounded up to powers of two, so a few dozen graphs serve every batch. They read
+# A graph has a fixed size. Sizes are rounded up to powers of four, so a few graphs serve every batch. They read
 # their input from fixed places, and keys, values and mask must stay where they are: the cache must not grow under
 # them.
 
@@ -368,8 +384,9 @@ class Size:
 
 
 def rounded(number: int, limit: int) -> int:
-    """The next power of two, but not beyond the limit."""
-    return min(limit, 1 << (number - 1).bit_length())
+    """The next power of four, but not beyond the limit: padding costs a GPU little, and each size is captured when it
+    is first met, which takes as long as dozens of passes."""
+    return min(limit, 1 << 2 * -(-(number - 1).bit_length() // 2))
 
 
 class PassGraphs:

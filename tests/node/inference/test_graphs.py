@@ -5,8 +5,8 @@ import torch
 from node.inference.engine.lane import Program, rounded
 
 
-def test_sizes_are_rounded_to_powers_of_two_within_the_limit() -> None:
-    assert [rounded(number, 48) for number in (1, 2, 3, 8, 9, 33, 48)] == [1, 2, 4, 8, 16, 48, 48]
+def test_sizes_are_rounded_to_powers_of_four_within_the_limit() -> None:
+    assert [rounded(number, 48) for number in (1, 2, 3, 8, 9, 33, 48)] == [1, 4, 4, 16, 16, 48, 48]
 
 
 def test_a_program_reads_its_inputs_from_fixed_places() -> None:
