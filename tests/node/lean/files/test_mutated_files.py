@@ -56,20 +56,21 @@ def test_the_oracle_finds_what_must_not_be_accepted(honest: bytes) -> None:
 
 
 def test_the_same_seed_makes_the_same_change(honest: bytes) -> None:
-    assert mutants(honest, range(20)) == mutants(honest, range(20))
-    assert len({each.content for each in mutants(honest, range(60))}) > 50
+    once = mutants(honest, range(12))
+    assert once[:4] == mutants(honest, range(4))
+    assert len({each.content for each in once}) > 9
 
 
 def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(honest: bytes) -> None:
-    found = faults(JUDGE, honest, range(300))
+    found = faults(JUDGE, honest, range(60))
     assert not found, "\n".join(found)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(11))
 def test_of_many_changed_files_too(honest: bytes, part: int) -> None:
-    found = faults(JUDGE, honest, range(1000 * (part + 1), 1000 * (part + 2)))
+    found = faults(JUDGE, honest, range(1000 * part, 1000 * (part + 1)))
     assert not found, "\n".join(found)
 
 

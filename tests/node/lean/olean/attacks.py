@@ -14,18 +14,20 @@ import multiprocessing
 import struct
 import time
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 
 from node.lean.check.files.compiling import Compiled, Compiler
 from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import from_text
+from node.lean.check.files.sources import from_text, imports_of
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.olean.terms import mixed_hash
 from node.lean.process.fresh import Limits
@@ -79,16 +81,40 @@ class Attack:
 # --- running an attack ------------------------------------------------------------------------------------------------
 
 
-class ForgingCompiler(Compiler):
+class CompilingOnce(Compiler):
+    """Compiles each text without imports once in this process: most attacks forge the files of the same few texts."""
+
+    known: ClassVar[dict[tuple[str, str, bool, str], tuple[Compiled, bytes]]] = {}
+
+    async def compile(
+        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
+    ) -> Compiled:
+        key = module, text, salvage, named_as
+        if key in self.known:
+            compiled, content = self.known[key]
+            olean = folder / "0" / "out" / "module.olean"
+            olean.parent.mkdir(parents=True)
+            olean.write_bytes(content)
+            return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
+        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
+        if compiled.olean is not None and not imports_of(text):
+            kept = replace(compiled, commands=list(compiled.commands), failed=dict(compiled.failed))
+            self.known[key] = kept, compiled.olean.read_bytes()
+        return compiled
+
+
+class ForgingCompiler(CompilingOnce):
     """Compiles as ever, and then replaces the compiled file, as code in the file could."""
 
-    def __init__(self, toolchain: LeanToolchain, limits: Limits, forges: Mapping[str, Forge]) -> None:
+    def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
         super().__init__(toolchain, limits)
-        self.forges = dict(forges)
+        self.forges: dict[str, Forge] = {}
         """By module."""
 
-    async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
-        compiled = await super().compile(module, text, folder, path, salvage=salvage)
+    async def compile(
+        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
+    ) -> Compiled:
+        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
         forge = self.forges.get(module)
         if forge is not None:
             assert compiled.olean is not None, compiled.messages
@@ -101,7 +127,8 @@ async def forging_verifier(*, seconds: float = 10, memory_mb: int = 2048) -> Asy
     """A verifier whose compiler is a ForgingCompiler: `forges(verifier)` are its forgeries."""
     toolchain = LeanToolchain.pocket()
     verifier = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory_mb)
-    verifier._compiler = ForgingCompiler(toolchain, Limits(seconds=seconds, memory_mb=memory_mb), {})
+    limits = Limits(seconds=seconds, memory_mb=memory_mb)
+    verifier._compiler, verifier._clean_compiler = ForgingCompiler(toolchain, limits), CompilingOnce(toolchain, limits)
     try:
         yield verifier
     finally:
@@ -155,27 +182,28 @@ class Outcome:
     """The most that the process took, without Lean's processes."""
 
 
-Judge = Callable[[Rounds], Awaitable[list[FileReport]]]
-"""What is attacked. A function of a module, for the process in which it runs imports it."""
-
-
-def contained(attacks: Sequence[Attack], judge: Judge = judged, *, twin: bool = False) -> dict[str, Outcome]:
-    """Run attacks one by one in a process, which is stopped when one takes too long or too much memory.
+def contained(attacks: Sequence[Attack], *, twin: bool = False) -> dict[str, Outcome]:
+    """Run attacks one by one in each of two processes, which are stopped when one takes too long or too much memory.
 
     Returns the outcomes by name. A new process goes on behind an attack that failed.
     """
-    outcomes: dict[str, Outcome] = {}
-    while left := [each for each in attacks if each.name not in outcomes]:
-        outcomes |= _in_process(left, judge, twin)
-    return outcomes
+
+    def all_of(part: Sequence[Attack]) -> dict[str, Outcome]:
+        outcomes: dict[str, Outcome] = {}
+        while left := [each for each in part if each.name not in outcomes]:
+            outcomes |= _in_process(left, twin)
+        return outcomes
+
+    with ThreadPoolExecutor(2) as threads:
+        return dict(item for found in threads.map(all_of, (attacks[::2], attacks[1::2])) for item in found.items())
 
 
-def _in_process(attacks: Sequence[Attack], judge: Judge, twin: bool) -> dict[str, Outcome]:
+def _in_process(attacks: Sequence[Attack], twin: bool) -> dict[str, Outcome]:
     """The outcomes of attacks, up to the first that fails."""
     # 1. The process, which sends its reports.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_attacked, args=(theirs, judge, [each.name for each in attacks], twin))
+    process = context.Process(target=_attacked, args=(theirs, [each.name for each in attacks], twin))
     process.start()
     theirs.close()
     outcomes: dict[str, Outcome] = {}
@@ -211,21 +239,17 @@ def _watched(attack: Attack, ours: Connection, process: psutil.Process) -> Outco
     return Outcome(reports, problem, time.monotonic() - started, most)
 
 
-def _attacked(answer: Connection, judge: Judge, names: Sequence[str], twin: bool) -> None:
+def _attacked(answer: Connection, names: Sequence[str], twin: bool) -> None:
     """The process: sends reports or a traceback for each attack."""
     by_name = {each.name: each for each in ATTACKS}
     for name in names:
         attack = by_name[name]
         try:
-            reports = asyncio.run(_run(judge, attack.twin if twin else attack.rounds))
+            reports = asyncio.run(judged(attack.twin if twin else attack.rounds))
             answer.send((tuple(reports), ""))
         except BaseException:
             answer.send(((), traceback.format_exc()))
     answer.close()
-
-
-async def _run(judge: Judge, rounds: Rounds) -> list[FileReport]:
-    return await judge(rounds)
 
 
 def computing_time(process: psutil.Process) -> float:

@@ -17,14 +17,14 @@ import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 
 from node.lean.check.files.clean import cleaned, touches_statements
-from node.lean.check.files.compiling import Compiled, Compiler
+from node.lean.check.files.compiling import Compiler
 from node.lean.check.files.judge import AnswerReply, AnswerRequest, ReadReply, ReadRequest, StatedReply, StatedRequest
 from node.lean.check.files.judge import Judge as FileJudge
 from node.lean.check.files.report import DeclarationVerdict
@@ -32,7 +32,7 @@ from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import corrected
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.olean.attacks import MB, PATIENCE, ForgingCompiler, computing_time, ended, forging_verifier
+from tests.node.lean.olean.attacks import MB, PATIENCE, computing_time, ended, forges, forging_verifier
 from tests.node.lean.olean.mutations import Answer, Mutant
 
 Judge = Callable[[str, Sequence[bytes]], AsyncIterator[Answer]]
@@ -49,35 +49,14 @@ def _answer(declarations: Sequence[DeclarationVerdict]) -> Answer:
 # --- a whole verifier -------------------------------------------------------------------------------------------------
 
 
-class _CompiledOnce(ForgingCompiler):
-    """Compiles a text once, and then answers with copies of it that have other compiled files."""
-
-    def __init__(self, toolchain: LeanToolchain, folder: Path) -> None:
-        super().__init__(toolchain, LIMITS, {})
-        self._folder = folder
-        self._known: dict[str, Compiled] = {}
-
-    async def compile(self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool) -> Compiled:
-        if text not in self._known:
-            self._known[text] = await Compiler.compile(self, module, text, self._folder, path, salvage=salvage)
-        compiled = self._known[text]
-        assert compiled.olean is not None
-        olean = folder / "module.olean"
-        olean.write_bytes(self.forges[module](compiled.olean.read_bytes(), olean))
-        return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
-
-
 async def by_verifier(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
     """What `FileVerifier` says, if the compiler writes these files."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with forging_verifier(seconds=LIMITS.seconds, memory_mb=LIMITS.memory_mb) as verifier:
-            compiler = _CompiledOnce(LeanToolchain.pocket(), Path(folder) / "once")
-            verifier._compiler = compiler
-            for content in contents:
-                compiler.forges["Main"] = _always(content)
-                async with aclosing(verifier.verify([from_text(text)])) as judged:
-                    report = (await anext(judged)).report
-                yield Answer(problem=report.problem) if report.problem else _answer(report.declarations)
+    async with forging_verifier(seconds=LIMITS.seconds, memory_mb=LIMITS.memory_mb) as verifier:
+        for content in contents:
+            forges(verifier)["Main"] = _always(content)
+            async with aclosing(verifier.verify([from_text(text)])) as judged:
+                report = (await anext(judged)).report
+            yield Answer(problem=report.problem) if report.problem else _answer(report.declarations)
 
 
 def _always(content: bytes) -> Callable[[bytes, Path], bytes]:

@@ -1,57 +1,72 @@
 """Scanning text for comments, strings and brackets, as Lean's lexer reads them."""
 
-import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
-from node.lean.text.lexing import lex
+from node.lean.text.lexing import blanked, lex, mentions, uncommented
 
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "exact ⟨h.1, (f x)⟩",
-        "exact h'",
-        "exact f' x''",
-        "/- a /- nested -/ comment -/ simp",
-        "simp -- to the end (",
-        'exact s "a ( \\" b" x',
-        "exact '(' x '\\'' 'a'",
-        "exact xs[0]'h",
-        "intro «( odd »",
-        "rcases h with ⟨a, b⟩ | c",
-        "exact a -b",
-        "",
-    ],
-)
-def test_closed_texts(text):
-    assert lex(text).problem == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("exact (h", "'(' at character 6 is never closed"),
-        ("exact h)", "')' at character 7 closes what was not opened"),
-        ("exact (h]", "']' at character 8"),
-        ("exact ⟨h", "never closed"),
-        ("simp /- gone", "the comment at character 5 is never closed"),
-        ("/- /- -/", "never closed"),
-        ("simp -/", "ends a comment"),
-        ('exact "abc', "the string at character 6 is never closed"),
-        ('exact "abc\\"', "never closed"),
-        ("exact «h", "'«' at character 6 is never closed"),
-        ("-- (\n)", "closes what was not opened"),
-    ],
-)
-def test_texts_that_are_not_closed(text, says):
-    assert says in lex(text).problem
+CLOSED = [
+    "exact ⟨h.1, (f x)⟩",
+    "exact h'",
+    "exact f' x''",
+    "/- a /- nested -/ comment -/ simp",
+    "simp -- to the end (",
+    'exact s "a ( \\" b" x',
+    "exact '(' x '\\'' 'a'",
+    "exact xs[0]'h",
+    "intro «( odd »",
+    "rcases h with ⟨a, b⟩ | c",
+    "exact a -b",
+    "",
+]
+OPEN = {
+    "exact (h": "'(' at character 6 is never closed",
+    "exact h)": "')' at character 7 closes what was not opened",
+    "exact (h]": "']' at character 8",
+    "exact ⟨h": "never closed",
+    "simp /- gone": "the comment at character 5 is never closed",
+    "/- /- -/": "never closed",
+    "simp -/": "ends a comment",
+    'exact "abc': "the string at character 6 is never closed",
+    'exact "abc\\"': "never closed",
+    "exact «h": "'«' at character 6 is never closed",
+    "-- (\n)": "closes what was not opened",
+}
 
 
-def test_code_is_the_text_without_comments_and_strings_at_the_same_places():
+def test_texts_that_are_closed_have_no_problem_and_others_are_told_what_and_where() -> None:
+    assert {text: lex(text).problem for text in CLOSED} == dict.fromkeys(CLOSED, "")
+    for text, says in OPEN.items():
+        assert says in lex(text).problem, text
+
+
+def test_code_is_the_text_without_comments_and_strings_at_the_same_places() -> None:
     lexed = lex('simp -- sorry\nexact "admit" /- stop\n-/ x')
     assert lexed.code == "simp         \nexact                \n   x"
     assert lexed.comments and not lexed.unusual
 
 
-@pytest.mark.parametrize("text", ['s!"{x}"', 'exact r"(" h', 'm!"x"', 'r#"a"#'])
-def test_strings_that_hold_code_or_know_no_escapes_are_unusual(text):
-    assert lex(text).unusual
+def test_strings_that_hold_code_or_know_no_escapes_are_unusual() -> None:
+    for text in ('s!"{x}"', 'exact r"(" h', 'm!"x"', 'r#"a"#'):
+        assert lex(text).unusual, text
+
+
+SIGNS = ['"', "'", "«", "»", "/-", "-/", "--", "\n", "(", ")", "[", "]", "⟨", "⟩", "r#", "s!", "\\", "x", " ", "'('"]
+TEXTS = st.lists(st.sampled_from([*SIGNS, *CLOSED, *OPEN]), max_size=16).map("".join)
+
+
+@seed(1)
+@settings(max_examples=100, deadline=None, database=None)
+@given(TEXTS)
+def test_of_any_text_everything_stays_at_its_place_and_a_closed_one_closes_nothing_around_it(text: str) -> None:
+    # 1. What is not code becomes blank, and lines stay.
+    for left in (blanked(text), uncommented(text)):
+        assert len(left) == len(text)
+        assert all(now == was or (now == " " and was != "\n") for now, was in zip(left, text, strict=True))
+    assert all(text[each.start : each.end] == "sorry" for each in mentions(text))
+    # 2. A closed text neither ends the bracket around it nor takes what stands behind it.
+    lexed = lex(text)
+    if not lexed.problem:
+        assert (lexed.code, lexed.bare) == (blanked(text), uncommented(text))
+        assert lex(f"({text}\n)").problem == ""
+        assert lex(f"{text}\n)").problem and lex(f"({text}\n").problem

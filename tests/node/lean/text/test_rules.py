@@ -1,6 +1,10 @@
 """Text rules, without Lean."""
 
+import unicodedata
+
 import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
 from node.lean.text.rules import (
     MAX_PROOF_BYTES,
@@ -57,27 +61,54 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize("tactic", [text.strip() for text in FORBIDDEN.split(" | ") if text.strip()])
-def test_forbidden_tactics_are_refused(tactic):
-    assert "not allowed" in tactic_problem(tactic)
-    assert "not allowed" in proof_problem(tactic)
+TACTICS = [text.strip() for text in FORBIDDEN.split(" | ") if text.strip()]
 
 
-@pytest.mark.parametrize("tactic", ALLOWED)
-def test_ordinary_tactics_are_not_refused(tactic):
-    assert tactic_problem(tactic) == "" and proof_problem(tactic) == ""
+def test_forbidden_tactics_are_refused():
+    for tactic in TACTICS:
+        assert "not allowed" in tactic_problem(tactic) and "not allowed" in proof_problem(tactic), tactic
 
 
-@pytest.mark.parametrize("look", ["ѕоrry", "ｓｏｒｒｙ", "аdmit", "ехact?", "nаtive_decide", "𝐬𝐨𝐫𝐫𝐲"])
-def test_words_that_only_look_forbidden_are_refused(look):
-    assert "not allowed" in tactic_problem(look)
+def test_ordinary_tactics_are_not_refused():
+    for tactic in ALLOWED:
+        assert tactic_problem(tactic) == "" and proof_problem(tactic) == "", tactic
 
 
-@pytest.mark.parametrize("char", ["\0", "\t", "\r", "\x1b", "\u200b", "\u202e", "\ufeff", "\ue000", "\u2028", "\ud800"])
-def test_characters_that_cannot_be_seen_are_refused(char):
-    assert "cannot be seen" in tactic_problem(f"simp{char}")
-    assert "cannot be seen" in proof_problem(f"simp{char}")
-    assert "cannot be seen" in statement_problem("", f"True{char}")
+@seed(1)
+@settings(max_examples=100, deadline=None, database=None)
+@given(
+    st.lists(st.sampled_from(ALLOWED), max_size=3),
+    st.sampled_from(TACTICS),
+    st.sampled_from(["\n", "; ", " <;> ", "\n· "]),
+)
+def test_no_ordinary_tactics_hide_a_forbidden_one(before, forbidden, between):
+    text = between.join([*before, forbidden])
+    assert tactic_problem(text) and proof_problem(text)
+    assert tactic_problem(f"{text}\nskip") and proof_problem(f"-- why\n{text}\nskip")
+
+
+@seed(1)
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.lists(st.integers(0, 0x10FFFF).map(chr) | st.sampled_from([*ALLOWED, *TACTICS])).map("".join))
+def test_any_text_is_judged_and_characters_that_cannot_be_seen_never_pass(text):
+    unseen = any(char != "\n" and unicodedata.category(char)[0] == "C" for char in text)
+    for problem in (tactic_problem(text), proof_problem(text), statement_problem("", text)):
+        assert problem or not unseen
+
+
+def test_words_that_only_look_forbidden_are_refused():
+    for look in ("ѕоrry", "ｓｏｒｒｙ", "аdmit", "ехact?", "nаtive_decide", "𝐬𝐨𝐫𝐫𝐲"):
+        assert "not allowed" in tactic_problem(look), look
+
+
+def test_characters_that_cannot_be_seen_are_refused():
+    for char in "\0\t\r\x1b\u200b\u202e\ufeff\ue000\u2028\ud800":
+        for problem in (
+            tactic_problem(f"simp{char}"),
+            proof_problem(f"simp{char}"),
+            statement_problem("", f"True{char}"),
+        ):
+            assert "cannot be seen" in problem, ascii(char)
 
 
 def test_size_is_limited_and_said():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, seed, settings
+from hypothesis import strategies as st
 
 from common.lean import Theorem
 from node.lean.text.statement import StatementError, parse_statement
@@ -57,3 +59,32 @@ def test_a_statement_writes_itself() -> None:
 def test_the_negation_quantifies_over_every_binder() -> None:
     assert parse_statement("theorem t {n : Nat} : n = 0").negation() == Theorem("t_neg", "", "¬ (∀ {n : Nat}, n = 0)")
     assert parse_statement("theorem t : False").negation().conclusion == "¬ (False)"
+
+
+BINDERS = ["(p q : Prop)", "{n : Nat}", "[Decidable p]", "⦃x : Nat⦄", "(h : ∃ x : Nat, x = 0)", "(f : Nat → Nat := id)"]
+CONCLUSIONS = ["True", "p ∧ q → q ∧ p", "∀ y : Nat, x = y", "(fun x : Nat => x) 1 = 1", "¬ (⟨1, 2⟩ : Nat × Nat).1 = 2"]
+NAMES = ["t", "a.b.c", "add_zero'", "«a name: (odd)».b", "ünï"]
+PROOFS = ["", " :=", " := by", " := by sorry", " := sorry", ":= by\n  sorry\n"]
+
+
+@seed(1)
+@settings(max_examples=100, deadline=None, database=None)
+@given(
+    st.sampled_from(NAMES), st.lists(st.sampled_from(BINDERS)), st.sampled_from(CONCLUSIONS), st.sampled_from(PROOFS)
+)
+def test_what_a_theorem_writes_is_read_back(name: str, conclusion: str, proof: str, binders: list[str]) -> None:
+    theorem = Theorem(name, " ".join(binders), conclusion)
+    assert parse_statement(theorem.signature + proof) == theorem
+
+
+@seed(1)
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.lists(st.sampled_from([*NAMES, *BINDERS, *CONCLUSIONS, *PROOFS, *"()[]{}:«»\n ", "theorem ", "lemma "])))
+def test_any_text_is_read_or_refused_with_a_reason(parts: list[str]) -> None:
+    text = "theorem t " + "".join(parts)
+    try:
+        theorem = parse_statement(text)
+    except StatementError as refused:
+        assert str(refused)
+    else:
+        assert theorem.conclusion and theorem.conclusion in text and theorem.binders in text
