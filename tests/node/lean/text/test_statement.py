@@ -69,9 +69,7 @@ PROOFS = ["", " :=", " := by", " := by sorry", " := sorry", ":= by\n  sorry\n"]
 
 @seed(1)
 @settings(max_examples=100, deadline=None, database=None)
-@given(
-    st.sampled_from(NAMES), st.lists(st.sampled_from(BINDERS)), st.sampled_from(CONCLUSIONS), st.sampled_from(PROOFS)
-)
+@given(*map(st.sampled_from, (NAMES, CONCLUSIONS, PROOFS)), st.lists(st.sampled_from(BINDERS)))
 def test_what_a_theorem_writes_is_read_back(name: str, conclusion: str, proof: str, binders: list[str]) -> None:
     theorem = Theorem(name, " ".join(binders), conclusion)
     assert parse_statement(theorem.signature + proof) == theorem
