@@ -215,7 +215,7 @@ OTHERS = [name for name in BACKENDS if name != "worker"]
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name):
     async with BACKENDS[name]() as backend, worker() as reference:
-        await compare(backend, reference, seed=3, states=12, size=60)
+        await compare(backend, reference, seed=3, states=8, size=30)
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """The lean-proxy as a process of its own, over a real broker."""
 
 import asyncio
-import time
 
 import aiohttp
 import psutil
@@ -9,9 +8,12 @@ import pytest
 
 from common.bus import RemoteFailure, Signer, Unanswered
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
+from common.life.context import NodeContext
 from common.protocol import subjects
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
+from node.lean_proxy.service import answer, make_signer
+from node.lean_proxy.settings import LeanProxySettings
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until
 
@@ -93,20 +95,19 @@ async def test_a_killed_lean_proxy_leaves_no_lean_process(bus, own_lean_proxy):
     children = await lean_processes(own_lean_proxy.pid)
     own_lean_proxy.kill()
     await own_lean_proxy.wait()
-    end = time.monotonic() + 20
-    while any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children):
-        assert time.monotonic() < end, "a Lean process outlived its proxy"
-        await asyncio.sleep(0.02)
+
+    def lives(child: psutil.Process) -> bool:
+        return child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+
+    await eventually(lambda: not any(map(lives, children)), timeout=20, what="the end of all Lean processes")
     slow.cancel()
 
 
 async def lean_processes(pid: int) -> list[psutil.Process]:
     """The Lean processes of a proxy, once there are some."""
-    end = time.monotonic() + 30
-    while not (children := psutil.Process(pid).children(recursive=True)):
-        assert time.monotonic() < end, "no Lean process started"
-        await asyncio.sleep(0.02)
-    return children
+    proxy = psutil.Process(pid)
+    await eventually(lambda: bool(proxy.children(recursive=True)), timeout=30, what="a Lean process")
+    return proxy.children(recursive=True)
 
 
 async def busy(pid: int, seconds: float) -> None:
@@ -115,10 +116,10 @@ async def busy(pid: int, seconds: float) -> None:
     def used() -> dict[int, float]:
         return {child.pid: sum(child.cpu_times()[:2]) for child in psutil.Process(pid).children(recursive=True)}
 
-    before, end = used(), time.monotonic() + 60
-    while all(cpu < before.get(child, 0) + seconds for child, cpu in used().items()):
-        assert time.monotonic() < end, "Lean is not working"
-        await asyncio.sleep(0.02)
+    before = used()
+    await eventually(
+        lambda: any(cpu >= before.get(child, 0) + seconds for child, cpu in used().items()), timeout=60, what="work"
+    )
 
 
 async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_is_open(bus, own_lean_proxy):
@@ -136,8 +137,12 @@ async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_i
     assert await own_lean_proxy.wait() == 0
 
 
-async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
-    async with lean_proxy_process(bus, broker, run_name, "--key", ""):
+async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, warm_lean, mesh_run):
+    async def without_key(ctx: NodeContext) -> None:
+        assert make_signer(ctx, LeanProxySettings(key="")) is None
+        await answer(ctx, warm_lean.lean, None)
+
+    with warm_lean.background.node("lean-proxy", mesh_run.node, without_key):
         (node,) = await bus.nodes()
         assert "verifications" not in node.capacity and node.facts.verifier == ""
         with pytest.raises(Unanswered, match="lists no verifier"):
@@ -161,66 +166,43 @@ async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, bro
             assert f"add '{own}' to [bus] verifiers of the run's other machines" in await page.text()
 
 
-async def test_heartbeats_tell_the_monitor_what_was_done(bus, own_lean_proxy):
+async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics(bus, own_lean_proxy):
     beats: list[Heartbeat] = []
     subscription = await bus.subscribe(
         "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
     )
-    await run(bus, AND, (), ["intro h", "rfl"])
-    await run(bus, AND, (), ["intro h", "rfl"])
-    await verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩")
-    await verify(bus, AND, "skip")
-    end = time.monotonic() + 20
-    wanted = {"candidates": 4, "cache_hits": 2, "proofs_accepted": 1, "proofs_rejected": 1, "worker_restarts": 0}
-    while not beats or any(beats[-1].values.get(key) != value for key, value in wanted.items()):
-        assert time.monotonic() < end, beats[-1:]
-        await asyncio.sleep(0.05)
-    assert beats[-1].values["workers"] >= 1 and beats[-1].values["rss_mb"] > 50
-    await subscription.unsubscribe()
-
-
-async def test_each_kind_of_outcome_is_counted_by_itself(bus, own_lean_proxy):
-    beats: list[Heartbeat] = []
-    subscription = await bus.subscribe(
-        "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
-    )
-    await run(
-        bus, AND, (), ["intro h", "exact fun h => ⟨h.2, h.1⟩", "rfl", "rfl", "sorry", "exact?", "admit"], timeout=30
-    )
+    # 1. Each kind of outcome, and what the cache knows.
+    tactics = ["intro h", "exact fun h => ⟨h.2, h.1⟩", "rfl", "rfl", "sorry", "exact?", "admit"]
+    await run(bus, AND, (), tactics, timeout=30)
+    await run(bus, AND, (), tactics[:1])
     await run(bus, AND, (), ["repeat (have := trivial)"], timeout=0.5)
     await run(bus, AND, [Step("intro nothing nowhere no", 0)], ["simp"])
-    wanted = {"goals": 1, "proved": 1, "error": 2, "refused": 3, "timeout": 1, "lost": 1, "memory": 0, "crashed": 0}
-
-    def counted() -> dict[str, float]:
-        return {kind: beats[-1].values.get(f"outcome_{kind}", -1) for kind in wanted} if beats else {}
-
-    await eventually(lambda: counted() == wanted, timeout=30)
-    assert set(wanted) == set(OutcomeKind) and beats[-1].values["failures"] == 0
-    (node,) = [node for node in await bus.nodes() if node.role == "lean-proxy"]
-    async with (
-        aiohttp.ClientSession() as http,
-        http.get(f"{node.metrics_url.removesuffix('/metrics')}/metrics") as page,
-    ):
-        metrics = await page.text()
-    for kind, number in wanted.items():
-        assert f'proofmesh_lean_outcomes_total{{kind="{kind}"}} {number:.1f}' in metrics
-    await subscription.unsubscribe()
-
-
-async def test_proofs_that_wait_are_verified_together_and_counted(bus, own_lean_proxy):
+    kinds = {"goals": 2, "proved": 1, "error": 2, "refused": 3, "timeout": 1, "lost": 1, "memory": 0, "crashed": 0}
+    # 2. Proofs that wait are verified together.
     replies = await asyncio.gather(*(verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩") for _ in range(40)))
     assert all(reply.accepted for reply in replies)
     wrong, right = await asyncio.gather(verify(bus, AND, "exact id"), verify(bus, AND, "exact And.symm"))
     assert right.accepted and "Lean rejects the proof at line 1" in wrong.reason
-    (node,) = [node for node in await bus.nodes() if node.role == "lean-proxy"]
+    # 3. The monitor is told.
+    wanted = {f"outcome_{kind}": number for kind, number in kinds.items()}
+    wanted |= {"candidates": 10, "cache_hits": 2, "proofs_accepted": 41, "proofs_rejected": 1, "failures": 0}
+
+    def told() -> dict[str, float]:
+        return {name: beats[-1].values.get(name, -1) for name in wanted} if beats else {}
+
+    await eventually(lambda: told() == wanted, timeout=30)
+    assert set(kinds) == set(OutcomeKind)
+    assert beats[-1].values["workers"] >= 1 and beats[-1].values["rss_mb"] > 50
+    await subscription.unsubscribe()
+    # 4. So are metrics.
+    (node,) = await bus.nodes()
     async with aiohttp.ClientSession() as http, http.get(node.metrics_url) as page:
         lines = [line.rsplit(" ", 1) for line in (await page.text()).splitlines() if not line.startswith("#")]
     metrics = {name.removeprefix("proofmesh_lean_"): float(value) for name, value in lines}
+    assert all(metrics[f'outcomes_total{{kind="{kind}"}}'] == number for kind, number in kinds.items())
     assert metrics['verified_total{verdict="accepted"}'] == 41 and metrics['verified_total{verdict="rejected"}'] == 1
     # A check or two while the requests come, and then one of all that wait.
-    assert (
-        metrics["verify_batch_proofs_count"] <= 12
-        and metrics['verify_batch_proofs_bucket{le="16.0"}'] < metrics["verify_batch_proofs_count"]
-    )
+    checks = metrics["verify_batch_proofs_count"]
+    assert checks <= 12 and metrics['verify_batch_proofs_bucket{le="16.0"}'] < checks
     assert metrics["verify_proof_seconds_count"] >= 2 and metrics["verify_queue"] == 0
     assert metrics["workers_resident_memory_bytes"] > 50 * 2**20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import zlib
@@ -58,8 +59,8 @@ async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[S
 
 
 FAMILIES = read()
-SHARE = 4
-"""The default tests check one submission in this many; the slow tests check all."""
+SAMPLE = 2
+"""Of each family the default tests check so many cheats, with their twins; the slow tests check all."""
 
 
 def test_there_are_enough_cheats_and_each_has_its_twin():
@@ -72,28 +73,34 @@ def test_there_are_enough_cheats_and_each_has_its_twin():
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("share", [SHARE, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [SAMPLE, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", sorted({reference.family for reference in FAMILIES}))
-async def test_no_cheat_is_accepted_and_every_honest_twin_is(family, share, tmp_path):
-    toolchain = await LeanToolchain.pocket().confined()
-    verifier = FileVerifier(toolchain, at_once=AT_ONCE, seconds=60, memory_mb=2048)
+async def test_no_cheat_is_accepted_and_every_honest_twin_is(family, number):
+    references = [reference for reference in FAMILIES if reference.family == family]
+    names = {each.name for reference in references for each in reference.submissions}
+    taken = sorted(names, key=lambda name: zlib.crc32(name.encode()))[:number]
+    verifier = FileVerifier(await LeanToolchain.pocket().confined(), at_once=AT_ONCE, seconds=60, memory_mb=2048)
     wrong = []
     try:
-        for number, whole in enumerate(reference for reference in FAMILIES if reference.family == family):
-            taken = [each for each in whole.submissions if zlib.crc32(each.name.encode()) % share == 0]
-            reference = replace(whole, submissions=taken)
-            for submission, accepted, reason in await outcomes(reference, verifier):
+        for whole in references:
+            reference = replace(whole, submissions=[each for each in whole.submissions if each.name in taken])
+            for submission, accepted, reason in await outcomes(reference, verifier) if reference.submissions else ():
                 if accepted is not (submission.kind == "honest"):
                     what = f"{submission.kind} {submission.name}"
                     wrong.append(f"{what} is {'accepted' if accepted else f'not accepted: {reason}'}")
-            for submission in taken:
-                folder = tmp_path / f"{number}-{submission.name}"
-                problem = await plain(toolchain, submission.files, folder) if submission.kind == "cheat" else ""
-                shutil.rmtree(folder, ignore_errors=True)
-                wrong += [f"plain Lean refuses {submission.name}: {problem}"] if problem else []
     finally:
         verifier.close()
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+async def test_plain_lean_lets_every_cheat_pass(tmp_path):
+    toolchain = await LeanToolchain.pocket().confined()
+    cheats = [each for reference in FAMILIES for each in reference.submissions if each.kind == "cheat"]
+    for number, cheat in enumerate(cheats):
+        assert not await plain(toolchain, cheat.files, tmp_path / str(number)), cheat.name
+        shutil.rmtree(tmp_path / str(number))
 
 
 async def with_library(folder: Path, **modules: str) -> LeanToolchain:
@@ -137,10 +144,10 @@ async def test_a_planted_module_is_not_judged_by_the_file_of_its_name(tmp_path):
 async def test_a_reference_that_states_nothing_or_has_an_error_proves_nothing():
     toolchain = LeanToolchain.pocket()
     submission = {"Main": "theorem t : 1 = 1 := rfl\n"}
-    assert "states no theorem" in await compared(toolchain, submission, "def one := 1\n")
     hidden = "theorem t : 1 = 1 := sorry\nnamespace A\ntheorem t : 1 = Nowhere.limit := sorry\nend A\n"
-    assert "has an error in line 3" in await compared(toolchain, submission, hidden)
-    assert not await compared(toolchain, submission, "theorem t : 1 = 1 := sorry\n")
+    references = ["def one := 1\n", hidden, "theorem t : 1 = 1 := sorry\n"]
+    nothing, error, right = await asyncio.gather(*(compared(toolchain, submission, each) for each in references))
+    assert "states no theorem" in nothing and "has an error in line 3" in error and not right
 
 
 async def test_a_file_may_have_another_name_than_the_reference_and_private_names():

@@ -120,16 +120,8 @@ def seconds(scan: Callable[[str], object], text: str) -> float:
 
 
 ALWAYS = {
-    *(
-        "comments opened",
-        "comments opened and closed behind",
-        "strings",
-        "strings of escapes",
-        "guillemets",
-        "characters",
-    ),
-    *("attributes unclosed", "prefixes", "prefixes in a line", "a long line of names", "blank lines", "bars"),
-    *("guards in a line", "modifiers", "families", "numbers"),
+    *("comments opened", "strings of escapes", "attributes unclosed"),
+    *("prefixes in a line", "guards in a line", "a long line of names"),
 }
 """Shapes that are also tested when slow tests are left out."""
 

@@ -34,7 +34,7 @@ async def accepted_proofs_of_the_bank(number: int) -> int:
 
 
 async def test_proofs_of_the_bank_are_accepted_by_both_kernels() -> None:
-    assert await accepted_proofs_of_the_bank(40) == 40
+    assert await accepted_proofs_of_the_bank(12) == 12
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ async def check_theorems(theorems: list[tuple[Theorem, list[BankTransition]]]) -
 
 
 async def test_the_banks_first_steps_do_what_the_bank_says():
-    await check_theorems(sample(30))
+    await check_theorems(sample(10))
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ async def test_honest_proofs_are_accepted_in_one_go_with_their_axioms(verifier):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(verifier, seed):
     cheats = [(theorem, script, reason) for group in BY_LEAN.values() for theorem, script, reason in group]
     cheats += [(FALSE, script, reason) for group in BY_TEXT.values() for script, reason in group]
@@ -82,7 +82,7 @@ async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(ve
 
 @pytest.mark.timeout(900)
 async def test_verdicts_are_those_of_single_checks():
-    await compare(with_broken(48, seed=7))
+    await compare(with_broken(24, seed=7))
 
 
 @pytest.mark.slow

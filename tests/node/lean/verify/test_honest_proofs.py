@@ -11,11 +11,12 @@ from tests.node.lean.verify.recorded import honest
 
 pytestmark = pytest.mark.lean
 
-NUMBER = 320
+MOST = 320
 
 
-async def test_hundreds_of_honest_proofs_are_accepted():
-    proofs = honest(NUMBER)
+@pytest.mark.parametrize("number", [60, pytest.param(MOST, marks=pytest.mark.slow)])
+async def test_honest_proofs_are_accepted(number):
+    proofs = honest(number)
     for theorem, script in proofs:
         assert proof_problem(script) == "" and statement_problem(theorem.binders, theorem.conclusion) == ""
     verifier = Verifier(await LeanToolchain.pocket().confined(), at_once=2, seconds=60, memory_mb=2048)
@@ -29,7 +30,7 @@ async def test_hundreds_of_honest_proofs_are_accepted():
 @pytest.mark.timeout(1200)
 async def test_each_is_accepted_by_a_verification_of_its_own():
     verifier = Verifier(await LeanToolchain.pocket().confined(), at_once=2, seconds=60, memory_mb=2048)
-    proofs = honest(NUMBER)
+    proofs = honest(MOST)
     verdicts = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script in proofs))
     verifier.close()
     refused = [(proof, reply.reason) for proof, reply in zip(proofs, verdicts, strict=True) if not reply.accepted]

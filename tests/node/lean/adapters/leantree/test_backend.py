@@ -208,7 +208,7 @@ class Elsewhere:
 
 
 async def test_each_death_at_a_server_costs_its_tactic_only(monkeypatch):
-    monkeypatch.setattr("node.lean.adapters.leantree.client.SLACK_SECONDS", 4.0)
+    monkeypatch.setattr("node.lean.adapters.leantree.client.SLACK_SECONDS", 1.0)
     server = Elsewhere()
     tactics = ("dies", "trivial", "eats", "forgets", "killed", "never", "rfl")
     async with faulty(server.answer) as url, backend_of(url, processes=1) as backend:

@@ -202,7 +202,7 @@ async def test_status_counts_processes_and_open_requests():
         first, second = await wire.process(), await wire.process()
         assert first != second
         state, _ = await wire.theorem(first, AND)
-        open_ = asyncio.create_task(wire.tactic(first, state, "repeat (have := trivial)", timeout=1500))
+        open_ = asyncio.create_task(wire.tactic(first, state, "repeat (have := trivial)", timeout=500))
 
         async def seen() -> bool:
             answer = (await wire.get("/status"))[1]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 
+from node.command.cli import main
+
 
 def install(folder: Path, *flags: str) -> Path:
     """Write a stand-in with the documented command; returns its `lake`."""
-    command = [sys.executable, "-m", "node.command.cli", "repl", "--install-stand-in", str(folder), *flags]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    assert main(["repl", "--install-stand-in", str(folder), *flags]) == 0
     return folder / "bin" / "lake"
 
 

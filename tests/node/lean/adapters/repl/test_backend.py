@@ -29,7 +29,7 @@ async def kinds(backend: Backend, *tactics: str, path: tuple[Step, ...] = (), ti
 
 
 @pytest.mark.parametrize(
-    "mode", ["forgets", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("pretty", "garbage", "dies"))]
+    "mode", ["garbage", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("pretty", "forgets", "dies"))]
 )
 async def test_a_faulty_repl_says_the_same_in_the_end(mode):
     split = Step("intro h\nconstructor", 1, ((0,), (1,)))
@@ -40,7 +40,7 @@ async def test_a_faulty_repl_says_the_same_in_the_end(mode):
         assert (backend.restarts > 0) == (mode in ("dies", "forgets"))
 
 
-@pytest.mark.parametrize("mode", ["loses", "goalless"])
+@pytest.mark.parametrize("mode", ["loses", pytest.param("goalless", marks=pytest.mark.slow)])
 async def test_goals_that_the_repl_has_lost_are_found_again(mode):
     async with repl(command=faulty(mode)) as backend:
         result = await backend.attempt(TacticBatch(AND, (), ("intro ⟨a, b⟩\nconstructor", "exact fun h => ⟨h.2, h.1⟩")))
@@ -60,7 +60,7 @@ async def test_goals_that_the_repl_has_lost_are_found_again(mode):
 )
 async def test_what_ends_the_process_is_told_of_that_candidate_alone(mode, kind):
     async with repl(command=faulty(mode), memory_mb=300) as backend:
-        timeout = 2 if mode.startswith("hangs") else PATIENCE
+        timeout = 1 if mode.startswith("hangs") else PATIENCE
         assert await kinds(backend, "intro h", "exact MARK", "exact h", timeout=timeout) == [GOALS, kind, ERROR]
         assert backend.restarts == (1 if kind is OutcomeKind.TIMEOUT else 2)
 

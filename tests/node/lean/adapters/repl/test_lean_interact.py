@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from lean_interact.interface import (
     UnpickleProofState,
 )
 
+from node.command.cli import main
 from tests.node.lean.adapters.repl.stand_ins import install, kill_lean_below
 
 pytestmark = pytest.mark.process
@@ -65,6 +65,7 @@ def test_commands_environments_and_proof_steps(config, server):
     assert not shown.has_errors()
 
 
+@pytest.mark.slow
 def test_files_with_all_tactics_root_goals_and_info_trees(server, tmp_path):
     file = tmp_path / "some.lean"
     file.write_text("theorem t (p : Prop) (h : p) : p ∧ p := by\n  constructor\n  all_goals exact h\n", "utf-8")
@@ -80,6 +81,7 @@ def test_files_with_all_tactics_root_goals_and_info_trees(server, tmp_path):
     assert ["p : Prop\nh : p\n⊢ p ∧ p"] in goals
 
 
+@pytest.mark.slow
 def test_states_are_pickled_and_read_by_another_server(config, server, tmp_path):
     environment, state = str(tmp_path / "environment"), str(tmp_path / "state")
     run(server, Command(cmd="def f := 42"))
@@ -99,6 +101,7 @@ def test_states_are_pickled_and_read_by_another_server(config, server, tmp_path)
         other.kill()
 
 
+@pytest.mark.slow
 def test_a_time_out_ends_the_server_and_the_next_request_starts_another(server):
     kept = run(server, Command(cmd="def f := 1"), add_to_session_cache=True)
     first = server._proc.pid
@@ -109,6 +112,7 @@ def test_a_time_out_ends_the_server_and_the_next_request_starts_another(server):
     assert server.is_alive() and server._proc.pid != first
 
 
+@pytest.mark.slow
 def test_a_killed_lean_costs_nothing_and_a_killed_repl_is_replaced(server):
     kept = run(server, Command(cmd="def f := 1"), add_to_session_cache=True)
     opened = run(server, Command(cmd=SWAP))
@@ -122,15 +126,14 @@ def test_a_killed_lean_costs_nothing_and_a_killed_repl_is_replaced(server):
     assert server._proc is not first
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path, capsys):
     install(tmp_path, "--seconds", "7")
     install(tmp_path, "--seconds", "9")  # ours: written anew
     script = tmp_path / ".lake" / "build" / "bin" / "repl"
     assert "--seconds 9" in script.read_text(encoding="utf-8")
     script.write_bytes(b"\x7fELF")
-    command = [sys.executable, "-m", "node.command.cli", "repl", "--install-stand-in", str(tmp_path)]
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert refused.returncode == 2 and "was not written by proofmesh" in refused.stderr
+    assert main(["repl", "--install-stand-in", str(tmp_path)]) == 2
+    assert "was not written by proofmesh" in capsys.readouterr().err
     assert script.read_bytes() == b"\x7fELF"
 
 
