@@ -311,14 +311,7 @@ _LEVEL_FLAGS, _LEVEL_PARAMETER, _LEVEL_DEPTH = 3 << 32, 1 << 33, 40
 _FLAGS, _FREE, _EXPRESSION_META, _HAS_LEVEL_META, _HAS_PARAMETER = 15 << 40, *(1 << bit for bit in (40, 41, 42, 43))
 _DEPTH, _LOOSE, _MOST_DEPTH, _MOST_LOOSE = 32, 44, 255, (1 << 20) - 1
 
-EXPRESSIONS_OF = {
-    APPLY: (0, 1),
-    LAMBDA: (1, 2),
-    FORALL: (1, 2),
-    LET: (1, 2, 3),
-    NOTE: (1,),
-    PROJECTION: (2,),
-}
+EXPRESSIONS_OF = {APPLY: (0, 1), LAMBDA: (1, 2), FORALL: (1, 2), LET: (1, 2, 3), NOTE: (1,), PROJECTION: (2,)}
 """Which fields of an expression are expressions, by its constructor."""
 LEVELS_OF = {SUCCESSOR: (0,), MAX: (0, 1), IMAX: (0, 1)}
 """Which fields of a level are levels, by its constructor."""

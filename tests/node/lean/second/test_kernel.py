@@ -41,11 +41,7 @@ def proposition(type_: str, field: str, motive: str, level: str, **more: object)
             "P",
             type_,
             [("P.mk", f"∀ f : {field}, P")],
-            (
-                motive,
-                f"∀ {binders.format('∀')}, ∀ t : P, m t",
-                [(1, f"λ {binders.format('λ')}, λ f : {field}, k f")],
-            ),
+            (motive, f"∀ {binders.format('∀')}, ∀ t : P, m t", [(1, f"λ {binders.format('λ')}, λ f : {field}, k f")]),
             **more,  # type: ignore[arg-type]
         )
 
@@ -87,26 +83,14 @@ CASES: dict[str, tuple[str, Make, Make]] = {
     ),
     "a theorem that is data": ("t", plain(("def", "t", "Nat", "Nat.zero")), plain(("thm", "t", "Nat", "Nat.zero"))),
     "a type that is no type": ("t", plain(("axiom", "t", "Nat")), plain(("axiom", "t", "Nat.zero"))),
-    "an undeclared constant": (
-        "t",
-        plain(("def", "t", "Nat", "Nat.zero")),
-        plain(("def", "t", "Nat", "Nat.one")),
-    ),
-    "itself in its value": (
-        "t",
-        plain(("def", "t", "Nat", "Nat.zero")),
-        plain(("def", "t", "Nat", "t")),
-    ),
+    "an undeclared constant": ("t", plain(("def", "t", "Nat", "Nat.zero")), plain(("def", "t", "Nat", "Nat.one"))),
+    "itself in its value": ("t", plain(("def", "t", "Nat", "Nat.zero")), plain(("def", "t", "Nat", "t"))),
     "a wrong number of universe levels": (
         "t",
         plain(("thm", "t", "Eq.{1} Nat 0 0", "Eq.refl.{1} Nat 0")),
         plain(("thm", "t", "Eq.{1} Nat 0 0", "Eq.refl.{1, 1} Nat 0")),
     ),
-    "a universe that is too small": (
-        "t",
-        plain(("def", "t", "Sort 2", "Type")),
-        plain(("def", "t", "Type", "Type")),
-    ),
+    "a universe that is too small": ("t", plain(("def", "t", "Sort 2", "Type")), plain(("def", "t", "Type", "Type"))),
     "an undeclared universe parameter": (
         "t",
         plain(("def", "t", "Sort (w + 1)", "Sort w", "w")),
@@ -230,11 +214,7 @@ CASES: dict[str, tuple[str, Make, Make]] = {
     ),
     "K for data": ("U", unit("Type", False), unit("Type", True)),
     "no K for a proposition": ("U", unit("Prop", True), unit("Prop", False)),
-    "a rule with another body": (
-        "U",
-        unit("Type", False),
-        unit("Type", False, rule="m U.mk"),
-    ),
+    "a rule with another body": ("U", unit("Type", False), unit("Type", False, rule="m U.mk")),
     "a recursor in another universe": ("U", unit("Type", False), unit("Type", False, sort="1", universes="")),
     "a type that is a number of its universe": ("U", unit("Type", False), unit("∀ n : Type, Type", False)),
     "a quotient's constructor": (
@@ -246,16 +226,13 @@ CASES: dict[str, tuple[str, Make, Make]] = {
         "Quot.lift",
         lambda export: with_quotient(with_eq(export)),
         lambda export: with_quotient(
-            with_eq(export),
-            lift=QUOTIENT["Quot.lift"][1].replace("Eq.{v} β (f a) (f b)", "Eq.{v} β (f a) (f a)"),
+            with_eq(export), lift=QUOTIENT["Quot.lift"][1].replace("Eq.{v} β (f a) (f b)", "Eq.{v} β (f a) (f a)")
         ),
     ),
     "a quotient over another equality": (
         "Quot.lift",
         lambda export: with_quotient(with_eq(export)),
-        lambda export: with_quotient(
-            export.axiom("Eq", "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop", "u_1"),
-        ),
+        lambda export: with_quotient(export.axiom("Eq", "∀ α : Sort u_1, ∀ a : α, ∀ b : α, Prop", "u_1")),
     ),
     "an axiom with the name of Lean's": (
         "Quot.sound",
@@ -354,9 +331,7 @@ def test_quotients_and_their_axiom_need_the_true_quotients(tmp_path):
                 export.definition(name, type_, "λ α : Sort u, λ r : (∀ a : α, ∀ b : α, Prop), λ a : α, a", levels)
         binders = "∀ α : Sort u, ∀ r : (∀ a : α, ∀ b : α, Prop), ∀ a : α, ∀ b : α, ∀ h : r a b, "
         return export.axiom(
-            "Quot.sound",
-            binders + "Eq.{u} (Quot.{u} α r) (Quot.mk.{u} α r a) (Quot.mk.{u} α r b)",
-            "u",
+            "Quot.sound", binders + "Eq.{u} (Quot.{u} α r) (Quot.mk.{u} α r a) (Quot.mk.{u} α r b)", "u"
         )
 
     honest, forged = (export(each).check(tmp_path) for each in (True, False))
@@ -371,11 +346,7 @@ def test_a_negative_occurrence_inside_another_type_is_refused(tmp_path):
             "F",
             "∀ α : Type, Type",
             [("F.mk", f"∀ α : Type, ∀ f : {field}, F α")],
-            (
-                "u",
-                f"∀ {head.format('∀')}, ∀ t : F α, m t",
-                [(1, f"λ {head.format('λ')}, λ f : {field}, k f")],
-            ),
+            ("u", f"∀ {head.format('∀')}, ∀ t : F α, m t", [(1, f"λ {head.format('λ')}, λ f : {field}, k f")]),
             parameters=1,
         )
         # The recursor is missing, which is only looked at when all else is right.

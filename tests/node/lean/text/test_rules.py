@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from node.lean.text.rules import (
-    MAX_PROOF_BYTES,
-    MAX_TACTIC_BYTES,
-    proof_problem,
-    statement_problem,
-    tactic_problem,
-)
+from node.lean.text.rules import MAX_PROOF_BYTES, MAX_TACTIC_BYTES, proof_problem, statement_problem, tactic_problem
 
 FORBIDDEN = """
 sorry | admit | stop | exact sorry | exact (sorry : p) | exact sorryAx _ true | exact «sorryAx» _ true | simp <;> sorry

@@ -197,10 +197,7 @@ def test_leantrees_spans_are_character_offsets(traced):
         ),
         (
             "x : Nat := (fun (y : Nat := 1) => y) 2\n⊢ True",
-            {
-                "type": "True",
-                "hypotheses": [{"type": "Nat", "user_name": "x", "value": "(fun (y : Nat := 1) => y) 2"}],
-            },
+            {"type": "True", "hypotheses": [{"type": "Nat", "user_name": "x", "value": "(fun (y : Nat := 1) => y) 2"}]},
         ),
     ],
 )

@@ -79,7 +79,7 @@ async def test_root_goals_are_states_in_place_of_the_proofs(session):
     answer = await ask(session, cmd=CODE, rootGoals=True)
     roots = answer["sorries"]
     assert [(item["pos"]["line"], item["pos"] == item["endPos"]) for item in roots] == [
-        *((1, True), (8, True), (15, True), (15, True)),
+        *((1, True), (8, True), (15, True), (15, True))
     ]
     assert roots[0]["goal"] == "p q : Prop\n⊢ p ∧ q → q ∧ p"
     proved = await ask(session, tactic="exact fun h => ⟨h.2, h.1⟩", proofState=roots[0]["proofState"])
@@ -167,7 +167,7 @@ async def test_files_that_cannot_be_written_or_read_are_told_and_the_session_goe
         await ask(session, path=str(tmp_path / "absent.lean")),
     ]
     assert [answer["message"].split(" ")[0] for answer in answers] == [
-        *("Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean"),
+        *("Lean", str(tmp_path / "foreign"), str(tmp_path), "Unknown", "Unknown", "Could", "Lean")
     ]
     assert not (tmp_path / "new").exists()
     assert await ask(session, cmd="#check f", env=0) != {"message": UNKNOWN_ENVIRONMENT}
