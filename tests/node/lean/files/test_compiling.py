@@ -30,7 +30,7 @@ def verifier() -> Iterator[FileVerifier]:
 
 @pytest.fixture
 def impatient() -> Iterator[FileVerifier]:
-    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=3, memory_mb=300)
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=3, memory_mb=1024)
     yield verifier
     verifier.close()
 
@@ -179,13 +179,13 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
     assert "it exceeded a limit" in named(blamed)["m:3"].reason
 
 
-async def test_too_much_memory_and_output_are_verdicts_of_their_command(impatient: FileVerifier) -> None:
+async def test_too_much_memory_and_output_are_verdicts_of_their_command(verifier: FileVerifier) -> None:
     text = (
         "theorem a : True := trivial\n#eval (List.replicate 400000000 7).length\ntheorem b : True := trivial\n"
         'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 "0123456789"\n'
         "theorem c : True := trivial\n"
     )
-    report = await impatient.verify_text(text)
+    report = await verifier.verify_text(text)
     assert accepted(report) == ["a:1", "b:3", "c:6"]
     reasons = [each.reason for each in report.declarations if each.reason]
     assert ["MB of memory" in reasons[0], "MB of output" in reasons[1]] == [True, True]

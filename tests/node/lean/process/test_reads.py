@@ -132,7 +132,7 @@ async def test_workers_and_traces_read_as_little(place: Place) -> None:
         assert not any(SECRET in text for text in messages)
 
 
-@pytest.mark.parametrize("confined", ["a root of its own", "all"], indirect=True)
+@pytest.mark.parametrize("confined", [pytest.param("a root of its own", marks=pytest.mark.slow), "all"], indirect=True)
 async def test_verification_gives_nothing_away_and_judges_as_before(place: Place, confined: LeanToolchain) -> None:
     second = SecondKernel(confined)
     verifier = FileVerifier(confined, at_once=1, seconds=60, memory_mb=2048, second=second)
