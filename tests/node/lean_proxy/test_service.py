@@ -8,12 +8,9 @@ import pytest
 
 from common.bus import RemoteFailure, Signer, Unanswered
 from common.lean import OutcomeKind, ProofTree, Step, Theorem
-from common.life.context import NodeContext
 from common.protocol import subjects
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
-from node.lean_proxy.service import answer, make_signer
-from node.lean_proxy.settings import LeanProxySettings
 from tests.conftest import lean_proxy_process
 from tests.waiting import eventually, until
 
@@ -137,12 +134,8 @@ async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_i
     assert await own_lean_proxy.wait() == 0
 
 
-async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, warm_lean, mesh_run):
-    async def without_key(ctx: NodeContext) -> None:
-        assert make_signer(ctx, LeanProxySettings(key="")) is None
-        await answer(ctx, warm_lean.lean, None)
-
-    with warm_lean.background.node("lean-proxy", mesh_run.node, without_key):
+async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
+    async with lean_proxy_process(bus, broker, run_name, "--key", ""):
         (node,) = await bus.nodes()
         assert "verifications" not in node.capacity and node.facts.verifier == ""
         with pytest.raises(Unanswered, match="lists no verifier"):
@@ -185,7 +178,7 @@ async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics(bus, own_le
     assert right.accepted and "Lean rejects the proof at line 1" in wrong.reason
     # 3. The monitor is told.
     wanted = {f"outcome_{kind}": number for kind, number in kinds.items()}
-    wanted |= {"candidates": 10, "cache_hits": 2, "proofs_accepted": 41, "proofs_rejected": 1, "failures": 0}
+    wanted |= {"candidates": 10, "cache_hits": 1, "proofs_accepted": 41, "proofs_rejected": 1, "failures": 0}
 
     def told() -> dict[str, float]:
         return {name: beats[-1].values.get(name, -1) for name in wanted} if beats else {}
