@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 from common.files import cache_directory
 from common.machine import LEAN_WORKER_MB, gpu_names, measure, read_machine, sizes
 from common.output.command import Exit
-from common.output.visible import as_json, say_data
-from node.command.doctor.rows import Row, checked, document, exit_of, in_thread, table
+from common.output.visible import as_json, say
+from node.command.doctor.rows import Row, checked, document, exit_of, in_thread
 
 if TYPE_CHECKING:
     from common.bus import Bus, StreamState
@@ -404,7 +404,7 @@ async def streams(bus: Bus, runs: Mapping[str, Sequence[StreamState]]) -> Row:
 
 
 def without_packages(argv: Sequence[str]) -> int:
-    """The table where no package is installed: made by the standard library alone."""
+    """The rows where no package is installed, by the standard library alone; returns the exit code."""
     if "--help" in argv or "-h" in argv:
         print("proofmesh doctor [--json]   (no package is installed here: more flags are known after `./start setup`)")
         return Exit.DONE
@@ -417,5 +417,11 @@ def without_packages(argv: Sequence[str]) -> int:
 
     rows = asyncio.run(look())
     took = time.monotonic() - began
-    say_data(as_json(document(rows, took)) if "--json" in argv else table(rows, took).markdown())
+    if "--json" in argv:
+        print(as_json(document(rows, took)))
+        return exit_of(rows)
+    for row in rows:  # rich, which draws tables, is not here
+        say(f"{row.group:<10}{row.name:<10}{row.state:<9}{row.seen}")
+        if row.advice:
+            say(f"{'':<29}→ {row.advice}")
     return exit_of(rows)
