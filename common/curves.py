@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from common.protocol.messages import Point
 
 METRICS = "metrics.jsonl"
@@ -50,7 +50,7 @@ def read_about(directory: Path) -> About | None:
     """The run's description; None for a folder without a training run."""
     try:
         return _about.decode((directory / ABOUT).read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+    except (OSError, *NOT_JSON):
         return None
 
 
@@ -64,7 +64,7 @@ def decode_line(line: bytes) -> Point | None:
     """The point of one line; None if it is not a line of a metrics file."""
     try:
         decoded = _line.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except NOT_JSON:
         return None
     values = {name: value for name, value in decoded.values.items() if value is not None and math.isfinite(value)}
     return Point(time=decoded.time, step=decoded.step, values=values)
@@ -195,7 +195,7 @@ def read_evaluations(path: Path) -> list[Evaluated]:
     for line in content.splitlines():
         try:
             evaluated = _evaluated.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             continue
         by_label.setdefault(evaluated.label, evaluated)
     return list(by_label.values())

@@ -12,6 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not JSON of the wanted type: bytes that are not UTF-8, and values that nest
+without end, have errors of their own."""
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ import msgspec
 
 from common import curves
 from common.curves import METRICS, Evaluated, Tail
+from common.files import NOT_JSON
 from common.protocol.messages import LogRecord, Point, ProofFound
 from common.records import readers as run_proofs
 
@@ -86,7 +87,7 @@ class RunFiles:
             found = msgspec.json.decode((self.folder / SUMMARY).read_bytes(), type=dict[str, Any])
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             self.problem = f"{self.folder / SUMMARY}: {error}"
             return None
         before, self.summary = self.summary, found

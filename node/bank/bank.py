@@ -21,7 +21,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from common.files import bundled_bank, write_whole
+from common.files import NOT_JSON, bundled_bank, write_whole
 from common.lean import Context, Place, ProofTree, Theorem
 from common.output.command import UserError
 from node.lean.text.script import proof_lines
@@ -207,7 +207,7 @@ def _remedy(directory: Path) -> str:
             return f"restore it with `git checkout -- data/{name}`, or {build}"
     try:
         commands = list(_read_manifest(directory).commands.values())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NOT_JSON):
         commands = []
     imports = "; ".join(f"`{command}`" for command in commands)
     return f"import the bank again with {imports}" if imports else "restore it, or run `proofmesh bank import`"
@@ -235,7 +235,7 @@ def decode(path: Path, kind: type[T]) -> Iterator[T]:
                 continue
             try:
                 yield decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except NOT_JSON as error:
                 raise BankError(f"{path}, line {number}: {error}; {_remedy(path.parent)}") from error
 
 
@@ -305,7 +305,7 @@ def manifest_of(directory: Path = DIRECTORY) -> Manifest:
     """The bank's manifest. Raises BankError."""
     try:
         return _read_manifest(directory)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NOT_JSON) as error:
         raise BankError(f"{directory / MANIFEST}: cannot be read ({error}); {_remedy(directory)}") from error
 
 

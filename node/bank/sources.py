@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from common.files import NOT_JSON
 from node.bank import bank
 from node.bank.bank import BankError
 from node.bank.known import KNOWN, DataSet, known
@@ -271,7 +272,7 @@ def _parquet(path: Path) -> Iterator[Row]:
 def _decoded(where: str, data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise BankError(f"{where}: {error}") from error
     except UnicodeDecodeError as error:
         raise BankError(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error

@@ -6,6 +6,7 @@ of it, and WEIGHT its share in a mixture. A trainer that reads one kind by defau
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Collection
@@ -97,11 +98,16 @@ def parse(text: str, kinds: Collection[str], default: str | None = None) -> Sour
     if found is None or (not kind and default is None):
         raise InputError(f"data `{text}`: expected KIND:WHERE with KIND one of {', '.join(kinds)}, such as text:bank")
     where, split, weight = found["where"], found["split"] or "", float(found["weight"] or 1)
-    if split and Path(f"{where}@{split}").expanduser().exists():  # a file with an @ in its name
+    if split and is_there(f"{where}@{split}"):  # a file with an @ in its name
         where, split = f"{where}@{split}", ""
     if weight <= 0:
         raise InputError(f"data `{text}`: the weight must be more than 0")
     return Source(kind, where, split, weight)
+
+
+def is_there(name: str) -> bool:
+    """Whether a file or folder has this name, which may be none that a file can have."""
+    return os.path.exists(os.path.expanduser(name))  # noqa: PTH110, PTH111 -- pathlib raises for a name that is too long
 
 
 def modern(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from common.lean import Theorem
 from common.records import readers as run_proofs
 from node.bank import bank
@@ -437,7 +437,7 @@ def _dojo_steps(path: Path) -> list[Step]:
     """The steps of a LeanDojo file. Theorems without tactics are skipped. Raises InputError."""
     try:
         theorems = msgspec.json.decode(path.read_bytes(), type=list[_DojoTheorem])
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise InputError(
             f"{path}: not a list of LeanDojo's theorems ({error}); expected [{{full_name, traced_tactics: [{{tactic, "
             "state_before}, ...]}, ...]"
@@ -588,7 +588,7 @@ def lines(path: Path) -> Iterator[tuple[str, Row]]:
                     continue
                 try:
                     row = msgspec.json.decode(line, type=dict[str, Any])
-                except msgspec.DecodeError as error:
+                except NOT_JSON as error:
                     raise InputError(f"{where}: not a JSON object ({error}): {line[:60]!r}") from error
                 yield where, row
     except (OSError, EOFError) as error:

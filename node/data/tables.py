@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
+from common.files import NOT_JSON
 from common.seeds import derive_seed
 from node.bank import bank
 from node.bank.bank import load_proofs
@@ -142,7 +143,7 @@ def decoded(row: Row, spec: Source, place: int) -> Row:
     line = row["text"]
     try:
         value = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise InputError(f"{spec.where}: line {place + 1} is not JSON ({error}): {line[:80]!r}") from error
     if not isinstance(value, dict):
         raise InputError(f"{spec.where}: line {place + 1} is no JSON object: {line[:80]!r}")

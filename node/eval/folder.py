@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from common.lean import Theorem
 from common.output.command import UserError
 from common.output.words import number_of
@@ -364,7 +364,7 @@ def explained(path: Path) -> Iterator[None]:
 def _plan(path: Path) -> Plan:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Plan)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NOT_JSON) as error:
         raise FolderError(f"{path}: cannot be read: {error}") from error
 
 
@@ -381,6 +381,6 @@ def _lines(path: Path, kind: type[T]) -> list[T]:
     for number, line in enumerate(content.split(b"\n")[:-1], 1):
         try:
             rows.append(decoder.decode(line))
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise FolderError(f"{path}, line {number}: cannot be read: {error}") from error
     return rows

@@ -198,7 +198,7 @@ def _transitions(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[Prog
         theorem = f"{file}{row.get('theorem') or state}"
         prefix = ""
         if isinstance(row.get("step"), int) and isinstance(row.get("parent"), int):
-            block = int(row.get("block") or 0)
+            block = row["block"] if isinstance(row.get("block"), int) else 0
             prefix = tactics.get((theorem, block, row["parent"]), "")
             tactics[theorem, block, row["step"]] = f"{prefix}\n{tactic}".strip("\n")
         yield ProgressRow(theorem, state, prefix, tactic, steps - 1, stated(str(row.get("statement") or "")))

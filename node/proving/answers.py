@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from common.files import NOT_JSON
 from common.lean import Place, Theorem
 from common.life.waiting import as_they_end
 from common.output.command import UserError
@@ -188,7 +189,7 @@ def read_row(line: bytes, number: int, kind: str) -> Row | None:
 def _object(text: str, where: str) -> Row:
     try:
         row = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         return Row(where, problem=f"{where}: no JSON: {error}")
     if not isinstance(row, dict):
         return Row(where, problem=f'{where}: an object {{"name": ..., "statement": ...}} was expected')

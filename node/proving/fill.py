@@ -20,7 +20,7 @@ from typing import Protocol
 
 import msgspec
 
-from common.files import cache_directory, write_whole
+from common.files import NOT_JSON, cache_directory, write_whole
 from common.lean import Place
 from common.life.waiting import unless_stopped
 from common.protocol.attempts import AttemptOutcome
@@ -262,7 +262,7 @@ class FillMemory:
         try:
             result = msgspec.json.decode(file.read_bytes(), type=Remembered)
             os.utime(file)
-        except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+        except (OSError, *NOT_JSON):
             return None
         return result
 

@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from common.files import NOT_JSON
 from node.lean.text.declarations import declarations
 from node.lean.text.goals import split_goals
 
@@ -274,7 +275,7 @@ def _rows(path: Path, digest: hashlib.blake2b) -> Iterator[FileRow]:
                 continue
             try:
                 yield decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except NOT_JSON as error:
                 raise RetrievalError(f"{path}, line {number}: not a file of a corpus: {error}") from error
 
 

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from common.files import replacing, write_whole
+from common.files import NOT_JSON, replacing, write_whole
 from common.lean import Context, Theorem
 from node.lean.text.declarations import declarations
 from node.lean.text.statement import imports
@@ -146,7 +146,7 @@ def read_about(folder: Path) -> About:
         about = msgspec.json.decode((folder / ABOUT).read_bytes(), type=About)
     except OSError:
         raise RetrievalError(f"{folder}: has no index of premises; `proofmesh premises index` makes one") from None
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         raise RetrievalError(f"{folder / ABOUT}: damaged ({error}); make the index again with --force") from error
     if about.format != FORMAT:
         raise RetrievalError(f"{folder}: has an index of another version; make it again with --force")
@@ -163,7 +163,7 @@ class PremiseIndex:
         try:
             content = msgspec.msgpack.decode((folder / PREMISES).read_bytes(), type=_Content)
             self.vectors: NDArray[np.float16] = np.load(folder / VECTORS)
-        except (OSError, ValueError, msgspec.DecodeError) as error:
+        except (OSError, ValueError, *NOT_JSON) as error:
             raise RetrievalError(f"{folder}: the index is damaged ({error}); make it again with --force") from error
         self.corpus = Corpus(content.files, content.premises, self.about.corpus)
         if self.vectors.shape != (len(self.corpus), self.about.width) or len(self.corpus) != self.about.premises:

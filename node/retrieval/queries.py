@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from common.files import NOT_JSON
 from common.seeds import derive_seed
 from node.retrieval.corpus import Corpus, Position, RetrievalError, query_text
 from node.retrieval.ranking import Bm25
@@ -100,7 +101,7 @@ def read_queries(paths: Sequence[Path], corpus: Corpus, *, held_out: int) -> Que
             theorems = msgspec.json.decode(content, type=list[_Theorem])
         except OSError as error:
             raise RetrievalError(f"{path}: cannot be read ({error.strerror})") from error
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise RetrievalError(f"{path}: not a list of LeanDojo's theorems: {error}") from error
         digest.update(content)
         for theorem in theorems:

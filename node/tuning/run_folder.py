@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from common.curves import decode_line
-from common.files import sync, write_whole
+from common.files import NOT_JSON, sync, write_whole
 from common.run_folder import LOCK, changes
 from node.data.errors import InputError
 from node.data.grammar import modern
@@ -98,7 +98,7 @@ class RunFolder:
             match = _STEP.fullmatch(path.name)
             try:
                 content = msgspec.json.decode((path / COMPLETE).read_bytes())
-            except (OSError, msgspec.DecodeError):
+            except (OSError, *NOT_JSON):
                 shutil.rmtree(path, ignore_errors=True)
                 continue
             if match:
@@ -127,7 +127,7 @@ class RunFolder:
         path = self.path / name
         try:
             return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             raise InputError(
                 f"{path}: cannot be read ({error}): name another folder, or start from scratch with --fresh"
             ) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from common.life.process import die_with_parent
 from node.lean.trace.infotree import LeanSource
 from node.lean.trace.records import TracedFile
@@ -79,7 +79,7 @@ def stored_result(work: Work) -> TracedFile | None:
     try:
         traced = msgspec.json.decode(work.result_file.read_bytes(), type=TracedFile)
         text = work.file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+    except (OSError, *NOT_JSON):
         return None
     if traced.key != work.key(text) or traced.error:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from common.files import cache_directory, copy_folder_whole, write_whole
+from common.files import NOT_JSON, cache_directory, copy_folder_whole, write_whole
 from common.seeds import derive_seed
 from node.learner.algorithms.algorithm import named
 from node.learner.choosing.data import Data, sampled
@@ -178,7 +178,7 @@ def _cached(folder: Path, log: Any) -> WarmStart | None:
     """The warm start in the cache folder, if it is complete. A damaged one is deleted, so that it is trained again."""
     try:
         result = msgspec.json.decode((folder / "warm-start.json").read_bytes(), type=WarmStart)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *NOT_JSON):
         return None
     newest, problems = newest_whole(folder)
     if problems:

@@ -34,7 +34,7 @@ from typing import TypeVar
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from common.lean import Theorem
 from common.seeds import derive_seed
 from node.bank.bank import BankError
@@ -345,7 +345,7 @@ def load_prepared(folder: Path) -> Prepared:
         for number, line in enumerate(contents[name].splitlines(), start=1):
             try:
                 yield decoder.decode(line)
-            except msgspec.DecodeError as error:
+            except NOT_JSON as error:
                 raise StpError(f"{folder / name}, line {number}: {error}; make the data anew") from error
 
     lemmas = list(rows(LEMMAS, _LemmaRow))
@@ -370,7 +370,7 @@ def _manifest(folder: Path) -> Manifest:
         raise StpError(f"{folder}: no {MANIFEST}; prepare the data with `proofmesh stp prepare --out {folder}`")
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *NOT_JSON) as error:
         raise StpError(f"{path}: cannot be read ({error}); make the data anew") from error
     if manifest.version != VERSION:
         raise StpError(

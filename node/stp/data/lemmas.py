@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from common.files import NOT_JSON
 from common.lean import Theorem
 from node.bank.statements import given_proof
 from node.lean.text.declarations import Declaration, declarations
@@ -195,7 +196,7 @@ def _rows(path: Path) -> list[Lemma]:
             continue
         try:
             row = msgspec.json.decode(line, type=_Row)
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise StpError(f"{path}, line {number}: {error}; a row needs `name` and `statement`") from error
         if row.error:
             continue

@@ -27,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from common.files import NOT_JSON
 from common.lean import Context, ProofTree, Theorem
 from node.bank import bank, statements
 from node.bank.bank import BankError, load_proofs
@@ -151,7 +152,7 @@ def _rows(source: Source) -> Iterator[tuple[str, Row | str]]:
     for where, line in _lines(path):
         try:
             decoded: Any = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             yield where, f"{error}"
             continue
         yield where, decoded if isinstance(decoded, dict) else "an object was expected"
@@ -282,7 +283,7 @@ def _of_trace(folder: Path, test: bool) -> Found:
     for where, line in _lines(folder / CONTEXTS) if (folder / CONTEXTS).exists() else ():
         try:
             text = msgspec.json.decode(line, type=_TracedText)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise BankError(f"{where}: {error}; trace the project again") from error
         contexts |= {digest: Context.of(text.text[:end]) for digest, end in text.contexts.items()}
     # 2. The theorems of all files, which are the lemmas.
@@ -290,7 +291,7 @@ def _of_trace(folder: Path, test: bool) -> Found:
     for where, line in _lines(folder / TRACED):
         try:
             row = msgspec.json.decode(line, type=_TracedRow)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             found.problems.append(f"{where}: {error}")
             continue
         if row.error:
