@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from node.inference.engine.batch import Job, uniforms
+from common.settings import Sampling
+from node.inference.engine.batch import FinishedJob, Job, uniforms
+from node.inference.engine.engine import Engine
 from node.inference.engine.sampling import COLDEST
 from node.inference.settings import EngineSettings
 from node.model.names import Names, StatementNames
@@ -102,3 +105,28 @@ def _sample(weights: Weights, prompt: list[int], numbers: list[float], job: Job,
             break
         sample.tokens.append(token)
     return sample
+
+
+def jobs(count: int, seed: int) -> list[Job]:
+    """States of 0 to 20 hypotheses (the longest are shortened), 1 to 8 samples, several temperatures."""
+    rng = random.Random(seed)
+    return [
+        Job(
+            key=index,
+            state="\n".join([*(f"h{rng.randint(0, 9)} : p ∧ q" for _ in range(rng.randint(0, 20))), "⊢ q"]),
+            samples=rng.randint(1, 8),
+            seed=rng.getrandbits(63),
+            sampling=Sampling(temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0])),
+        )
+        for index in range(count)
+    ]
+
+
+def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) -> dict[int, FinishedJob]:
+    """Answers by key; with `arrivals`, jobs come at random steps, else all at once."""
+    waiting, answers = list(todo), {}
+    while waiting or engine.busy:
+        while waiting and (arrivals is None or arrivals.random() < 0.4):
+            engine.submit(waiting.pop(0))
+        answers.update({finished.key: finished for finished in engine.step()})
+    return answers

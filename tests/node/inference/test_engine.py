@@ -14,27 +14,12 @@ from node.inference.engine.sampling import WIDE
 from node.inference.settings import EngineSettings
 from node.model.tokenizer import EOS
 from node.model.weights import Weights
-from tests.node.inference.naive import sample_naively
+from tests.node.inference.naive import jobs, run, sample_naively
 from tests.node.model.tiny import tiny_weights
 
 pytestmark = pytest.mark.compute
 
 SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=12, prompt_tokens=80)
-
-
-def jobs(count: int, seed: int) -> list[Job]:
-    """States of 0 to 20 hypotheses (the longest are shortened), 1 to 8 samples, several temperatures."""
-    rng = random.Random(seed)
-    return [
-        Job(
-            key=index,
-            state="\n".join([*(f"h{rng.randint(0, 9)} : p ∧ q" for _ in range(rng.randint(0, 20))), "⊢ q"]),
-            samples=rng.randint(1, 8),
-            seed=rng.getrandbits(63),
-            sampling=Sampling(temperature=rng.choice([1.0, 1.0, 0.3, 2.0, 0.0])),
-        )
-        for index in range(count)
-    ]
 
 
 def mixed_jobs(count: int, seed: int) -> list[Job]:
@@ -56,16 +41,6 @@ def mixed_jobs(count: int, seed: int) -> list[Job]:
             )
         )
     return todo
-
-
-def run(engine: Engine, todo: list[Job], arrivals: random.Random | None = None) -> dict[int, FinishedJob]:
-    """Answers by key; with `arrivals`, jobs come at random steps, else all at once."""
-    waiting, answers = list(todo), {}
-    while waiting or engine.busy:
-        while waiting and (arrivals is None or arrivals.random() < 0.4):
-            engine.submit(waiting.pop(0))
-        answers.update({finished.key: finished for finished in engine.step()})
-    return answers
 
 
 def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, FinishedJob]) -> int:

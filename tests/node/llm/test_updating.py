@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -21,39 +20,7 @@ from node.llm.updating import (
     resume_only,
     update_weights,
 )
-
-
-@dataclass
-class Administration:
-    """What vLLM's endpoints for training do, as far as an update sees it."""
-
-    refuses: str = ""
-    """The path that it answers with 500."""
-    url: str = ""
-    weights: str = "old"
-    version: str = "default"
-    paused: bool = False
-    adapters: dict[str, str] = field(default_factory=dict)
-    heard: list[str] = field(default_factory=list)
-
-    async def answer(self, request: web.Request) -> web.Response:
-        self.heard.append(request.path_qs)
-        if request.path == self.refuses:
-            return web.json_response({"error": "CUDA out of memory"}, status=500)
-        if request.path in ("/pause", "/resume"):
-            self.paused = request.path == "/pause"
-            return web.json_response({})
-        body = await request.json()
-        if request.path == "/collective_rpc":
-            assert self.paused and body["method"] == "reload_weights"
-            self.weights = body["kwargs"]["weights_path"]
-        elif request.path == "/update_weight_version":
-            self.version = body["new_version"]
-        elif request.path == "/v1/load_lora_adapter":
-            self.adapters[body["lora_name"]] = body["lora_path"]
-        elif self.adapters.pop(body["lora_name"], None) is None:
-            return web.json_response({"error": {"message": "no such adapter"}}, status=404)
-        return web.json_response({})
+from tests.node.llm.server import Administration
 
 
 @asynccontextmanager

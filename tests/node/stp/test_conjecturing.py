@@ -17,7 +17,7 @@ from node.model.checkpoint import read_weights
 from node.model.prompt import conjecture_prompt, written_conjecture
 from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
-from tests.node.inference.test_engine import run
+from tests.node.inference.naive import run
 from tests.node.prover.nodes import answer_tactics, inference_node
 from tests.node.training.conjecturer import CONJECTURES, trained_conjecturer
 

@@ -19,7 +19,7 @@ from node.model.tokenizer import BOS, LEAN
 from node.model.weights import Weights
 from node.stp import embedding
 from node.stp.embedding import StpError, batches, embeddings, vectors_of
-from tests.node.inference.test_whole_proofs import writer
+from tests.node.inference.writers import writer
 from tests.node.model.tiny import tiny_weights
 
 STATEMENTS = [

@@ -28,8 +28,7 @@ from node.play.serving import ServingError, announce
 from node.stp.model import Model, conjecturer_prompt
 from node.stp.network import Network, Question, StpError
 from node.stp.records import Output, Seed
-from tests.node.llm.server import Server, running
-from tests.node.llm.test_updating import Administration
+from tests.node.llm.server import Administration, Server, running
 from tests.node.prover.nodes import model_node
 from tests.node.stp.examples import COMM, EASY
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,28 +15,22 @@ from common.protocol.messages import WeightsState
 from common.settings import Sampling
 from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
-from node.model.tokenizer import Tokenizer
 from node.play import mesh as play
 from node.play import serving
 from node.play.serving import ServingError
 from node.play.serving import publish as serve
-from tests.node.model.tiny import TEXTS, tiny_model
+from tests.node.inference.writers import tokenizer
+from tests.node.model.tiny import tiny_model
 from tests.node.prover.nodes import inference_node
 from tests.node.stp.mesh import FALSE, SWAP, prover, proving_on, task, told
 
 pytestmark = [pytest.mark.process, pytest.mark.compute]
 
 
-@cache
-def tokenizer_with_roles() -> Tokenizer:
-    return Tokenizer.train(TEXTS * 20, 330, roles=True)
-
-
 def writer(folder: Path, seed: int) -> Path:
     """A checkpoint of a network that says of itself that it was trained on proofs."""
-    tokenizer = tokenizer_with_roles()
-    model = tiny_model(seed, ends=10.0, vocab_size=tokenizer.vocab_size)
-    return checkpoint.save(folder / f"step-{seed:06d}", model, tokenizer, step=seed, config={"proofs": True})
+    model = tiny_model(seed, ends=10.0, vocab_size=tokenizer().vocab_size)
+    return checkpoint.save(folder / f"step-{seed:06d}", model, tokenizer(), step=seed, config={"proofs": True})
 
 
 @pytest.fixture

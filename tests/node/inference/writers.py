@@ -1,0 +1,46 @@
+"""A network that writes whole proofs, and jobs for it."""
+
+from __future__ import annotations
+
+import functools
+import random
+
+from common.settings import Sampling
+from node.inference.engine.batch import FinishedJob, Job
+from node.inference.settings import EngineSettings
+from node.model.tokenizer import Tokenizer
+from node.model.weights import Weights
+from tests.node.model.tiny import TEXTS, tiny_model
+
+SETTINGS = EngineSettings(slots=4, cells=8, new_tokens=8, proof_tokens=24, proof_slots=2, prompt_tokens=80)
+
+
+@functools.cache
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(TEXTS * 20, 330, roles=True)
+
+
+def writer(seed: int = 0, **changes: float) -> Weights:
+    """A network that says of itself that it was trained on proofs; about every eighth token of its is an end."""
+    model = tiny_model(seed, vocab_size=tokenizer().vocab_size, **{"ends": 10.0, **changes})  # type: ignore[arg-type]
+    return Weights(model, tokenizer(), {"version": "1", "proofs": "yes"})
+
+
+def proof_jobs(count: int, seed: int) -> list[Job]:
+    """Statements of 1 to 4 hypotheses, every third one again; 1 to 8 samples."""
+    rng = random.Random(seed)
+    return [
+        Job(
+            key=1000 + index,
+            state=f"theorem t{index} (p q : Prop) {'(h : p) ' * (1 + index % 3)}: {'p ∧ ' * rng.randint(0, 2)}q",
+            samples=rng.randint(1, 8),
+            seed=rng.getrandbits(63),
+            sampling=Sampling(temperature=rng.choice([1.0, 0.5]), top_p=rng.choice([1.0, 0.9])),
+            proof=True,
+        )
+        for index in range(count)
+    ]
+
+
+def texts(answer: FinishedJob) -> list[str]:
+    return [sample.tactic for sample in answer.tactics]
