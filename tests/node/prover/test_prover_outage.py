@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import signal
-from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
 
 from broker import streams
 from broker.launcher import Server
-from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
 from common.protocol import subjects
@@ -20,10 +18,9 @@ from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import LeanRunRequest, Message, TacticRequest
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
-from node.prover.prover import Prover
-from node.prover.settings import ProverSettings
 from tests.background import RunOnBroker, SharedLean
 from tests.conftest import lean_proxy_process
+from tests.node.prover.nodes import running
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
@@ -56,28 +53,31 @@ async def collect(bus: Bus, wanted: set[str]) -> dict[str, AttemptResult]:
     return found
 
 
-async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, tmp_path: Path) -> None:
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store")))
+async def kill(server: Server, bus: Bus) -> None:
+    await server.stop(grace=0)  # kill -9
+    await eventually(lambda: not bus.connected)
+
+
+async def start_again(server: Server, bus: Bus) -> None:
+    """At the same address."""
+    server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
     await server.start()
-    bus = await Bus.connect(server.bus, run="outage", name="test", wait=10)
+    await eventually(lambda: bus.connected)
+
+
+async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker: Server) -> None:
+    bus = await Bus.connect(own_broker.bus, run="outage", name="test", wait=10)
     await streams.ensure(bus)
-    prover = Prover(bus, ProverSettings(policy="fixed", searches=2, poll_seconds=0.05), "prover-1")
-    stopping = asyncio.Event()
     try:
-        with warm_lean.served(RunOnBroker("outage", server.bus)):
+        with warm_lean.served(RunOnBroker("outage", own_broker.bus)):
             ids = await dispatch(bus, 2)
-            work = asyncio.create_task(prover.run(stopping))
-            await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
-            await server.stop(grace=0)  # kill -9
-            await eventually(lambda: not bus.connected)
-            server.settings = dataclasses.replace(server.settings, port=urlparse(server.bus.url).port or 0)
-            await server.start()
-            found = await collect(bus, ids)
-            stopping.set()
-            await asyncio.wait_for(work, 60)
+            async with running(bus) as prover:
+                await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
+                await kill(own_broker, bus)
+                await start_again(own_broker, bus)
+                found = await collect(bus, ids)
     finally:
         await bus.close()
-        await server.stop(grace=0)
     assert {result.outcome for result in found.values()} == {"proved"}
 
 
@@ -86,19 +86,14 @@ async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(
     bus: Bus, broker: BusSettings, mesh_run: RunOnBroker, warm_lean: SharedLean, clean: bool
 ) -> None:
     # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
-    settings = ProverSettings(policy="fixed", searches=2, poll_seconds=0.05, tactic_seconds=0.5)
-    prover = Prover(bus, settings, "prover-1")
-    stopping = asyncio.Event()
-    async with lean_proxy_process(bus, broker, bus.run) as first:
-        ids = await dispatch(bus, 2)
-        work = asyncio.create_task(prover.run(stopping))
-        await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
-        first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
-        await asyncio.wait_for(first.wait(), 30)
-    with warm_lean.served(mesh_run):
-        found = await collect(bus, ids)
-    stopping.set()
-    await asyncio.wait_for(work, 60)
+    async with running(bus, tactic_seconds=0.5) as prover:
+        async with lean_proxy_process(bus, broker, bus.run) as first:
+            ids = await dispatch(bus, 2)
+            await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
+            first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
+            await asyncio.wait_for(first.wait(), 30)
+        with warm_lean.served(mesh_run):
+            found = await collect(bus, ids)
     assert {result.outcome for result in found.values()} == {"proved"}, [r.message for r in found.values()]
 
 
@@ -117,12 +112,9 @@ async def test_an_outage_stops_the_clock_of_patience_and_does_not_reset_it(own_b
         await bus.serve(subjects.LEAN_RUN, LeanRunRequest, no_answer, queue="lean-proxy", limit=8)
         asking = [asyncio.create_task(ask) for ask in (policy.advise("⊢ True", 3, seed=1), lean.open())]
         await asyncio.sleep(patience / 2)
-        await own_broker.stop(grace=0)
-        await eventually(lambda: not bus.connected)
+        await kill(own_broker, bus)
         await asyncio.sleep(0.6 * patience)  # longer than what is left of it
-        own_broker.settings = dataclasses.replace(own_broker.settings, port=urlparse(own_broker.bus.url).port or 0)
-        await own_broker.start()
-        await eventually(lambda: bus.connected)
+        await start_again(own_broker, bus)
         assert not any(each.done() for each in asking), "the outage does not count"
         later = asyncio.create_task(policy.advise("⊢ False", 3, seed=1))
         ends = await asyncio.gather(*asking, return_exceptions=True)
@@ -130,6 +122,5 @@ async def test_an_outage_stops_the_clock_of_patience_and_does_not_reset_it(own_b
         assert not later.done(), "what was asked before has less patience left"
         later.cancel()
     finally:
-        await own_broker.stop(grace=0)
-        await eventually(lambda: not bus.connected)  # so that closing does not wait for answers
+        await kill(own_broker, bus)  # so that closing does not wait for answers
         await bus.close()
