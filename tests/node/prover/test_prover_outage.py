@@ -14,14 +14,13 @@ from broker.launcher import Server
 from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import LeanRunRequest, Message, TacticRequest
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from tests.background import RunOnBroker, SharedLean
 from tests.conftest import lean_proxy_process
-from tests.node.prover.nodes import running
-from tests.waiting import eventually, until
+from tests.node.prover.nodes import collect, dispatch, running
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
 
@@ -29,28 +28,7 @@ pytestmark = pytest.mark.broker
 THEOREM = Theorem("t", "(α : Type) (P Q : α → Prop)", "(∃ x, P x ∧ Q x) → (∃ x, P x) ∧ (∃ x, Q x)")
 
 
-async def dispatch(bus: Bus, count: int) -> set[str]:
-    ids = {f"a{index}" for index in range(count)}
-    for attempt_id in ids:
-        attempt = Attempt(
-            attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose=Purpose.TRAIN, simulations=64, seed=1
-        )
-        await bus.publish_durable(subjects.todo("train"), attempt, message_id=attempt_id)
-    return ids
-
-
-async def collect(bus: Bus, wanted: set[str]) -> dict[str, AttemptResult]:
-    """The first result of every wanted attempt."""
-    found: dict[str, AttemptResult] = {}
-
-    async def complete() -> bool:
-        for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
-            found.setdefault(lease.message.attempt_id, lease.message)
-            await lease.ack()
-        return set(found) == wanted
-
-    await until(complete, timeout=90, what="a result for every attempt")
-    return found
+ATTEMPTS = {"a0": THEOREM, "a1": THEOREM}
 
 
 async def kill(server: Server, bus: Bus) -> None:
@@ -70,15 +48,15 @@ async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker:
     await streams.ensure(bus)
     try:
         with warm_lean.served(RunOnBroker("outage", own_broker.bus)):
-            ids = await dispatch(bus, 2)
+            await dispatch(bus, ATTEMPTS, simulations=64)
             async with running(bus) as prover:
                 await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
                 await kill(own_broker, bus)
                 await start_again(own_broker, bus)
-                found = await collect(bus, ids)
+                found = await collect(bus, {*ATTEMPTS}, timeout=90)
     finally:
         await bus.close()
-    assert {result.outcome for result in found.values()} == {"proved"}
+    assert {result.outcome for result in found} == {"proved"}
 
 
 @pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -88,13 +66,13 @@ async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(
     # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
     async with running(bus, tactic_seconds=0.5) as prover:
         async with lean_proxy_process(bus, broker, bus.run) as first:
-            ids = await dispatch(bus, 2)
+            await dispatch(bus, ATTEMPTS, simulations=64)
             await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
             first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
             await asyncio.wait_for(first.wait(), 30)
         with warm_lean.served(mesh_run):
-            found = await collect(bus, ids)
-    assert {result.outcome for result in found.values()} == {"proved"}, [r.message for r in found.values()]
+            found = await collect(bus, {*ATTEMPTS}, timeout=90)
+    assert {result.outcome for result in found} == {"proved"}, [r.message for r in found]
 
 
 async def no_answer(request: Message) -> Message:

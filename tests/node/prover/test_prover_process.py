@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
-from common.life.process import kill_group, spawn_child
 from common.proofs import transitions_of
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import LeanVerifyReply, LeanVerifyRequest
 from node.lean.text.script import proof_script
+from tests.node.prover.nodes import collect, dispatch, prover_process
 from tests.waiting import until
 
 THEOREMS = {
@@ -37,43 +37,15 @@ Start = Callable[..., Coroutine[Any, Any, asyncio.subprocess.Process]]
 @pytest.fixture
 async def start_prover(broker: BusSettings, bus: Bus, tmp_path: Path) -> AsyncIterator[Start]:
     """Starts provers with nothing but the broker's address and credentials, in an empty working directory."""
-    children: list[asyncio.subprocess.Process] = []
+    async with AsyncExitStack() as started:
 
-    async def start(*flags: str, fault: str = "") -> asyncio.subprocess.Process:
-        folder = tmp_path / f"prover-{len(children)}"
-        folder.mkdir()
-        user, password = broker.credentials()
-        environment = {**os.environ, "PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
-        if fault:
-            environment["PROOFMESH_FAULT"] = fault
-        command = [sys.executable, "-m", "node.command.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
-        command += ["--policy", "fixed", "--searches", "2", "--poll-seconds", "0.05", *flags]
-        child = await spawn_child(command, env=environment, cwd=folder)
-        children.append(child)
-        return child
+        async def start(*flags: str, fault: str = "") -> asyncio.subprocess.Process:
+            folder = Path(mkdtemp(dir=tmp_path))
+            return await started.enter_async_context(
+                prover_process(bus, broker, "fixed", *flags, fault=fault, cwd=folder)
+            )
 
-    yield start
-    for child in children:
-        await kill_group(child, 0)
-
-
-async def dispatch(bus: Bus, theorems: dict[str, Theorem], simulations: int = 16) -> None:
-    for name, theorem in theorems.items():
-        attempt = Attempt(
-            attempt_id=name, theorem_id=name, theorem=theorem, purpose=Purpose.TRAIN, simulations=simulations, seed=1
-        )
-        await bus.publish_durable(subjects.todo("train"), attempt, message_id=name)
-
-
-async def collect(bus: Bus, wanted: set[str], timeout: float = 60.0) -> list[AttemptResult]:
-    """Results until every wanted attempt has one; each is acknowledged. Repeated attempts are kept."""
-    found: list[AttemptResult] = []
-    async with asyncio.timeout(timeout):
-        while {result.attempt_id for result in found} != wanted:
-            for lease in await bus.lease("results-learner", AttemptResult, limit=50, wait=0.2):
-                found.append(lease.message)
-                await lease.ack()
-    return found
+        yield start
 
 
 async def until_nothing_is_leased(bus: Bus) -> None:
@@ -148,7 +120,7 @@ async def test_second_prover_in_another_directory_joins_and_contributes(
 
 
 async def test_terminated_prover_hands_back_what_it_holds(bus: Bus, lean_proxy: object, start_prover: Start) -> None:
-    prover = await start_prover("--drain-seconds", "0")
+    prover = await start_prover()
     attempts = {f"a{index}": ENDLESS for index in range(4)}
     await dispatch(bus, attempts, simulations=5000)
     await until(lambda: leased(bus))

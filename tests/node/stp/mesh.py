@@ -3,19 +3,15 @@ the same samples finds."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import random
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from common.bus import Bus, BusSettings
+from common.bus import Bus
 from common.lean import OutcomeKind, Theorem
-from common.life.process import kill_group, spawn_child
 from common.protocol.attempts import SELF_PLAY, AttemptResult, SampledProof
 from common.protocol.messages import NodeInfo
 from node.command.stp.run import TRIES
@@ -96,21 +92,3 @@ async def prover(bus: Bus, searches: int = 2, **settings: object) -> AsyncIterat
     await bus.register(info("prover", searches=searches))
     async with running(bus, **{"policy": ProverSettings().policy, "searches": searches, **settings}) as work:
         yield work
-
-
-@asynccontextmanager
-async def prover_process(
-    bus: Bus, broker: BusSettings, policy: str, fault: str = ""
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A prover as a process of its own."""
-    user, password = broker.credentials()
-    environment = {**os.environ, "PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
-    if fault:
-        environment["PROOFMESH_FAULT"] = fault
-    command = [sys.executable, "-m", "node.command.cli", "prover", "--run", bus.run, "--bus.url", broker.url]
-    command += ["--policy", policy, "--searches", "2", "--poll-seconds", "0.05", "--drain-seconds", "0"]
-    child = await spawn_child(command, env=environment)
-    try:
-        yield child
-    finally:
-        await kill_group(child, 0)

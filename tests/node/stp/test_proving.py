@@ -20,20 +20,8 @@ from node.play.attempts import Capacity
 from node.play.mesh import capacity_of
 from node.proving.statements import read_target
 from node.stp.work import Task
-from tests.node.stp.mesh import (
-    FALSE,
-    SWAP,
-    TWO,
-    info,
-    one_by_one,
-    prover,
-    prover_process,
-    proving_on,
-    samples,
-    task,
-    told,
-    written,
-)
+from tests.node.prover.nodes import prover_process
+from tests.node.stp.mesh import FALSE, SWAP, TWO, info, one_by_one, prover, proving_on, samples, task, told, written
 from tests.waiting import eventually
 
 THEOREMS = (SWAP, TWO, FALSE)
