@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,30 +10,20 @@ import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.lean import Theorem
 from common.protocol.attempts import AttemptResult
-from common.protocol.messages import LeanProxyFacts, NetworkFacts, NodeFacts, NodeInfo, ProverFacts
+from common.protocol.messages import LeanProxyFacts, NetworkFacts, ProverFacts
 from common.settings import Sampling
 from node.eval import over_mesh
-from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, LeanFacts, Plan, Standing, StatementRecord, read
-from node.eval.over_mesh import MeshVenue, NoNodes, mesh_venue
-from node.eval.player import Player, Runner, Slot, due, open_player
+from node.eval.folder import AttemptRecord, LeanFacts, Standing, StatementRecord
+from node.eval.over_mesh import NoNodes, mesh_venue
+from node.eval.player import Player, Slot
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import mesh as play
 from node.play.mesh import MeshAttempts
 from node.prover.policies.names import BadPolicy
 from node.prover.prover import Prover
-from tests.node.eval.building import plan, statement
+from tests.node.eval.places import STATEMENTS, evaluated, info
 from tests.node.prover.nodes import running
-
-STATEMENTS = [
-    statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),
-    statement("false", theorem=Theorem("false", "(p q : Prop)", "p → q")),
-    statement("missing", theorem=Theorem("missing", "", "Missing.thing")),
-]
-
-OF = plan(budgets=Budgets(simulations=16))
-
 
 PROVER = ProverFacts(policy="inference", leaves=4, sampling=Sampling())
 
@@ -45,19 +33,6 @@ HEADER = 'open Nat; open List\n\nnotation "; " => Nat.succ\nnotation "«\\"»" =
 """Lean text with everything that a text for people would join, escape or trim."""
 
 
-def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: int = 1) -> NodeInfo:
-    return NodeInfo(
-        node_id=f"{role}-{number}",
-        role=role,
-        host="here",
-        pid=1,
-        version="1",
-        started=time.time(),
-        capacity={"searches": searches} if searches else {},
-        facts=facts,
-    )
-
-
 @pytest.fixture
 async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     """A prover with the fixed list of tactics, registered on the run beside a lean-proxy."""
@@ -65,17 +40,6 @@ async def prover(bus: Bus, lean_proxy: object) -> AsyncIterator[Prover]:
     await bus.register(info("prover", searches=2, facts=facts))
     async with running(bus, policy="tactics") as work:
         yield work
-
-
-async def evaluated(
-    venue: MeshVenue, folder: Path, of: Plan = OF, statements: list[StatementRecord] = STATEMENTS
-) -> dict[str, AttemptRecord]:
-    with EvaluationFolder(folder) as opened:
-        opened.begin(of)
-        opened.write(of, statements)
-        async with open_player(venue, of) as player:
-            await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
-    return {each.name: each for each in read(folder).attempts}
 
 
 async def test_a_mesh_evaluates_as_one_process_does(

@@ -12,9 +12,9 @@ import pytest
 
 from common.life.process import kill_group, spawn_child
 from common.records.store import Store
+from tests.node.llm.answers import BFS, RIGHT
 from tests.node.llm.server import Payload, Server, running
 from tests.node.mesh.whole import check_records, database, private_cache, recorded, whole_mesh
-from tests.node.prover.test_mesh_models import BFS, RIGHT
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

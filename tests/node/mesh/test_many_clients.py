@@ -27,7 +27,7 @@ from node.proving.answers import answer
 from node.proving.prover import Budget, mesh_prover
 from node.proving.settings import ProvingSettings
 from node.proving.statements import read_target
-from tests.node.eval.test_over_mesh import OF, STATEMENTS, evaluated, info
+from tests.node.eval.places import OF, STATEMENTS, evaluated, info
 from tests.node.learner.builders import planned
 from tests.node.learner.conftest import run  # noqa: F401 - a fixture
 from tests.node.stp.mesh import SWAP, proving_on, samples, task, written

@@ -25,15 +25,17 @@ from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from node.mesh.plan import UpSettings, free_port, make_plan
 from tests.commands import Called, Run
+from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread
 from tests.node.mesh.whole import running_nodes
-from tests.node.prover.test_mesh_models import BFS, GOEDEL, step, whole
 from tests.waiting import eventually
 
 RUN = "models"
 KEY = "sk-very-secret-key"
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 FALSE = "theorem false (p q : Prop) : p → q"
+
+ROWS = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
 
 MESH = """
 [run]
@@ -165,8 +167,7 @@ def test_an_evaluation_over_the_mesh_is_that_of_one_process(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
 
     def results(out: str, *more: str) -> tuple[dict[str, object], dict[str, object]]:
         budget = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
@@ -249,6 +250,49 @@ async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served:
         await kill_group(prove, grace=0)
 
 
+# --- a model in transformers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_model_in_transformers_on_a_mesh_is_that_of_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    from tests.node.llm.hub.tiny import SWAP as SWAP_PROOF
+    from tests.node.llm.hub.tiny import saved, taught
+
+    saved(taught(SWAP_PROOF), Path("swap-prover"))
+    config = json.loads(Path("swap-prover/config.json").read_text())
+    Path("swap-prover/config.json").write_text(json.dumps(config | {"proofmesh_template": "bfs-prover-v1"}))
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    port = free_port()
+    Path("mesh.toml").write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
+    url = f"nats://127.0.0.1:{port}"
+
+    def results(out: str, *more: str) -> tuple[dict[str, str], dict[str, str]]:
+        flags = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
+        assert eval_command.main(["--bench", "rows.jsonl", *flags, *more]) == Exit.DONE
+        found = json.loads(Path(out, "results.json").read_text())["statements"]
+        plan = json.loads(Path(out, "evaluation.json").read_text())
+        return {row["name"]: row["standing"] for row in found}, plan["weights"]
+
+    here, _ = results("here", "--policy", "hf:swap-prover")
+    _, weights = results("named", "--policy", "hf:swap-prover@bfs-prover-v1")
+    with asyncio.Runner() as runner:
+        command = [sys.executable, "-m", "node.command.cli", "up", "mesh.toml", "--policy", "hf:swap-prover"]
+        up = runner.run(spawn_child(command, stderr=asyncio.subprocess.DEVNULL))
+        try:
+            runner.run(registered(url, 4))
+            there = results("there", "--url", url, "--run", RUN)
+        finally:
+            up.send_signal(signal.SIGTERM)
+            runner.run(up.wait())
+            runner.run(kill_group(up, grace=0))
+    assert here == {"swap": "solved", "false": "unsolved"}
+    assert there == (here, weights) and "weights" in weights["hf:swap-prover@bfs-prover-v1"]
+
+
 # --- what nodes are told ---------------------------------------------------------------------------------------------
 
 
@@ -315,3 +359,13 @@ def test_sections_that_make_no_sense_are_told(
     assert main(["up", str(file), "--dry-run"]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert says in error and error.count("\n") == 1
+
+
+def test_a_folder_that_is_none_is_told_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("BFS-Prover-V1").mkdir()
+    assert main(["up", "--dry-run", "--policy", "hf:BFS-Prover-V1"]) == Exit.UNUSABLE
+    error = capsys.readouterr().err
+    assert "hf:BFS-Prover-V1" in error and error.count("\n") == 1

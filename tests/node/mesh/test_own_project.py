@@ -5,12 +5,14 @@ from functools import partial
 
 import pytest
 
+from common.config import load
 from common.lean import OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest, LeanVerifyReply, LeanVerifyRequest
 from node.command import cli
+from node.lean_proxy.service import serve
+from node.lean_proxy.settings import LeanProxySettings
 from tests import lean_project
-from tests.conftest import lean_proxy_process
 
 pytestmark = pytest.mark.lean
 
@@ -41,18 +43,22 @@ def run(called):
     return partial(called, cli.main)
 
 
-async def test_a_lean_proxy_serves_a_project_and_says_so(bus, broker, run_name, project, config):
-    async with lean_proxy_process(bus, broker, run_name, "--config", str(config)):
-        theorem = Theorem("t", "", "double 0 = 0")
-        request = LeanRunRequest(theorem=theorem, tactics=("exact double_zero",))
-        reply = await bus.request_patiently(subjects.LEAN_RUN, request, LeanRunReply, timeout=60, deadline=60)
-        assert reply.outcomes[0].kind is OutcomeKind.PROVED
+def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project, config, tmp_path):
+    settings = load(LeanProxySettings, config, "lean_proxy")
+    settings.workers, settings.key = 1, str(tmp_path / "key.pem")
+    theorem = Theorem("t", "", "double 0 = 0")
+    with background.node("lean-proxy", mesh_run.node, partial(serve, settings=settings)) as node:
+
+        def ask(subject, request, reply):
+            return background.run(node.bus.request_patiently(subject, request, reply, timeout=60, deadline=60), 90)
+
+        ran = ask(subjects.LEAN_RUN, LeanRunRequest(theorem=theorem, tactics=("exact double_zero",)), LeanRunReply)
+        assert ran.outcomes[0].kind is OutcomeKind.PROVED
         check = LeanVerifyRequest(theorem=theorem, script="exact double_zero")
-        verdict = await bus.request_patiently(subjects.LEAN_VERIFY, check, LeanVerifyReply, timeout=60, deadline=60)
-        assert verdict.accepted
-        (info,) = [info for info in await bus.nodes() if info.role == "lean-proxy"]
-        assert (info.facts.version, info.facts.name) == ("4.35.0", lean_project.NAME)
-        assert (info.facts.project, info.facts.header) == (str(project), "import Demo.Basic\nopen Demo")
+        assert ask(subjects.LEAN_VERIFY, check, LeanVerifyReply).accepted
+        facts = node.info().facts
+        assert (facts.version, facts.name) == ("4.35.0", lean_project.NAME)
+        assert (facts.project, facts.header) == (str(project), "import Demo.Basic\nopen Demo")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,27 +13,12 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
 from node.llm import templates
-from tests.node.llm.server import Payload, Server, in_a_thread, in_turn
+from tests.node.llm.answers import BFS, GOEDEL, step, whole
+from tests.node.llm.server import Server, in_a_thread, in_turn
 from tests.node.prover.nodes import model_node, played
 
-BFS = "ByteDance-Seed/BFS-Prover-V1-7B"
-GOEDEL = "Goedel-LM/Goedel-Prover-V2-8B"
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")
 FALSE = Theorem("false", "(p q : Prop)", "p → q")
-
-RIGHT = {"p ∧ q → q ∧ p": "intro h", "q ∧ p": "constructor", "q": "exact h.2", "p": "exact h.1"}
-
-
-def step(payload: Payload, chance: random.Random) -> str:
-    """What fits the goal in the prompt."""
-    return RIGHT.get(payload["prompt"].removesuffix(":::").rpartition("⊢")[2].strip(), "omega")
-
-
-def whole(payload: Payload, chance: random.Random) -> str:
-    """A proof that is right for one theorem, once it has heard Lean's errors."""
-    heard = "Error Message: " in payload["messages"][-1]["content"]
-    proof = "exact fun h => ⟨h.2, h.1⟩" if heard else "exact fun h => h.3"
-    return f"The plan.\n\n```lean4\ntheorem swap (p q : Prop) : p ∧ q → q ∧ p := by\n  {proof}\n```"
 
 
 def attempt(attempt_id: str, policy: str = "", theorem: Theorem = SWAP, **changes: object) -> Attempt:

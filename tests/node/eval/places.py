@@ -1,0 +1,46 @@
+"""A small evaluation, and how it is played in a place: on a mesh, or here."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from common.lean import Theorem
+from common.protocol.messages import NodeFacts, NodeInfo
+from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, StatementRecord, read
+from node.eval.over_mesh import MeshVenue
+from node.eval.player import Runner, due, open_player
+from tests.node.eval.building import plan, statement
+
+STATEMENTS = [
+    statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),
+    statement("false", theorem=Theorem("false", "(p q : Prop)", "p → q")),
+    statement("missing", theorem=Theorem("missing", "", "Missing.thing")),
+]
+
+OF = plan(budgets=Budgets(simulations=16))
+
+
+def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: int = 1) -> NodeInfo:
+    return NodeInfo(
+        node_id=f"{role}-{number}",
+        role=role,
+        host="here",
+        pid=1,
+        version="1",
+        started=time.time(),
+        capacity={"searches": searches} if searches else {},
+        facts=facts,
+    )
+
+
+async def evaluated(
+    venue: MeshVenue, folder: Path, of: Plan = OF, statements: list[StatementRecord] = STATEMENTS
+) -> dict[str, AttemptRecord]:
+    with EvaluationFolder(folder) as opened:
+        opened.begin(of)
+        opened.write(of, statements)
+        async with open_player(venue, of) as player:
+            await Runner(player, opened, asyncio.Event()).run(due(statements, [], 1))
+    return {each.name: each for each in read(folder).attempts}
