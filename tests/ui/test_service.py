@@ -12,6 +12,8 @@ from aiohttp import ClientSession
 from common.bus import Bus, BusSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from node.command import cli
+from tests.commands import Called
 from tests.ui.test_run_files import make_run
 from tests.waiting import eventually, until
 from ui.mesh_state import MeshState
@@ -131,11 +133,12 @@ async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(
 
 
 @pytest.mark.process
-async def test_a_run_is_shown_from_its_files_without_a_broker(tmp_path: Path) -> None:
+async def test_a_run_is_shown_from_its_files_without_a_broker(called: Called, tmp_path: Path) -> None:
     make_run(tmp_path / "ended").close()
     (tmp_path / "ended" / "summary.json").write_text(json.dumps({"solved_before": 1, "solved_after": 3}))
-    command = [sys.executable, "-m", "node.command.cli", "ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
-    process = await asyncio.create_subprocess_exec(*command, "--run", "ended", stderr=asyncio.subprocess.PIPE)
+    flags = ["ui", "--port", "0", "--directory", str(tmp_path), "--no-mesh"]
+    command = [sys.executable, "-m", "node.command.cli", *flags, "--run", "ended"]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
     try:
         url = await asyncio.wait_for(_address(process), 60)
         async with ClientSession() as session:
@@ -146,7 +149,5 @@ async def test_a_run_is_shown_from_its_files_without_a_broker(tmp_path: Path) ->
     finally:
         process.kill()
         await process.wait()
-    wrong = await asyncio.create_subprocess_exec(*command, "--run", "endde", stderr=asyncio.subprocess.PIPE)
-    _, said = await wrong.communicate()
-    assert wrong.returncode == 2
-    assert said.decode() == f"proofmesh ui: {tmp_path} has no run endde (there are: ended)\n"
+    code, _, said = await asyncio.to_thread(called, cli.main, *flags, "--run", "endde")
+    assert (code, said) == (2, f"proofmesh ui: {tmp_path} has no run endde (there are: ended)\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from node.mesh.restarts import GiveUp, Restart, RestartHistory, RestartRules
@@ -53,6 +53,7 @@ def test_a_wrong_configuration_is_never_tried_again() -> None:
     assert "configuration" in decision.reason
 
 
+@settings(max_examples=40)
 @given(st.lists(st.floats(0.01, 300), min_size=1, max_size=60))
 def test_never_more_deaths_in_the_window_than_the_limit_and_delays_in_bounds(lives: list[float]) -> None:
     history, now, forgiven = RestartHistory(RULES), 0.0, []

@@ -6,6 +6,8 @@ from functools import partial
 import pytest
 
 from node.command import cli
+from node.command.proofs.verdicts import Verdicts
+from node.lean.check.files.report import DeclarationVerdict, FileReport
 from tests import lean_project
 
 pytestmark = pytest.mark.lean
@@ -374,3 +376,15 @@ def test_lemma_and_lean_3_are_named(verify, tmp_path):
     assert "only.lean: line 2: unexpected identifier; expected command; `lemma` is" in result.err
     assert "rfl: unexpected identifier; expected command; `lemma` is a command of Mathlib" in result.out
     assert "three.lean: unknown module prefix 'data'; this is Lean 3" in result.err
+
+
+def test_a_cause_that_many_share_is_shown_once():
+    cause = "it may depend on the command in line 2, which fails: unexpected token\n  of many\n  lines"
+    other = "it may depend on the command in line 9, which fails: unknown namespace"
+    reasons = {"a": cause, "b": cause, "c": "it uses sorry", "d": cause, "e": other}
+    report = FileReport("A.lean")
+    report.declarations = [DeclarationVerdict(name, "theorem", 3, reason) for name, reason in reasons.items()]
+    verdicts = Verdicts()
+    verdicts.add_file(report)
+    short = "it may depend on the command in line 2 (see a)"
+    assert [row.reason for row in verdicts.rows] == [cause, short, "it uses sorry", short, other]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-
-import pytest
 
 from common import config
 from common.files import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
-from scripts.studies.__main__ import Study, changed, filled, read
+from scripts.studies.__main__ import Study, changed, filled, main, read
 from scripts.studies.pages import difference
+from tests.commands import Called
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,12 +64,9 @@ def test_undecided_statements_do_not_count_in_a_difference() -> None:
     assert p == "1.000"
 
 
-@pytest.mark.process
-def test_an_unknown_part_ends_with_the_names_of_those_that_exist() -> None:
-    command = [sys.executable, "-m", "scripts.studies", "rl-ablations", "--only", "no-such-part"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert "no-such-part" in result.stderr and "no-exploration" in result.stderr
+def test_an_unknown_part_ends_with_the_names_of_those_that_exist(called: Called) -> None:
+    code, _, err = called(main, "rl-ablations", "--only", "no-such-part")
+    assert code == 2 and "no-such-part" in err and "no-exploration" in err
 
 
 def _toml(content: dict[str, object]) -> str:
