@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 import tempfile
 import uuid
@@ -23,6 +24,7 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
+from common.machine import thread_environment
 from common.protocol import subjects
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from tests import tiers
@@ -36,6 +38,11 @@ from tests.background import (
     without_streams,
 )
 from tests.commands import Called
+
+# Tests share the machine, and torch's threads wait for each other: with two on busy cores, a training of seconds takes
+# a minute. This is before the first import of torch, and for children, too.
+for name, value in thread_environment(1).items():
+    os.environ.setdefault(name, value)
 
 guard = tiers.Guard()
 

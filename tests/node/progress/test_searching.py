@@ -21,7 +21,7 @@ STATEMENT = {"name": "swap", "statement": "theorem swap (p q : Prop) : p âˆ§ q â
 
 @pytest.mark.lean
 @pytest.mark.compute
-@pytest.mark.parametrize("use", ["value", "rank"])
+@pytest.mark.parametrize("use", ["value", pytest.param("rank", marks=pytest.mark.slow)])
 def test_a_search_with_predicted_steps_proves_and_says_so(use, trained, tmp_path):
     bench = tmp_path / "bench.jsonl"
     bench.write_text(json.dumps(STATEMENT), encoding="utf-8")

@@ -83,7 +83,7 @@ async def test_a_trained_model_is_asked_in_batches_and_answers_are_kept(trained)
 @pytest.mark.compute
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
     before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
-    more = ("--steps", "120", "--batch", "16", "--rate", "0.003", "--held-out", "5")
+    more = ("--steps", "80", "--batch", "16", "--rate", "0.003", "--held-out", "5")
     assert command.main(flags(lines, trained, *more)) == 0
     assert (trained / "model" / "model.safetensors").stat().st_mtime_ns == before
     capsys.readouterr()
