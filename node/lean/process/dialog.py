@@ -16,14 +16,20 @@ from typing import TypeVar
 import msgspec
 
 from node.lean.process.child import ConfinedChild
-from node.lean.process.fresh import FILE_BYTES, Limits, OutOfLimits
+from node.lean.process.fresh import FILE_BYTES, Limits, NotStarted, OutOfLimits
 
 REPLY_BYTES = 256 * 2**20
 """Longest reply."""
 
 _ROOT = Path(__file__).parents[3]
 
-_START = "import importlib, sys; sys.path.insert(0, sys.argv[1]); importlib.import_module(sys.argv[2]).main()"
+_START = (
+    "import importlib, sys; sys.path.insert(0, sys.argv[1]); module = importlib.import_module(sys.argv[2]); "
+    "print(flush=True); module.main()"
+)
+"""The empty line says that all modules are there. A child that ends before it has met no data."""
+
+_START_SECONDS = 60.0
 
 R = TypeVar("R")
 
@@ -42,7 +48,7 @@ class Dialog:
         """Number of children so far. What a child has in memory is lost when it grows."""
 
     async def ask(self, request: object, reply: type[R], more_seconds: float = 0.0) -> R:
-        """The child's reply. Raises OutOfLimits, also when the child died."""
+        """The child's reply. Raises OutOfLimits, also when the child died, and NotStarted."""
         async with self._turn:
             try:
                 return await self._ask(msgspec.json.encode(request), reply, self._limits.seconds + more_seconds)
@@ -86,6 +92,15 @@ class Dialog:
             )
             self._child.guard.start()
             self._child.drain_stderr()
+            try:
+                async with asyncio.timeout(_START_SECONDS):
+                    begun = await self._child.stdout.readline()
+            except TimeoutError:
+                raise NotStarted(
+                    f"the process that reads compiled files has not begun after {_START_SECONDS:g} s"
+                ) from None
+            if begun != b"\n":
+                raise NotStarted(self._child.with_stderr("the reader of compiled files cannot start"))
         return self._child
 
     def kill_now(self) -> None:

@@ -75,6 +75,10 @@ class OutOfLimits(Exception):
     """The process was killed because it exceeded a limit; the text says which."""
 
 
+class NotStarted(OutOfLimits):
+    """The process could not start: this says nothing about the data that it was to read."""
+
+
 async def run_fresh(
     command: Sequence[str],
     *,

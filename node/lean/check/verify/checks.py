@@ -26,7 +26,7 @@ from common.lean import Theorem
 from common.protocol.messages import FailureKind
 from node.lean.check.verify.judge import UNFINISHED, Pair
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
-from node.lean.process.fresh import FinishedProcess, OutOfLimits, WatchedProcess
+from node.lean.process.fresh import FinishedProcess, NotStarted, OutOfLimits, WatchedProcess
 from node.lean.text.script import INDENT
 from node.lean.text.statement import statement_lines
 
@@ -193,6 +193,8 @@ class SingleCheck:
                 return Verdict(reason)
             statement = statement or await self._statement(theorem)
             return await self._judged(theorem, folder, make_folder(root / "check"), statement)
+        except NotStarted as error:
+            raise VerificationFailed(str(error)) from error
         except OutOfLimits as error:
             return Verdict(f"the proof exceeded a limit: {error}")
         finally:
