@@ -72,7 +72,7 @@ async def test_honest_proofs_are_accepted_in_one_go_with_their_axioms(verifier):
 async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(verifier, seed):
     cheats = [(theorem, script, reason) for group in BY_LEAN.values() for theorem, script, reason in group]
     cheats += [(FALSE, script, reason) for group in BY_TEXT.values() for script, reason in group]
-    mixed = cheats + [(theorem, script, "") for theorem, script in honest(len(cheats))]
+    mixed = cheats + [(theorem, script, "") for theorem, script in honest(24)]
     random.Random(seed).shuffle(mixed)
     replies = await verifier.verify_many([(theorem, script) for theorem, script, _ in mixed])
     for (_, script, reason), reply in zip(mixed, replies, strict=True):
@@ -132,14 +132,15 @@ async def test_a_proof_that_hangs_costs_its_neighbours_time_only(verifier):
 
 
 async def test_a_proof_that_hangs_is_refused_as_it_is_alone():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=3, memory_mb=2048)
+    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=2, memory_mb=2048)
     verifier.batches.stall_seconds = 1.0
     (reply, *others) = await verifier.verify_many([(FALSE, LOOP), *honest(4)])
     await verifier.stop()
-    assert "the proof exceeded a limit: not done after 3 s" in reply.reason
+    assert "the proof exceeded a limit: not done after 2 s" in reply.reason
     assert all(other.accepted for other in others)
 
 
+@pytest.mark.slow
 async def test_a_proof_that_eats_memory_takes_no_neighbour_along():
     verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=200)
     replies = await verifier.verify_many([*honest(3), (AND, BOMB), *honest(3)])
@@ -148,6 +149,7 @@ async def test_a_proof_that_eats_memory_takes_no_neighbour_along():
     assert "more than 200 MB of memory" in replies[3].reason
 
 
+@pytest.mark.slow
 async def test_a_flood_of_output_takes_no_neighbour_along(verifier):
     flood = (AND, 'iterate 150 trace "' + "flood " * 5000 + '"\n' + SWAP)
     proofs = [*honest(3), flood, *honest(3)]

@@ -89,7 +89,7 @@ async def test_a_batch_shows_what_each_candidate_does_alone(pool):
 
 
 async def test_a_batch_without_messages_shows_the_same_outcomes(pool):
-    kinds = await compare(pool, seed=32, states=8, size=90, together=16, messages=False)
+    kinds = await compare(pool, seed=8, states=8, size=90, together=16, messages=False)
     assert min(kinds[kind] for kind in ("proved", "goals", "silent", "refused")) > 0
 
 

@@ -156,9 +156,10 @@ def test_all_modules_of_the_library_are_accepted_again(judged: Judge) -> None:
     assert sum(check_module(judged, file) for file in library() if file.stem not in ("Prelude", "Syntax")) > 3000
 
 
-def test_axioms_are_those_that_lean_prints(judged: Judge) -> None:
+@pytest.mark.parametrize("number", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_axioms_are_those_that_lean_prints(judged: Judge, number: int) -> None:
     names: set[str] = set()
-    files = random.Random(3).sample(library(), 6)
+    files = random.Random(3).sample(library(), number)
     for file in files:
         module = Module(file, Terms())
         names |= {
@@ -184,4 +185,4 @@ def test_axioms_are_those_that_lean_prints(judged: Judge) -> None:
         else:
             continue  # a private name, for example
         compared += 1
-    assert compared > 100
+    assert compared > 40
