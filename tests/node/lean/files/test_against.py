@@ -61,6 +61,8 @@ async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[S
 FAMILIES = read()
 SAMPLE = 2
 """Of each family the default tests check so many cheats, with their twins; the slow tests check all."""
+ALWAYS = {"reference_axiom_strengthened"}
+"""In the sample because its twin rests on an axiom of the reference, which is permitted."""
 
 
 def test_there_are_enough_cheats_and_each_has_its_twin():
@@ -78,7 +80,7 @@ def test_there_are_enough_cheats_and_each_has_its_twin():
 async def test_no_cheat_is_accepted_and_every_honest_twin_is(family, number):
     references = [reference for reference in FAMILIES if reference.family == family]
     names = {each.name for reference in references for each in reference.submissions}
-    taken = sorted(names, key=lambda name: zlib.crc32(name.encode()))[:number]
+    taken = sorted(names, key=lambda name: (name not in ALWAYS, zlib.crc32(name.encode())))[:number]
     verifier = FileVerifier(await LeanToolchain.pocket().confined(), at_once=AT_ONCE, seconds=60, memory_mb=2048)
     wrong = []
     try:

@@ -43,6 +43,7 @@ def test_levels_are_compared_as_their_values_are():
     answers = []
     for _ in range(600):
         one, other = drawn(generator, 3), drawn(generator, 3)
+        assert made(store, one).never_zero is all(value(one, numbers) > 0 for numbers in NUMBERS), one
         truth = all(value(one, numbers) <= value(other, numbers) for numbers in NUMBERS)
         assert store.leq(made(store, one), made(store, other)) is truth, (one, other)
         answers.append(truth)
