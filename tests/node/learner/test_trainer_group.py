@@ -124,6 +124,7 @@ async def test_two_ranks_train_as_one_does_and_write_weights(
     assert weights.read(tmp_path / "w.safetensors").information == {"version": "3"}
 
 
+@pytest.mark.slow
 async def test_restored_weights_take_the_place_of_the_checkpoint_of_this_step(
     tmp_path: Path, fresh: Path, refs: list[Ref]
 ) -> None:
