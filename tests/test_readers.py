@@ -259,4 +259,4 @@ def test_damaged_data_is_read_or_refused_with_the_error_that_the_reader_names(na
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_much_damaged_data_is_read_or_refused(name: str, tmp_path: Path) -> None:
-    check(READERS[name], tmp_path, examples=2000)
+    check(READERS[name], tmp_path, examples=300)

@@ -233,7 +233,7 @@ def _read(path: Path) -> Template:
         template = msgspec.toml.decode(text, type=Template)
     except msgspec.ValidationError as error:
         raise TemplateError(f"{path}: {_explained(str(error))}") from None
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise TemplateError(f"{path}: not TOML: {error}") from None
     _check(template, path)
     return msgspec.structs.replace(template, name=path.stem)

@@ -14,7 +14,6 @@ import dataclasses
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,9 +192,9 @@ def mesh(settings: Mapping[str, Any], checkpoint: Path) -> dict[str, Any]:
     """
     file = Path(settings.get("mesh", DEMO))
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"[rl] mesh = {file}: {error}") from error
+        content = config.read_toml(file)
+    except ConfigError as error:
+        raise ConfigError(f"[rl] mesh = {error}") from error
     learner = {**content.get("learner", {}), **settings.get("learner", {})}
     learner["warm_start"] = {**learner.get("warm_start", {}), "checkpoint": str(checkpoint)}
     return {**content, "learner": learner}
