@@ -104,7 +104,7 @@ async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tac
         attempt("idle", swap, policy="inference+tactics"),
     ]
     async with inference_node(bus, broker, str(writer)):
-        found = await played(bus, attempts)
+        found = await played(bus, attempts, policy="inference")
     whole = found["whole"]
     assert whole.outcome is AttemptOutcome.PROVED, whole.message
     assert whole.proof is not None and "\n" in proof_script(whole.proof)
@@ -130,7 +130,7 @@ async def test_a_mesh_whose_network_knows_no_proofs_says_so(
         method=Method.WHOLE_PROOF,
     )
     async with inference_node(bus, broker, str(tmp_path / "step-000001")):
-        found = (await played(bus, [attempt]))["a"]
+        found = (await played(bus, [attempt], policy="inference"))["a"]
     assert found.outcome is AttemptOutcome.ERROR
     assert "this network cannot write whole proofs: its tokenizer has no marks of roles" in found.message
 
