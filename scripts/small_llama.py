@@ -26,14 +26,7 @@ import tyro
 from common.limits import Natural, Positive, Timeout
 from common.output.visible import say
 from node.model.hub.folders import CONFIG, FolderExists, check_free, written_folder
-from node.tuning.settings import (
-    LengthSettings,
-    LlamaShape,
-    LoraSettings,
-    OptimizerSettings,
-    PlaceSettings,
-    SftSettings,
-)
+from node.tuning.settings import LengthSettings, LlamaShape, LoraSettings, OptimizerSettings, PlaceSettings, SftSettings
 
 DONE, UNUSABLE = 0, 2
 

@@ -11,14 +11,7 @@ from contextlib import asynccontextmanager
 from common.bus import Bus, BusError, BusSettings
 from common.protocol import subjects
 from common.protocol.attempts import Method
-from common.protocol.messages import (
-    LeanProxyFacts,
-    ModelFacts,
-    NetworkFacts,
-    NodeInfo,
-    ProverFacts,
-    facts_of,
-)
+from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, ProverFacts, facts_of
 from common.settings import Sampling
 from node.eval.folder import LeanFacts, Plan, StatementRecord
 from node.eval.venue import label_of

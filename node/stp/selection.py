@@ -32,16 +32,7 @@ from common.lean import Theorem
 from common.seeds import derive_seed
 from node.model.prompt import unnamed
 from node.stp.data.lemmas import LemmaGone, Library, header_of
-from node.stp.records import (
-    EMPTY_LEMMA,
-    Attempted,
-    Conjecture,
-    ConjecturerExample,
-    Lemma,
-    Proof,
-    ProverExample,
-    Seed,
-)
+from node.stp.records import EMPTY_LEMMA, Attempted, Conjecture, ConjecturerExample, Lemma, Proof, ProverExample, Seed
 from node.stp.settings import ConjecturerSettings, FinalSettings, ProverSettings
 
 MOST_EACH = 8

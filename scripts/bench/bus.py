@@ -18,14 +18,7 @@ from common.bus import Bus as Client
 from common.bus import names
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, Purpose
-from common.protocol.messages import (
-    Heartbeat,
-    LeanRunReply,
-    LeanRunRequest,
-    SampledTactic,
-    TacticReply,
-    TacticRequest,
-)
+from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest
 from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, todo
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 

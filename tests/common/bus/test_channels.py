@@ -22,15 +22,7 @@ from pytest import Subtests
 from broker.streams import run_spec
 from common.bus import Bus, BusSettings, DigestMismatch, Lease, RemoteFailure, Signer, file_digest, names
 from common.bus.connection import MALFORMED
-from common.protocol.messages import (
-    SCHEMA_VERSION,
-    Failure,
-    FailureKind,
-    Heartbeat,
-    Message,
-    decode,
-    encode,
-)
+from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heartbeat, Message, decode, encode
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, PURPOSES, SIGNED, Channel, Delivery, channel_name
 from tests.hostile import HOSTILE, harmless
 from tests.message_values import example_of

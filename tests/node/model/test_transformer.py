@@ -4,14 +4,7 @@ import pytest
 import torch
 
 from node.model.config import ModelConfig, ModelConfigError
-from node.model.transformer import (
-    Transformer,
-    expected_value,
-    normalize,
-    rotary_table,
-    rotate,
-    squared_relu,
-)
+from node.model.transformer import Transformer, expected_value, normalize, rotary_table, rotate, squared_relu
 from tests.node.model.tiny import tiny_model
 
 

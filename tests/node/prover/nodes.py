@@ -16,11 +16,7 @@ from common.life.context import NodeContext
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
-from common.protocol.messages import (
-    Message,
-    TacticReply,
-    TacticRequest,
-)
+from common.protocol.messages import Message, TacticReply, TacticRequest
 from common.settings import NodeSettings
 from node.inference.models import ModelServing
 from node.inference.serving import Serving

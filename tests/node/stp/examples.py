@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from common.lean import Theorem
-from node.stp.records import (
-    Attempted,
-    Conjecture,
-    Fate,
-    Lemma,
-    Output,
-    Proof,
-    Seed,
-)
+from node.stp.records import Attempted, Conjecture, Fate, Lemma, Output, Proof, Seed
 
 COMM = Lemma("Nat.add_comm", "theorem Nat.add_comm (n m : Nat) : n + m = m + n")
 EASY = Theorem("easy", "(a b : Nat)", "a + b = b + a")
