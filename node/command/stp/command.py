@@ -21,8 +21,8 @@ COMMANDS = {
     "run": "node.command.stp.run:main_run",
     "resume": "node.command.stp.run:main_resume",
     "status": "node.command.stp.status:main_status",
-    "show": "node.command.stp.show:main_show",
-    "focus": "node.command.stp.focus:main_focus",
+    "show": "node.command.stp.status:main_show",
+    "focus": "node.command.stp.run:main_focus",
 }
 
 

@@ -14,6 +14,7 @@ import torch
 from transformers import (
     CONFIG_MAPPING,
     AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -29,8 +30,9 @@ from node.llm.address import BadModel, HubAddress
 from node.llm.hub.folders import config_of, place_of, read_config
 from node.llm.servers import INSTALL
 from node.llm.settings import HubSettings
+from node.model.hub.configuration_proofmesh import ProofmeshConfig
 from node.model.hub.folders import ADAPTER_CONFIG, CONFIG
-from node.model.hub.registering import register
+from node.model.hub.modeling_proofmesh import ProofmeshForCausalLM, ProofmeshModel
 
 WORDS = 300
 """Maximum characters of a library's message in an error."""
@@ -315,3 +317,19 @@ def _last(name: str) -> str:
     parts = [part for part in name.lower().split("/") if part]
     cached = next((part for part in reversed(parts) if part.startswith("models--")), "")
     return cached.rpartition("--")[2] or (parts[-1] if parts else "")
+
+
+# --- our own architecture, which needs no `trust_remote_code` once it is registered ----------------------------------
+
+
+def register() -> None:
+    """Register the architecture; repeated calls are harmless."""
+    # Also by name: transformers' Trainer and other libraries look up causal models in this table.
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[ProofmeshConfig.model_type] = ProofmeshForCausalLM.__name__
+    AutoConfig.register(ProofmeshConfig.model_type, ProofmeshConfig, exist_ok=True)
+    AutoModel.register(ProofmeshConfig, ProofmeshModel, exist_ok=True)
+    AutoModelForCausalLM.register(ProofmeshConfig, ProofmeshForCausalLM, exist_ok=True)
+    # Networks that are saved again after further training then include the model code.
+    ProofmeshConfig.register_for_auto_class()
+    ProofmeshModel.register_for_auto_class("AutoModel")
+    ProofmeshForCausalLM.register_for_auto_class("AutoModelForCausalLM")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from node.command.stp.show import main_show
-from node.command.stp.status import main_status, states
+from node.command.stp.status import main_show, main_status, states
 from node.stp.readers import RECIPE, open_run, summarise
 from node.stp.records import FILE, Conjecture, Fate, RoundKind, Stage, StpError
 from node.stp.report import PICTURES, by_size, view, write_report

@@ -9,8 +9,8 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.utils import logging
 
+from node.llm.hub.loading import register
 from node.model.hub.conversion import Origin, export
-from node.model.hub.registering import register
 from node.model.transformer import Transformer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
