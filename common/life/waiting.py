@@ -108,7 +108,9 @@ async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at
 
     Raises the exception of the work. Then, and when the caller closes this iterator, all running work is cancelled.
     """
+    # All workers draw from one iterator: a slow item holds up only its own worker.
     todo = iter(items)
+    # None in the queue says that one worker has nothing left to do.
     ended: asyncio.Queue[asyncio.Future[R] | None] = asyncio.Queue()
 
     async def worker() -> None:
@@ -129,6 +131,7 @@ async def side_by_side(work: Callable[[T], Awaitable[R]], items: Iterable[T], at
             if task is None:
                 running_workers -= 1
             else:
+                # Raises what the work raised, in the caller; `finally` then ends the others.
                 yield task.result()
     finally:
         for each in workers:

@@ -151,11 +151,13 @@ class Agent:
         from node.agent.repositories import trace
 
         repository = opened.repository
+        # 1. Nothing to do if the records are there, unless files failed whose reason may be gone by now.
         if self._is_traced(repository) and not self._is_worth_tracing_again(repository):
             return
         self.say(
             f"{repository.name}: tracing {counted(len(opened.source.group.files), 'file')} with {opened.toolchain.name}"
         )
+        # 2. Tracing takes minutes: a line for every file that fails, and TRACE_LINES lines of progress in all.
         steps, done, files = 0, 0, len(opened.source.group.files)
         every = -(-files // TRACE_LINES)
 
@@ -168,12 +170,14 @@ class Agent:
             elif done % every == 0:
                 self.say(f"  {done} of {counted(files, 'file')}: {steps} steps so far")
 
+        # 3. A repository that cannot be traced is left out; the others go on.
         folder = self._folder(repository)
         try:
             traced = trace(opened.source, opened.toolchain, self.settings, folder / "trace", report)
         except AgentError as error:
             self._skip(f"{repository.name}: {error}")
             return
+        # 4. Record it. Which theorems are held out is decided here, before anything trains on them.
         details = {"theorems": len(traced.theorems), "steps": steps}
         lean = f"{opened.toolchain.version} ({opened.toolchain.name})"
         theorems = with_held_out(traced.theorems, self.settings.learning.held_out)

@@ -169,6 +169,7 @@ def _repositories(store: AgentStore, repositories: Iterable[Repository]) -> Tabl
         theorems = store.theorems(each.number)
         classes = Counter(theorem.category for theorem in theorems)
         steps = [theorem.steps for theorem in theorems if theorem.difficulty is not None]
+        # Missing numbers say why they are missing: a stage that has not run is no 0.
         stage = store.stage(each.number, "train")
         rows.append(
             (
@@ -186,6 +187,7 @@ def _repositories(store: AgentStore, repositories: Iterable[Repository]) -> Tabl
             )
         )
     columns: tuple[str, ...] = ("", "repository", "commit", "Lean", "theorems", " / ".join(CLASSES), "mean steps")
+    # The limits follow from the difficulties of all theorems with a proof. Without any, there are none to tell.
     named = store.noted("thresholds") or {}
     notes: tuple[str, ...] = ()
     if named.get("easy"):

@@ -272,9 +272,11 @@ class AgentStore(database.Database):
         self, repository: int, phase: Phase, policy: str, attempts: Iterable[Attempt], patch: Patch | None
     ) -> None:
         """Records the results of a file's gaps."""
+        # One transaction for a file, so that a stop leaves its patch and its attempts together or neither.
         with self._transaction() as db:
             for each in attempts:
                 place = (repository, each.path, each.line, each.column)
+                # A gap keeps its number through all phases: the attempts of each phase refer to it.
                 db.execute(
                     'INSERT OR IGNORE INTO sorries (repository, path, line, "column", name, goal)'
                     " VALUES (?, ?, ?, ?, ?, ?)",
@@ -293,7 +295,9 @@ class AgentStore(database.Database):
                     each.simulations,
                 )
                 db.execute(
-                    "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, phase, *fields)
+                    # A phase that was stopped and is repeated replaces its own attempts.
+                    "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (number, phase, *fields),
                 )
             if patch is not None:
                 values = (repository, patch.path, phase, patch.old, patch.new, patch.diff)

@@ -157,6 +157,7 @@ def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
 
     `proofmesh bank import FILE` puts statements into `train` if no row names a split. Raises BankError.
     """
+    # 1. The asked split, or `test`.
     if not folder.is_dir():
         raise BankError(
             f"{folder}: no such folder; make a bank there with `proofmesh bank import SOURCE --out {folder}`"
@@ -168,6 +169,8 @@ def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
     statements = (
         [] if there_are and chosen in set(bank.SPLITS) - set(there_are) else bank.load_statements(chosen, folder)
     )
+    # 2. Without it: the only split that has statements, if none was asked for. A choice among several would measure
+    # something that nobody asked for.
     if not statements:
         others = {each: found for each in there_are if (found := bank.load_statements(each, folder))}
         if len(others) == 1 and not split:
@@ -181,6 +184,7 @@ def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
                 f"{spec}: no statement in the split `{chosen}` of {folder} ({there}): name another split, such as "
                 f"{BANK}{folder}:{next(iter(others))}, or import the statements with --split {chosen}"
             )
+    # 3. Origin, revision and paper are those of the source only if there is one; of several, none is the bank's.
     sources = list(manifest.sources.values())
     only = sources[0] if len(sources) == 1 else None
     return Benchmark(

@@ -216,6 +216,7 @@ def _report(
     from common.output.words import number_of
     from node.bank.importing import Names
 
+    # 1. For the terminal: a few lines of each kind.
     names = Names()
     read = len(reading.statements)
     counts = f"{number_of(reading.rows, 'row')}, {number_of(read, 'statement')}"
@@ -230,6 +231,8 @@ def _report(
             say(f"{written.scored} left out of train, because valid or test has them too")
     flawed = [(each.theorem.name, each.flaw) for each in reading.statements if each.flaw]
     _show("are known to be flawed, and marked", flawed)
+    # 2. For the file: everything, also when nothing was written into the bank. null: not elaborated at all, which is
+    # not 0.
     settings.out.mkdir(parents=True, exist_ok=True)
     summary = {
         "source": settings.source,
@@ -305,11 +308,14 @@ def list_all(settings: ListSettings) -> int:
     from node.bank.known import KNOWN
     from node.bank.sources import is_bank, local_copy
 
+    # 1. Data sets that can be imported by name, with the place where they are read from.
     known = Table("name", "statements", "splits", "licence", "source", title="known data sets", expand=False)
     for each in KNOWN.values():
         copy = local_copy(each, settings.data)
         where = str(copy) if copy is not None else f"hub: {each.hub.id}"
         known.add_row(each.name, str(each.statements), ", ".join(each.splits), each.licence or "not stated", where)
+    # 2. Banks: those of this repository, and those in the folders. A damaged one is a row with its error, because the
+    # others can still be used.
     banks = Table("bank", "statements", "sources", title="theorem banks", expand=False)
     below = (path for folder in settings.folders if folder.is_dir() for path in [folder, *sorted(folder.iterdir())])
     folders = [*bank.BUNDLED.items(), *((str(path), path) for path in below if path.is_dir() and is_bank(path))]
@@ -321,6 +327,7 @@ def list_all(settings: ListSettings) -> int:
             banks.add_row(name, line(str(error), style="red"), "")
             continue
         banks.add_row(name, ", ".join(f"{count} {split}" for split, count in counts.items()), sources)
+    # A path that is cut off cannot be copied.
     for column in (*known.columns, *banks.columns):
         column.overflow = "fold"
     Console().print(known, banks, sep="\n")

@@ -262,6 +262,7 @@ class Refused(ValueError):
 
 def theorem(text: str, header: str = "", name: str = "") -> Theorem:
     """The last theorem of a text. The text before it becomes a part of its header. Raises Refused."""
+    # 1. The last theorem's start. Comments go first, because the word `theorem` in a comment begins nothing.
     code = _without_comments(text)
     starts = list(_START.finditer(code))
     if not starts and _DATA.match(code):
@@ -269,19 +270,24 @@ def theorem(text: str, header: str = "", name: str = "") -> Theorem:
     if not starts:
         raise Refused("no theorem in it: no line starts with `theorem`, `lemma` or `example`")
     before, statement = code[: starts[-1].start("own")], code[starts[-1].end() :]
+    # 2. What stands before it becomes the header. `... in` holds for one declaration only: as a header it has to hold
+    # for the theorem, thus without `in`.
     if _MUTUAL.search(before):
         raise Refused(IN_MUTUAL)
     if scoped := _ONLY_HERE.search(before):
         before = before[: scoped.start()] + _IN.sub("\n", scoped.group()).rstrip()
+    # Universe parameters of the theorem's own become a `universe` line, since a Theorem has no place for them.
     if own := _UNIVERSES.match(statement):
         statement = own.group(1) + statement[own.end() :]
         before += f"\nuniverse {' '.join(own.group(2).replace(',', ' ').split())}"
+    # 3. A header may set things up, but assume nothing: an `axiom` or a `sorry` there would prove anything.
     header = _tidy(f"{_without_comments(header)}\n{before}")
     if problem := header_problem(header):
         raise Refused(problem)
     if unproved := _UNPROVED.search(header):
         raise Refused(f"`{unproved.group(1)}` stands before the theorem: an assumption there would count as proved")
     try:
+        # 4. The statement itself.
         parsed = parse_statement(_without_proof(statement), header)
     except StatementError as error:
         raise Refused(str(error)) from error

@@ -209,15 +209,19 @@ def _read(source: Source) -> Data:
 def _folder(source: Source) -> Data:
     """Raises InputError."""
     path = source.path
+    # 1. Only banks and LeanDojo's folders have splits; a split that would be ignored is an error.
     files = leandojo_files(path)
     if source.split and files:
         return _leandojo(source, files)
     if source.split:
         raise InputError(f"--data {source.name}: only banks and LeanDojo's folders have splits")
+    # 2. Folders with a database or attempts: their files are unmistakable.
     if (path / run_proofs.DATABASE).is_file():
         return _run(path / run_proofs.DATABASE)
     if (path / ATTEMPTS).is_file():
         return Data().add_proofs(proof for _, proof in _of_evaluation(path))
+    # 3. A trace has steps and theorems, either or both. One whose rows were all left out is a trace, too: the reader is
+    # told how many, not that there is nothing.
     data = Data()
     if (path / "steps.jsonl").is_file():
         data.add(_without_sorry(_file_steps(path / "steps.jsonl")))
@@ -225,8 +229,10 @@ def _folder(source: Source) -> Data:
         data.add_proofs(_traced_proofs(path / "theorems.jsonl"))
     if not data.is_empty or data.steps_left_out or data.proofs_left_out:
         return data
+    # 4. LeanDojo's files come after a trace, which may have them below it (`--format leandojo`).
     if files:
         return _leandojo(source, files)
+    # 5. Rows of transitions.
     for name in ("transitions.jsonl.gz", "transitions.jsonl"):
         if (path / name).is_file():
             return _rows_file(path / name)

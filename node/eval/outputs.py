@@ -138,9 +138,11 @@ def results_file(results: Results, curves: Mapping[str, Curve] | None = None) ->
         without_flawed=None if results.without_flawed is None else _tally(results.without_flawed),
         standings={str(standing): results.standings[standing] for standing in Standing},
         unread=results.unread,
+        # Where an attempt ended before a budget, its share is only a lower bound: the curve says from where on.
         budgets={kind: [_budget(*each, curves[kind]) for each in rows] for kind, rows in results.budgets.items()},
         families={name: _tally(tally) for name, tally in results.families.items()},
         levels={level: _tally(tally) for level, tally in results.levels.items()},
+        # What is not known is null in JSON, which has no nan.
         pass_at=[
             PassNumbers(
                 k=each.k,
@@ -270,9 +272,11 @@ def summary_lines(results: Results) -> RenderableType:
 
 def _sentences(results: Results) -> list[str]:
     total, clean, standings = results.total, results.without_flawed, results.standings
+    # 1. The result, and the same without statements that nobody should prove.
     parts = [f"solved {_share(total)}" + (f", {total.any} by some pass" if results.passes > 1 else "")]
     if clean is not None:
         parts.append(f"without statements that are known to be flawed: {_share(clean)}")
+    # 2. What the rate does not count. It is said only where there is some.
     counted_out = [
         (standings[Standing.NOT_ELABORATED], "not elaborated by this Lean"),
         (standings[Standing.UNDECIDED], "undecided (infrastructure failed)"),
@@ -281,15 +285,18 @@ def _sentences(results: Results) -> list[str]:
     ]
     if any(count for count, _ in counted_out):
         parts.append("neither solved nor unsolved: " + ", ".join(f"{n:,} {what}" for n, what in counted_out if n))
+    # 3. Whether more attempts may still change the result.
     if results.missing:
         verb = "is" if results.missing == 1 else "are"
         parts.append(f"not complete: {number_of(results.missing, 'attempt')} {verb} still to be played")
+    # 4. What ended the others, and who proposed the proofs' tactics.
     if results.endings:
         endings = ", ".join(f"{ended} {count:,}" for ended, count in results.endings.most_common())
         parts.append(f"attempts without a proof ended by: {endings}")
     if results.sources:
         proposed = ", ".join(f"{source} {count:,}" for source, count in results.sources.most_common())
         parts.append(f"tactics of the proofs were proposed by: {proposed}")
+    # 5. What it cost. Without a reading of Lean's CPU, time is "not known", not 0.
     costs = results.costs
     lean = "not known" if costs.lean_cpu is None else f"{costs.lean_cpu:,.0f} s"
     parts.append(

@@ -386,6 +386,7 @@ def export(settings: ExportSettings) -> int:
     from node.model.hub.folders import FolderExists, check_free
     from node.model.weights import WeightsError
 
+    # 1. The folder is checked first: reading the weights takes longer.
     if ":" in settings.network and not settings.network.startswith(OWN):
         raise UserError(f"`{settings.network}` is not one of proofmesh's own networks; write own:PATH")
     try:
@@ -395,11 +396,13 @@ def export(settings: ExportSettings) -> int:
     except (FolderExists, CheckpointError, WeightsError) as error:
         raise UserError(str(error)) from error
     try:
+        # 2. Only here transformers is needed, which an installation without models does not have.
         from node.model.hub.conversion import NotExportable
         from node.model.hub.conversion import export as write
     except ImportError as error:
         raise UserError(f"Hugging Face's format needs the package `{error.name}`; run {INSTALL}") from error
     try:
+        # 3. Write, with the run and the step that the weights come from.
         origin = origin_of(path, weights.information)
         write(weights.model, weights.tokenizer, settings.folder, origin, force=settings.force)
     except NotExportable as error:

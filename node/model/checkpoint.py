@@ -81,17 +81,20 @@ def save(
 
     `config` and `extra` must be JSON values. Raises OSError (disk full, read-only); `directory` is then unchanged.
     """
+    # 1. Everything goes into a folder beside it, with a name that no reader takes for a checkpoint.
     directory.parent.mkdir(parents=True, exist_ok=True)
     temporary = directory.with_name(f".{directory.name}.{os.getpid()}.part")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
+        # 2. The tensors and the tokenizer.
         with written(temporary / MODEL) as path:
             save_file(state_tensors(model), path)
         tokenizer.save(temporary / TOKENIZER)
         if optimizer is not None:
             with written(temporary / OPTIMIZER) as path, path.open("wb") as file:
                 torch.save(optimizer, file)
+        # 3. The state comes last, with a fingerprint of each file: a reader sees a damaged file at once.
         files = {path.name: fingerprint(path) for path in sorted(temporary.iterdir())}
         state = {
             "schema": SCHEMA_VERSION,
@@ -102,9 +105,11 @@ def save(
             "files": files,
         }
         (temporary / STATE).write_text(json.dumps(state, indent=2), encoding="utf-8")
+        # 4. On disk before the rename, or a power cut could leave a complete name with empty files.
         for path in temporary.iterdir():
             sync(path)
         sync(temporary)
+        # 5. The rename makes it visible, complete or not at all.
         faults.reach("checkpoint:before-rename")
         _replace(temporary, directory)
     finally:

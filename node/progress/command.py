@@ -120,9 +120,11 @@ def _run(settings: ProgressSettings) -> None:
     from common.output.terminal import Console
     from node.progress.training import run
 
+    # 1. Training, or the summary of a finished run.
     summary = run(settings)
     console = Console()
     for question_kind, title in (("tactics", "steps after a tactic"), ("states", "steps from a state")):
+        # 2. A table for each kind of question that the held-out data has: the model beside its baselines.
         if not (measured := summary["held_out"].get(question_kind)):
             continue
         table = Table(title=f"{title}, held-out theorems ({measured['model']['count']:,})", title_justify="left")
@@ -134,6 +136,7 @@ def _run(settings: ProgressSettings) -> None:
             errors = (f"{each['mean_absolute_error']:.3f}", f"{each['root_mean_squared_error']:.3f}")
             table.add_row(words, *errors, "-" if rank is None else f"{rank:.3f}")
         console.print(table)
+        # 3. The same by distance, because a mean over all hides how well far states are judged.
         distances = Table(title="by true distance", title_justify="left")
         by_distance = measured["model"]["by_distance"]
         for column in ("steps", *by_distance):

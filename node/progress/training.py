@@ -134,18 +134,22 @@ def _train(
 ) -> dict[str, Any]:
     """Raises TrainingError."""
     rows = progress.tokens([each.text for each in prepared.train])
+    # 1. The order of the examples is fixed by the seed, and ends where this part ends: a resumed run goes on in the
+    # same order.
     part = part_of(folder, steps, settings.length.minutes)
     examples = order([len(row) for row in rows], settings.batch, steps, settings.seed)[: part.until]
     with journal_of(folder, part) as journal:
         part.clock.start()
         watch = ProgressWatch(folder, journal, part.clock, wants_end)
         made = trainer(progress, prepared.train, rows, examples, folder, settings, part.clock, watch)
+        # 2. Training.
         with explained(
             folder,
             not_finite="add --fresh and a smaller --rate, or --target log",
             memory="use a smaller --batch or --max-tokens, --recompute, or --lora",
         ):
             last = part.train(made, wants_end)
+        # 3. Adapters are merged, so that the folder is a model of its own.
         seconds = part.clock.spent
         if settings.lora.on:
             progress.model = progress.model.merge_and_unload()
@@ -158,6 +162,7 @@ def _train(
             "held_out_seen": prepared.seen,
             "held_out": evaluate(progress, prepared.train, prepared.held_out),
         }
+        # 4. The summary comes last: a run with a summary is a finished run.
         with written_folder(folder.model, force=True) as unfinished:
             progress.save(unfinished)
         folder.finish(summary)

@@ -112,10 +112,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = arguments[0]
     if name not in COMMANDS:
         return _refuse(f"no command `{name}`; name one of {', '.join(COMMANDS)}")
+    # 1. Flags. --help ends here, before numpy and torch.
     settings: Any = tyro.cli(COMMANDS[name][0], args=arguments[1:], prog=f"proofmesh premises {name}")
     from node.retrieval.corpus import RetrievalError
 
     try:
+        # 2. The work. What the user can mend is one line.
         check_flags(settings)
         work: dict[str, Callable[[Any], None]] = {"index": _index, "search": _search, "eval": _eval}
         work[name](settings)
@@ -150,6 +152,7 @@ def _search(settings: SearchSettings) -> None:
     """Raises RetrievalError."""
     from node.retrieval.corpus import RetrievalError
 
+    # 1. Flags that contradict each other are refused before the index and its encoder are loaded.
     state = sys.stdin.read() if settings.state == "-" else settings.state.replace(NEWLINE, "\n")
     if not state.strip():
         raise RetrievalError("the state is empty; give it as Lean prints it: 'n : Nat\\n⊢ n + 0 = n'")
@@ -159,10 +162,13 @@ def _search(settings: SearchSettings) -> None:
         raise RetrievalError("--line needs a file: name it with --file")
     from node.retrieval.index import PremiseIndex
 
+    # 2. Premises that the file could not use at this line are masked before the ranking, so that `count` usable ones
+    # remain.
     index = PremiseIndex(settings.index)
     hits = index.search(state, _mask(index.corpus, settings), settings.count)
     import msgspec
 
+    # 3. Text of a library is shown without its control characters.
     for number, score in hits:
         premise = index.corpus.premises[number]
         path = index.corpus.files[premise.file].path
@@ -200,6 +206,7 @@ def _eval(settings: EvalSettings) -> None:
     from node.retrieval.queries import read_queries
     from node.retrieval.ranking import evaluate, state_blocks, table_of
 
+    # 1. Only states of held-out theorems: the model may have trained on the others.
     index = PremiseIndex(settings.index)
     queries = read_queries(settings.data, index.corpus, held_out=settings.held_out)
     if not queries.held_out:
@@ -207,6 +214,7 @@ def _eval(settings: EvalSettings) -> None:
             f"no state of a held-out theorem names a premise: {queries.counts}; --held-out 1 takes all"
         )
     with _bar("ranking", len(queries.held_out)) as tick:
+        # 2. States are encoded in blocks while ranking goes on, so that memory does not grow with their number.
         blocks = state_blocks(index.model, queries.held_out)
         evaluation = evaluate(queries.held_out, index.corpus, blocks, index.vectors.astype(np.float32), tick)
     if settings.json:
@@ -214,6 +222,7 @@ def _eval(settings: EvalSettings) -> None:
 
         print(escaped_json(msgspec.json.encode(evaluation).decode()))
         return
+    # 3. What was left out goes beside the table, on standard error.
     say(f"{queries.counts}", file=sys.stderr)
     Console().print(table_of(evaluation))
 

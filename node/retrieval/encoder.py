@@ -152,6 +152,7 @@ def _bert(shape: Shape, tokenizer: tokenizers.Tokenizer, max_length: int) -> lis
         attention_probs_dropout_prob=0.0,
         pad_token_id=0,
     )
+    # No `token_type_ids`: there is one text only, and they would be a tensor of zeros.
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,

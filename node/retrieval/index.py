@@ -81,6 +81,7 @@ def build(
 
     Raises RetrievalError if the folder holds another index, or something else; OSError on a full disk.
     """
+    # 1. What the vectors depend on. `source` does not count: an encoder that was moved makes the same vectors.
     about = About(
         corpus=corpus.digest,
         model=digest_of(model),
@@ -89,6 +90,8 @@ def build(
         files=len(corpus.files),
         width=model.get_embedding_dimension() or 0,
     )
+    # 2. The same index is kept; another one is replaced only with `force`. Its ABOUT goes first: from here on the
+    # folder is unfinished, whatever happens.
     if (folder / ABOUT).is_file():
         existing = read_about(folder)
         if msgspec.structs.replace(existing, source=source) == about:
@@ -98,9 +101,12 @@ def build(
         (folder / ABOUT).unlink()
     elif folder.is_dir() and any(folder.iterdir()) and not (folder / PARTS).is_dir():
         raise RetrievalError(f"{folder}: holds something else (no {ABOUT}); name another folder")
+    # 3. Encoding a large library takes long. Finished parts are kept under both digests, so that a repeated command
+    # goes on.
     parts = folder / PARTS / f"{about.corpus[:16]}-{about.model[:16]}"
     parts.mkdir(parents=True, exist_ok=True)
     vectors = _encoded(corpus.premises, model, parts, tick)
+    # 4. ABOUT is written last: an index that has it is complete.
     with replacing(folder / VECTORS) as path, path.open("wb") as file:
         np.save(file, vectors)
     _write_inverted(folder / INVERTED, vectors)

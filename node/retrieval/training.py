@@ -141,8 +141,10 @@ def train(
 
     Raises RetrievalError if there are too few examples, TrainingError (NotFinite, Interrupted).
     """
+    # 1. Our own journal shows the progress.
     datasets.disable_progress_bars()
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    # 2. A batch has its negatives in the other rows, so a single example cannot be learned from.
     rows = list(examples(queries, corpus, settings.negatives, settings.seed))
     if len(rows) < 2:
         raise RetrievalError(
@@ -150,11 +152,13 @@ def train(
             f"accessible ones than --negatives {settings.negatives}"
         )
     batches = math.ceil(len(rows) / min(settings.batch, len(rows)))
+    # 3. A resumed run takes its weights from the checkpoint, not from the model that it was started with.
     part = part_of(folder, settings.steps or math.ceil(settings.epochs * batches), None)
     if part.checkpoint is not None:
         model = with_length(load_encoder(str(part.checkpoint.path)), settings.max_length)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     write_about(folder.path, About(stage="retriever", steps=part.steps, parameters=parameters))
+    # 4. Training.
     with journal_of(folder, part) as journal:
         part.clock.start()
         trainer = _trainer(model, rows, folder, settings, _RetrieverWatch(folder, journal, part.clock, wants_end))

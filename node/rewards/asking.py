@@ -218,6 +218,7 @@ class _Service:
             await self._http.close()
 
     async def _ask(self, snippet: Snippet) -> SnippetResult:
+        # 1. The session is made at first use, because it belongs to the running event loop.
         key = self._where.api_key or os.environ.get(KEY_VARIABLE, "")
         self._http = self._http or aiohttp.ClientSession()
         body = {
@@ -226,6 +227,7 @@ class _Service:
             "timeout": snippet.seconds,
             "reuse": not snippet.fresh,
         }
+        # 2. Longer than the service itself may take: its own answer says more than a timeout of ours.
         most = 2 * (snippet.seconds + VERIFY_SECONDS) + GRACE_SECONDS + self._where.patience
         async with self._http.post(
             f"{self._where.place.rstrip('/')}/api/check",
@@ -234,6 +236,7 @@ class _Service:
             timeout=aiohttp.ClientTimeout(total=most, sock_connect=10),
         ) as response:
             text = await response.read()
+            # Full or restarting: asked again later. Everything else will not go away by itself.
             if response.status in (429, 502, 503, 504):
                 raise _Busy(f"busy ({response.status})")
             if response.status != 200:
@@ -241,6 +244,8 @@ class _Service:
                     f"{self._where.shown}: status {response.status}: {text[:200].decode(errors='replace')}"
                 )
         try:
+            # 3. Another server of this API (Kimina's) has no `verdict`: its answer means that Lean printed no error,
+            # which a cheat reaches, too.
             (result,) = msgspec.json.decode(text, type=_Answer).results
         except (msgspec.MsgspecError, ValueError) as error:
             raise Unavailable(f"{self._where.shown}: not the response of a verification service: {error}") from error

@@ -201,6 +201,7 @@ class StpPlan:
 
 def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
     """Read a recipe. `changes`: values of flags for [run] and [stp]. Raises ConfigError, BadRunName."""
+    # 1. Sections. A misspelt one would silently mean the defaults.
     content = config.read_toml(file)
     for section, table in content.items():
         if not isinstance(table, dict):
@@ -209,10 +210,12 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
             raise ConfigError(f"{file}: [{section}]: unknown section")
         if section == "learner":
             raise ConfigError(f"{file}: [learner]: self-play has no learner; use the sections {', '.join(TRAININGS)}")
+    # 2. Flags go over the file, then both are converted together: an error names the section.
     content = config.merged(content, changes)
     run = config.convert(RunSettings, content.get("run", {}), f"{file}: [run]")
     settings = config.convert(StpSettings, content.get("stp", {}), f"{file}: [stp]")
     if settings.data != BANK:  # absolute, because a run may be resumed from another folder
+        # Paths become absolute for the same reason.
         settings = replace(settings, data=str(Path(settings.data).absolute()))
     if settings.base and not settings.model:
         raise ConfigError(f"{file}: [stp] base: also name the model that is sampled ([stp] model)")
@@ -222,6 +225,7 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
         base=absolute(settings.base),
         template=absolute(settings.template),
     )
+    # 3. Which trainer runs follows from whether another model is sampled.
     trainer = HF_SFT if settings.model else SFT
     trainings = {name: _training(f"{file}: [{name}]", trainer, content.get(name, {})) for name in TRAININGS}
     if trainer == HF_SFT and len({training.lora.on for training in trainings.values()}) > 1:
@@ -229,6 +233,7 @@ def read_plan(file: Path, changes: Mapping[str, Any] = {}) -> StpPlan:
             f"{file}: lora.on differs between [initial], [round] and [final]; set it equally, because an adapter only "
             "fits the model that it was trained on"
         )
+    # 4. What is left configures the mesh's nodes.
     mesh = {section: table for section, table in content.items() if section not in ("stp", *TRAININGS)}
     name = check_run_name(run.name)
     return StpPlan(name, Path(run.dir).absolute() / name, settings, trainings, mesh)

@@ -200,6 +200,7 @@ async def compute() -> list[Row]:
 
 async def torch() -> Row:
     """torch, its instruction set, and whether each GPU multiplies matrices."""
+    # 1. In a process of its own: a torch that crashes or hangs takes neither this command nor its memory along.
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _TORCH), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -212,10 +213,13 @@ async def torch() -> Row:
     if process.returncode:
         last = errors.decode(errors="replace").strip().split("\n")[-1]
         return Row("compute", "torch", "broken", last or f"it ended with code {process.returncode}", SETUP)
+    # 2. The last line is the answer; libraries may print above it.
     facts: dict[str, Any] = json.loads(output.decode().strip().split("\n")[-1])
     build = f"CUDA {facts['cuda']}" if facts["cuda"] else "CPU build"
     seen = f"{facts['version']} ({build}), {facts['cpu']}, imported in {facts['import_seconds']} s"
     devices = facts["devices"]
+    # 3. The driver knows the GPU without torch. If torch does not see it, everything works but is slow, and nobody is
+    # told.
     if gpu_names() and not devices:
         advice = (
             "run `./start setup gpu`" if not facts["cuda"] else "the driver is too old for this torch, or is not loaded"

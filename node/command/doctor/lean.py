@@ -373,17 +373,20 @@ class LeanChecks:
 
     async def _cheats(self) -> Row:
         """An honest proof is accepted, and three cheats are not, by what they are refused for."""
+        # 1. All in one file, so that Lean starts once.
         verifier = FileVerifier(self._bare, at_once=1, seconds=40.0, memory_mb=2048)
         try:
             report = await verifier.verify_text(HONEST + CHEATS)
         finally:
             verifier.close()
+        # 2. Trust needs both: a verifier that refuses everything also refuses the cheats.
         verdicts = {each.name: each for each in report.declarations}
         honest = verdicts.get("honest")
         cheats = [each for each in report.declarations if each.name.startswith("by_")]
         accepted = [each.name for each in cheats if each.accepted]
         facts = {"refused": {each.name: each.reason for each in cheats if not each.accepted}, "accepted": accepted}
         self.trusted = not report.problem and honest is not None and honest.accepted and not accepted
+        # 3. An accepted cheat comes first: it is worse than an honest proof that is refused.
         if accepted:
             return Row(
                 GROUP,

@@ -101,6 +101,7 @@ def _draw(sides: Sequence[Side], comparisons: Sequence[Comparison], path: Path) 
 
 
 def _document(comparison: Comparison) -> dict[str, Any]:
+    # The keys are read by scripts: names here stay, also when an attribute gets another one.
     pairing = comparison.pairing
     return {
         "baseline": comparison.first,

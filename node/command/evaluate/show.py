@@ -145,6 +145,7 @@ def row_of(evaluation: Evaluation) -> Row:
     """The row of an evaluation."""
     results = results_of(evaluation)
     plan, total = evaluation.plan, results.total
+    # Wilson's interval, because it stays within 0 and 1 for few statements and for rates near the ends.
     low, high = wilson(total.solved, total.statements)
     return Row(
         folder=str(evaluation.path),
@@ -163,6 +164,7 @@ def row_of(evaluation: Evaluation) -> Row:
         rate=total.rate,
         low=low,
         high=high,
+        # nan, not 0: where no statement is known to be flawed, there is no second rate.
         rate_without_flawed=results.without_flawed.rate if results.without_flawed else math.nan,
         not_elaborated=results.standings[Standing.NOT_ELABORATED],
         undecided=results.standings[Standing.UNDECIDED],

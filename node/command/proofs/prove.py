@@ -172,10 +172,12 @@ def proving_of(settings: ProveSettings) -> ProvingSettings:
 async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
     from node.proving import answers
 
+    # 1. What cannot be searched is refused before Lean starts.
     if settings.disprove and not target.negations:
         raise UserError(
             f"{target.where}: --disprove cannot negate the goal of a `sorry` within a proof: leave --disprove out"
         )
+    # 2. The search. It is recorded only for --explain, because a record keeps the whole tree.
     recorder = None
     if settings.explain is not None:
         from node.proving.explain import SearchRecorder
@@ -185,11 +187,13 @@ async def _one(settings: ProveSettings, target: Target, report: Report) -> int:
     async with opened_prover(settings, target.file, report.note, recorder) as (prover, _):
         answer = await answers.answer(prover, target, budget_of(settings), disprove=settings.disprove)
     report.add(answer)
+    # 3. The answer is out already: a page that cannot be written does not take it back.
     if recorder is not None and settings.explain is not None:
         try:
             report.note(f"the search: {', '.join(map(str, recorder.write(settings.explain, answer)))}")
         except OSError as error:
             raise UserError(f"--explain {settings.explain}: cannot be written: {error.strerror}") from error
+    # 4. The exit code tells a wrong statement and failed machinery from a search that found nothing.
     codes = {
         answers.PROVED: Exit.DONE,
         answers.BAD_STATEMENT: Exit.UNUSABLE,

@@ -182,9 +182,11 @@ def _model(name: str, folder: Path, config: Any, settings: HubSettings, where: M
     dtype = settings.dtype
     if dtype == "auto" and where["device_map"] == "cpu":
         dtype = "float32"  # few CPUs are fast at 16 bits
+    # Encoder-decoder models (ByT5 and the like) are another class in transformers.
     seq2seq = bool(config.is_encoder_decoder)
     kind: Any = AutoModelForSeq2SeqLM if seq2seq else AutoModelForCausalLM
     try:
+        # The files are here already; `local_files_only` keeps a misnamed folder from becoming a download.
         model, loading_info = kind.from_pretrained(
             folder,
             config=config,
@@ -201,9 +203,11 @@ def _model(name: str, folder: Path, config: Any, settings: HubSettings, where: M
             f"{name}: out of memory: {_size(folder)} of weights do not fit on {where['device_map']}"
         ) from error
     except Exception as error:
+        # torch raises a plain RuntimeError when the CPU's memory is used up.
         if "not enough memory" in str(error) or "can't allocate memory" in str(error):
             raise BadModel(f"{name}: out of memory: {_size(folder)} of weights do not fit") from error
         raise BadModel(f"{name}: the weights cannot be read: {in_a_line(error)}") from error
+    # transformers fills missing tensors with random numbers and only warns.
     _check_complete(name, loading_info)
     return model.eval()
 

@@ -101,12 +101,16 @@ class ProofmeshAttention(nn.Module):
         **more: Any,
     ) -> Tensor:
         shape = (*x.shape[:2], -1, self.head_dim)
+        # As in node/model/transformer.py: normalized before the rotation, so that only `q_gain` says how sharply a head
+        # attends.
         query = rotate(normalize(self.q_proj(x).view(shape).transpose(1, 2)), angles)
         query = query * self.q_gain[:, None, None].to(query.dtype)
         key = rotate(normalize(self.k_proj(x).view(shape).transpose(1, 2)), angles)
         value = self.v_proj(x).view(shape).transpose(1, 2)
         if past_key_values is not None:
+            # Keys are cached after the rotation, so that a step only rotates its own.
             key, value = past_key_values.update(key, value, self.layer_idx)
+        # The user's choice: eager, sdpa, flash attention, or what else transformers has registered.
         attend: Callable[..., Any] = ALL_ATTENTION_FUNCTIONS.get_interface(
             self.config._attn_implementation, plain_attention
         )
@@ -193,12 +197,14 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
     ) -> BaseModelOutputWithPast:
         """Normalized final states (B, T, hidden_size)."""
         if (input_ids is None) == (inputs_embeds is None):
+            # transformers' own models refuse the same, with this error.
             raise ValueError("pass either input_ids or inputs_embeds")
         if inputs_embeds is None:
             inputs_embeds = self.embed_tokens(input_ids)
         if (self.config.use_cache if use_cache is None else use_cache) and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         if position_ids is None:
+            # Padding on the left does not shift positions.
             position_ids = self._positions(inputs_embeds, attention_mask, past_key_values)
         mask_arguments: dict[str, Any] = {
             "config": self.config,
@@ -207,6 +213,7 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
             "past_key_values": past_key_values,
             "position_ids": position_ids,
         }
+        # A mask for each kind of layer, made once: the layers of a kind share it.
         kinds = set(self.config.layer_types or [])
         make = {"full_attention": create_causal_mask, "sliding_attention": create_sliding_window_causal_mask}
         masks = {kind: make[kind](**mask_arguments) for kind in kinds}
@@ -216,6 +223,7 @@ class ProofmeshModel(ProofmeshPreTrainedModel):
         for layer, kind in zip(self.layers, self.config.layer_types or [], strict=True):
             x = layer(x, angles=angles, attention_mask=masks[kind], past_key_values=past_key_values, **more)
             states.append(x)
+        # The last hidden state is the normalized one, which is what heads read.
         states[-1] = x = normalize(x)
         return BaseModelOutputWithPast(
             last_hidden_state=x,
@@ -286,15 +294,18 @@ class ProofmeshForCausalLM(ProofmeshPreTrainedModel, GenerationMixin):
             use_cache=use_cache,
             output_hidden_states=output_hidden_states,
         )
+        # Generation needs the last position only. All logits of a long prompt would be gigabytes.
         positions = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         states = out.last_hidden_state[:, positions]
         logits = self.lm_head(states).float()
+        # Capped in float32: 16 bits are coarse near the cap.
         cap = self.config.final_logit_softcapping
         if cap:
             logits = cap * torch.tanh(logits / cap)
         loss = None
         if labels is not None:
             loss = self.loss_function(logits=logits, labels=labels, vocab_size=self.config.vocab_size, **more)
+        # The value is minus the expected number of steps that remain: bin k stands for k steps.
         value_logits = self.value_head(states).float()
         bins = torch.arange(self.config.value_bins, dtype=torch.float32, device=states.device)
         output = ProofmeshOutput(

@@ -227,6 +227,7 @@ def from_conclusion(goal: Goal) -> Iterator[str]:
     conclusion = goal.conclusion
     match connective(conclusion):
         case "∀":
+            # One name first: `intros` gives the rest names that no later tactic can use.
             yield f"intro {goal.fresh(binder_name(conclusion))[0]}"
             yield "intros"
         case "→" | "¬" | "≠":
@@ -237,6 +238,7 @@ def from_conclusion(goal: Goal) -> Iterator[str]:
             yield "left"
             yield "right"
         case "∃":
+            # Witnesses: what the goal already has, latest first, then small constants of common types.
             for term in [
                 *(h.name for h in reversed(goal.terms) if h.type not in ("Prop", "Type")),
                 "0",

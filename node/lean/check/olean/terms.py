@@ -465,19 +465,24 @@ def _show(terms: Terms, term: int, bound: tuple[str, ...], room: int) -> str:
     shape = terms.shape(term)
     match shape:
         case (Tag.BOUND, int(index)):
+            # De Bruijn: 0 is the innermost binder. A loose index belongs to a binder outside of the shown term.
             return bound[-1 - index] if index < len(bound) else "_"
         case (Tag.CONSTANT, str(name), _):
             return name
         case (Tag.SORT, int(level)):
+            # Other universes would be more confusing than helpful in an error message.
             return {1: "Type", 0: "Prop"}.get(_numeral(terms, level), "Sort _")
         case (Tag.LITERAL, value):
             return f'"{value}"' if isinstance(value, str) else str(value)
         case (Tag.APPLY, int(function), int(argument)):
+            # What the left side has used up is missing for the right: the room bounds the whole text.
             left = _show(terms, function, bound, room)
             return f"{left} {_atom(terms, argument, bound, room - len(left))}"
         case (Tag.LAMBDA | Tag.FORALL, int(kind), int(body)):
             name = _name(bound)
             sign = ("fun", "=>") if shape[0] == Tag.LAMBDA else ("∀", ",")
+            # Every binder shows its type, also where Lean leaves it out: two terms that are compared may differ only
+            # there.
             head = f"{sign[0]} ({name} : {_show(terms, kind, bound, room)}){' ' if sign[1] == '=>' else ''}{sign[1]} "
             return head + _show(terms, body, (*bound, name), room - len(head))
         case (Tag.LET, int(_), int(value), int(body)):
