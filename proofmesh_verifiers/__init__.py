@@ -127,6 +127,7 @@ def _rows(data: str) -> Iterator[tuple[str, str, str]]:
     """Name, statement and header of each theorem. Raises ValueError."""
     kind, _, split = data.partition(":")
     if kind == "bank":
+        # The bank's own theorems, as text: `:= by` is left to the answer.
         from node.bank.bank import load_statements
         from node.lean.text.statement import statement_lines
 
@@ -134,6 +135,7 @@ def _rows(data: str) -> Iterator[tuple[str, str, str]]:
             lines = "\n".join(statement_lines(f"theorem {each.theorem.name}", each.theorem))
             yield each.theorem.name, lines.removesuffix("by").rstrip().removesuffix(":=").rstrip(), each.theorem.header
         return
+    # A file, read as `proofmesh prove` reads it.
     from msgspec import DecodeError
     from msgspec.json import decode
 
@@ -153,6 +155,7 @@ def _rows(data: str) -> Iterator[tuple[str, str, str]]:
         header = ""
         if path.suffix == ".jsonl":
             try:
+                # `read_row` knows no header: it is a field of JSON rows only.
                 header = str(decode(line).get("header") or "")
             except DecodeError:
                 header = ""

@@ -104,6 +104,7 @@ def train(settings: SmallLlamaSettings) -> dict[str, Any]:
 
     from node.tuning.sft import run
 
+    # The trainer's own folder is temporary: only the model is kept, under a name that appears when it is complete.
     torch.set_num_threads(settings.threads)
     with written_folder(settings.out, force=settings.force) as folder, tempfile.TemporaryDirectory() as work:
         summary = run(

@@ -24,14 +24,17 @@ def install() -> None:
     from tyro import _arguments as tyro_arguments
     from tyro._backends import _tyro_help_formatting as tyro_formatting
 
+    # 1. The functions as they are, which ours call.
     format_help = tyro_formatting.format_help
     apply_metavar, helptext_of = tyro_arguments._rule_apply_argconf, tyro_arguments.generate_argument_helptext
 
+    # 2. The placeholder of several values.
     def plain_metavar(arg: Any, lowered: Any) -> None:
         apply_metavar(arg, lowered)
         if lowered.metavar and (match := _SEVERAL.fullmatch(lowered.metavar)):
             lowered.metavar = f"[{match[2]} ...]" if match[1] else f"{match[2]} ..."
 
+    # 3. The text of a field: lines joined, and no word about an empty default.
     def plain_helptext(arg: Any, lowered: Any, compact: bool = False) -> Any:
         field = arg.field
         text = field.helptext() if callable(field.helptext) else field.helptext
@@ -40,6 +43,7 @@ def install() -> None:
             changes["argconf"] = dataclasses.replace(field.argconf, help_behavior_hint="")
         return helptext_of(dataclasses.replace(arg, field=dataclasses.replace(field, **changes)), lowered, compact)
 
+    # 4. A mistyped option may be a URL with a password, which a terminal's log would keep.
     unrecognized = tyro_formatting.unrecognized_args_error
 
     def without_passwords(
@@ -48,10 +52,12 @@ def install() -> None:
         found = [(without_credentials(argument), of) for argument, of in unrecognized_args_and_progs]
         return unrecognized(prog, found, *rest, **more)
 
+    # 5. The whole page. The width is asked for each time, because a terminal may have been resized.
     def plain_help(*arguments: Any, **named: Any) -> list[str]:
         width = shutil.get_terminal_size().columns
         return [filled(text, width) for text in format_help(*arguments, **named)]
 
+    # 6. Put ours in their place.
     tyro_formatting.unrecognized_args_error = without_passwords
     tyro_formatting.format_help = plain_help
     tyro_arguments._rule_apply_argconf = plain_metavar

@@ -248,12 +248,15 @@ def sums(
     """SUMS and calibration of a batch, float64 on its device. `nats`, `right` (N,) and `after` (A,) by token, `failed`
     (K,) the log-probabilities of the failed tactics."""
     device = nats.device
+    # 1. Wrong tokens of each document, and which token begins one: tactics are right as a whole or not at all.
     wrong = torch.zeros(batch.count, device=device).index_add_(0, batch.owner, (~right).float())
     first = torch.ones_like(batch.owner, dtype=torch.bool)
     first[1:] = batch.owner[1:] != batch.owner[:-1]
+    # 2. A value belongs to a state with a tactic, so that the documents that have one are the tactics.
     of_tactic = torch.zeros(batch.count, dtype=torch.bool, device=device)
     of_tactic[batch.valued] = True
     steps = batch.remaining_steps.clamp(0, logits.shape[-1] - 1)
+    # 3. Predicted minus actual steps, both positive numbers: a value is minus the steps that remain.
     difference = -expected_value(logits) - steps
     numbers = [
         nats.double().sum(),
@@ -273,6 +276,8 @@ def sums(
         failed.double().exp().sum(),
         failed.numel(),
     ]
+    # 4. In float64, because float32 cannot count single tokens beyond 2**24. One tensor, so that ranks add theirs in
+    # one go.
     plain = torch.stack([torch.as_tensor(number, dtype=torch.float64, device=device) for number in numbers])
     return torch.cat([plain, calibration(logits, steps).flatten()])
 
@@ -296,6 +301,7 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
     failed tactics, unlikelihood_loss (nats a tactic) and failed_probability (mean probability of a tactic).
     """
     found = dict(zip(SUMS, total.tolist(), strict=False))
+    # 1. The policy. Nothing measured yet: 0, not a division by it.
     tokens, values, tactics = max(1.0, found["tokens"]), found["values"], found["tactics"]
     result = {
         "policy_loss": found["nats"] / tokens,
@@ -304,6 +310,7 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
         "tokens": found["tokens"],
     }
     result["loss"] = result["policy_loss"]
+    # 2. Data without values has no measures of them, rather than zeros that look perfect.
     if values:
         result["value_loss"] = found["value_nats"] / values
         result["loss"] += settings.value_weight * result["value_loss"]
@@ -311,14 +318,17 @@ def report(total: Tensor, settings: LossSettings) -> dict[str, float]:
         result["value_bias"] = found["value_bias"] / values
         result["first_token_accuracy"] = found["first_right"] / max(1.0, tactics)
         result["tactic_accuracy"] = found["tactic_right"] / max(1.0, tactics)
+        # Each bin has its number, its confidence and its hits: the error is weighted by the number.
         bins = total[len(SUMS) :].reshape(CALIBRATION_BINS, 3)
         result["value_calibration"] = float((bins[:, 1] - bins[:, 2]).abs().sum()) / values
+    # 3. The additional losses, with the weights that the training gives them.
     if found["after_tokens"]:
         result["after_loss"] = found["after_nats"] / found["after_tokens"]
         result["loss"] += settings.after_weight * result["after_loss"]
     if found["failed"]:
         result["unlikelihood_loss"] = found["failed_nats"] / found["failed"]
         result["failed_probability"] = found["failed_probability"] / found["failed"]
+        # Divided by the tokens of the policy, as the training divides it.
         result["loss"] += settings.unlikelihood * found["failed_nats"] / tokens
     return result
 

@@ -205,6 +205,7 @@ class _StageRun:
 
     def train(self) -> dict[str, float]:
         """Steps until the end, a signal or the time limit."""
+        # 1. The journal may be ahead of the checkpoint that this run resumes from: its later lines are played again.
         trainer, settings = self.trainer, self.settings
         self.journal.trim(trainer.step_number)
         if self.device.first:
@@ -212,6 +213,7 @@ class _StageRun:
         self.journal.say(self._beginning())
         if trainer.step_number >= settings.steps:
             return self._evaluate()
+        # 2. Steps, while the next batch is made beside them.
         feed = Prefetch(self._next)
         begun = time.monotonic()
         with self._signals():
@@ -219,12 +221,14 @@ class _StageRun:
                 for number, (made, place) in enumerate(feed):
                     self._step(made, time.perf_counter())
                     _collect(number)
+                    # All ranks have to end after the same step, or the others would wait for ever: they agree on it.
                     late = settings.minutes is not None and time.monotonic() - begun > settings.minutes * 60
                     ended = self._agreed(self._stop or late)
                     self._after(place, ended)
                     if ended or trainer.step_number >= settings.steps:
                         break
             except NotFinite as error:
+                # The step that failed changed no weights, so the last checkpoint is still good.
                 raise NotFinite(
                     f"{error}. Nothing was updated; the last good checkpoint is {self.newest}. Lower the learning "
                     "rates, or look at the data, and begin another --run with --start"
@@ -233,6 +237,7 @@ class _StageRun:
                 feed.close()
                 gc.unfreeze()
                 gc.enable()
+        # 3. A signal is no end of the stage. The time limit is.
         if trainer.step_number < settings.steps and self._stop:
             raise TrainingError(
                 f"stopped after step {trainer.step_number}; the same command goes on from {self.newest}"

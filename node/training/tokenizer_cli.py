@@ -127,15 +127,19 @@ def evaluate(argv: list[str]) -> int:
 
     positional = (tyro.conf.PositionalRequiredArgs,)
     options = tyro.cli(EvalOptions, args=argv, prog="proofmesh tokenizer eval", config=positional)
+    # 1. Flags first: --help needs neither torch nor tables.
     tokenizer = _load(options.tokenizer)
     from rich.table import Table
 
     from common.output.terminal import Console
     from node.training.stage import corpus
 
+    # 2. The same texts for all tokenizers.
     texts = {source: corpus((source,), DataSettings()) for source in options.sources}
     found = [measure(tokenizer, source, each) for source, each in texts.items()]
     other = [_compare(texts, tokenizer.vocab_size)] if options.compare else []
+    # 3. The table. With --compare, GPT-2's way to split stands beside ours, trained on the same texts with as many
+    # tokens.
     table = Table(title=f"{options.tokenizer}: {tokenizer.vocab_size} tokens")
     for name in ("source", "texts", "bytes", "come back", "tokens", "bytes a token", *("GPT-2's split",) * len(other)):
         table.add_column(name, justify="left" if name == "source" else "right")
@@ -151,6 +155,7 @@ def evaluate(argv: list[str]) -> int:
         ]
         table.add_row(*row, *(f"{measured[each.source].bytes_per_token:.2f}" for measured in other))
     Console().print(table)
+    # 4. A text that does not come back exactly would change proofs, so it is a failure, not a number.
     wrong = [text for each in found for text in each.wrong]
     if wrong:
         say(f"{len(wrong)} texts do not come back exactly, first: {wrong[0][:200]!r}", file=sys.stderr)

@@ -41,6 +41,7 @@ def run(settings: GrpoSettings) -> dict[str, Any]:
 
     Raises InputError, TrainingError (NotFinite, RewardLost, Interrupted).
     """
+    # 1. What can be refused without the model's weights.
     base = base_of(settings.model)
     kind = kind_of(base.template, settings.kind)
     if settings.beta and base.address.adapter and not settings.lora.on:
@@ -49,6 +50,7 @@ def run(settings: GrpoSettings) -> dict[str, Any]:
         )
     folder = RunFolder(settings.out)
     folder.check({}, fresh=True)  # before the slow loading of the model
+    # 2. The statements, with prompts in the model's own template.
     train_tasks, left_out = read(settings.data, settings.keep_out, kind)
     set_seed(settings.seed)
     model = loaded(base, settings.place, settings.lora)
@@ -59,9 +61,12 @@ def run(settings: GrpoSettings) -> dict[str, Any]:
         raise InputError(f"--data {' '.join(settings.data)}: there is nothing to train on ({reasons})")
     steps = steps_of(settings.length, len(train_rows.rows), settings.prompts)
 
+    # 3. A folder that was finished with the same settings is the result. With other settings it is an error.
     identity = _identity(base, settings, train_rows, steps)
     if (summary := finished(folder, identity, fresh=settings.fresh)) is not None:
         return summary
+    # 4. The reward is checked against a row before the training begins: a user's function fails now, not after the
+    # first batch.
     reward = chosen(settings, kind, base.template.name, train_rows.rows[0])
     try:
         return carried_out(
@@ -112,11 +117,13 @@ def _train(
     wants_end: Callable[[], bool],
 ) -> dict[str, Any]:
     """Raises TrainingError."""
+    # 1. From the beginning, or from the last checkpoint. How the base model does is measured only at the beginning.
     part = part_of(folder, steps, settings.length.minutes)
     drawing = Drawing.of(str(base.address), model, base.template, settings.temperature, train_rows.room)
     with journal_of(folder, part) as journal:
         if part.checkpoint is None:
             _evaluate(base, drawing, kind, settings, journal, 0)
+        # 2. Training. Measurements are not a part of its time.
         part.clock.start()
         ready = trainer(
             drawing,
@@ -129,9 +136,11 @@ def _train(
         )
         with _explained(folder):
             last = part.train(ready, wants_end)
+        # 3. Measured again, on the same statements.
         seconds = part.clock.spent
         _evaluate(base, drawing, kind, settings, journal, last)
         trained, parameters = count_parameters(model.model)
+        # 4. The summary. The first and the last fifth of the steps: single rewards jump too much to be compared.
         rewards = folder.curve("reward")
         summary = {
             "use": usable_address(base, folder.model, is_adapter=settings.lora.on),
@@ -152,6 +161,7 @@ def _train(
             f"{PASS_1}_before": folder.value(PASS_1, 0),
             PASS_1: folder.value(PASS_1, last),
         }
+        # 5. The summary is written after the model: a run that has one is finished.
         save(base, model.model, folder.model, settings.place, card=_card(base, settings, summary))
         folder.finish(summary)
     return summary
@@ -166,6 +176,7 @@ def _evaluate(
     if not evaluation.on:
         return
     try:
+        # 1. The statements: always the same ones, whatever the seed, so that runs can be compared.
         theorems = [each.theorem for each in load_benchmark(evaluation.on).statements]
     except BankError as error:
         raise InputError(f"--evaluate: {error}") from error
@@ -175,7 +186,10 @@ def _evaluate(
         str(base.address), drawing.loaded, base.template, chosen_ones[: evaluation.statements], drawing.most
     )
     model = drawing.loaded.model
+    # 2. Answers of the model as it is now, at the temperature of the training.
     texts = drawn(drawing, model, eval_rows.ids, evaluation.samples, settings.seed, EVALUATION_BATCH)
+    # 3. Lean's verdicts, also where the training has another reward. An unknown verdict says nothing about the model,
+    # so it does not count.
     judge = reached(lean_reward(settings, kind, base.template.name))
     solved, right, judged = 0, 0, 0
     for row, answers in zip(eval_rows.rows, texts, strict=True):
@@ -185,6 +199,7 @@ def _evaluate(
         good = sum(each in (Verdict.VERIFIED, Verdict.CLOSES_THEOREM) for each in verdicts)
         solved, right = solved + bool(good), right + good
         judged += sum(each is not Verdict.UNKNOWN for each in verdicts)
+    # 4. pass@1 is the share of answers, pass@k the share of statements with an answer that is right.
     values = {PASS_1: right / max(judged, 1), f"pass_at_{evaluation.samples}": solved / max(len(eval_rows.rows), 1)}
     journal.write(step, values)
     journal.say(f"step {step:,}: " + ", ".join(f"{name} {value:.4f}" for name, value in values.items()))

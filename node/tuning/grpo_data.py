@@ -241,6 +241,7 @@ def chosen(settings: GrpoSettings, kind: str, template: str, columns: Iterable[s
 
 def users(name: str, columns: Iterable[str]) -> Reward:
     """The user's function MODULE:FUNCTION. The module may also be in the current folder. Raises InputError."""
+    # 1. The module. The current folder comes first, as in `python -m`.
     module_name, _, function_name = name.partition(":")
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, folder)
@@ -255,12 +256,14 @@ def users(name: str, columns: Iterable[str]) -> Reward:
         raise InputError(
             f"--reward {name}: `{module_name}` cannot be imported: {type(error).__name__}: {error}"
         ) from error
+    # 2. The function.
     function = getattr(module, function_name, None)
     if function is None:
         raise InputError(f"--reward {name}: `{module_name}` has no `{function_name}`")
     if not callable(function):
         raise InputError(f"--reward {name}: `{function_name}` is not a function but {type(function).__name__}")
     try:
+        # 3. Whether it takes what TRL passes. Otherwise it would fail after the first answers were sampled.
         inspect.signature(function).bind(**dict.fromkeys({*PASSED, *columns}))
     except (TypeError, ValueError) as error:
         raise InputError(

@@ -141,15 +141,19 @@ def _train(
     base: Base, model: Loaded, prepared: Prepared, settings: SftSettings, folder: RunFolder, steps: int, wants_end: Stop
 ) -> dict[str, Any]:
     """Raises TrainingError."""
+    # 1. From the beginning, or from the last checkpoint. The order of the examples follows from the seed alone, so that
+    # a resumed run goes on in it.
     rows = prepared.train.rows
     part = part_of(folder, steps, settings.length.minutes)
     lengths = [len(row.ids) for row in rows]
     examples = order(lengths, settings.batch, steps, settings.seed)
     tokens = lengths_of(lengths, examples)
     with journal_of(folder, part) as journal:
+        # 2. How the model does before the training; a resumed run has it in its journal.
         if part.checkpoint is None:
             _measure(model, prepared, journal, settings, 0)
         before = folder.value(HELD_OUT, 0)
+        # 3. Training.
         part.clock.start()
         watch = SftWatch(folder, journal, part.clock, tokens, wants_end)
         made = trainer(
@@ -161,10 +165,12 @@ def _train(
             memory="use a smaller --micro-batch or --max-tokens, --recompute, or --lora",
         ):
             last = part.train(made, wants_end)
+        # 4. Measured again, on the same held-out examples. The clock is read before, because this is no training.
         seconds = part.clock.spent
         _measure(model, prepared, journal, settings, last)
         trained, parameters = count_parameters(model.model)
         seen = int(tokens[:last].sum())
+        # 5. The model, then the summary: a run that has one is finished.
         summary = {
             "use": usable_address(base, folder.model, is_adapter=settings.lora.on),
             "model": _named(base, settings),
@@ -346,6 +352,8 @@ class Prepared:
 
 def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
     """The templates of the trained modes, `tactic` and `whole-proof`, by mode. Raises InputError."""
+    # 1. The model's own template, and at most one for the other mode: two for one mode could not be told apart when it
+    # is asked.
     own = base.template
     templates_by_mode: dict[str, Template] = {own.mode: own}
     if settings.other_template:
@@ -359,6 +367,7 @@ def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
                 "for the other kind"
             )
         templates_by_mode[other.mode] = other
+    # 2. The modes that are trained.
     by_kind: dict[str, list[str]] = {
         "auto": [own.mode],
         "steps": ["tactic"],
@@ -367,6 +376,7 @@ def chosen_templates(base: Base, settings: SftSettings) -> dict[str, Template]:
     }
     modes = by_kind[settings.kind]
     for mode in modes:
+        # No template is assumed: a model that learned another form than it is asked in proves nothing.
         if mode not in templates_by_mode:
             raise InputError(
                 f"--kind {settings.kind}: the model's template `{own.name}` is for {own.mode}; name one for {mode} "
@@ -609,6 +619,7 @@ OPTIMIZER_BYTES = 12
 def dry_run(settings: SftSettings) -> list[str]:
     """The lines of the report. Raises InputError."""
     with tempfile.TemporaryDirectory() as scratch:
+        # 1. The same preparation as in `run`, but with the model's shape only: its weights are neither read nor made.
         base = base_of(f"{scratch}/{BASE}@{settings.template}" if settings.from_scratch else settings.model)
         templates = chosen_templates(base, settings)
         data = read_all(settings.data, settings.keep_out)
@@ -616,13 +627,16 @@ def dry_run(settings: SftSettings) -> list[str]:
             _write_base(Path(scratch, BASE), base, templates, data, settings)
         shape = shape_of(base, settings.place, settings.lora)
         prepared = prepare(base, shape, settings, data)
+    # 2. Tokens of the steps. 10,000 of them are enough to tell the rest.
     rows = prepared.train.rows
     steps = steps_of(settings.length, len(rows), settings.batch)
     trained, parameters = count_parameters(shape.model)
     seen = order([len(row.ids) for row in rows], settings.batch, min(steps, 10_000), settings.seed)
     tokens = sum(len(rows[place].ids) for place in seen.ravel()) * steps // len(seen)
+    # 3. Memory. "auto" trains all weights in float32, and leaves those below an adapter at 16 bits.
     weight_bytes = {"float32": 4, "auto": 2 if settings.lora.on else 4}.get(settings.place.dtype, 2)
     memory = (parameters * weight_bytes + trained * OPTIMIZER_BYTES) / 2**30
+    # 4. The report.
     lengths = sorted(len(row.ids) for row in rows)
     held_out = f"; {len(prepared.held_out.rows):,} held out" if prepared.held_out.rows else ""
     return [

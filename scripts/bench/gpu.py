@@ -258,22 +258,26 @@ def learner_part(device: str) -> Results:
     from node.learner.trainer.group import TrainerGroup
     from node.model.config import preset
 
+    # Without a GPU, two small processes: the numbers mean little, but the same code has run.
     gpu = device == "cuda"
     ranks = torch.cuda.device_count() if gpu else 2
     settings = TrainerSettings(device=device, ranks=ranks, threads=0 if gpu else 1, average_steps=8)  # type: ignore[arg-type]
 
     async def train(folder: Path) -> Results:
+        # 1. Transitions that a small network learns in a few steps.
         steps = [
             Transition(f"a b : Nat\nh : a = {n}\n⊢ b + {n} = {n} + b", f"rw [h, Nat.add_comm {n}]", 1 + n % 5)
             for n in range(512)
         ]
         refs = transitions.write(folder / "supervised.sqlite", steps)
         group = TrainerGroup(settings, folder)
+        # 2. The start: a first checkpoint, then the processes.
         began = time.perf_counter()
         await group.create(folder / "step-000000", preset("demo", vocab_size=512), 1, refs)
         created = time.perf_counter()
         await group.start(folder / "step-000000")
         started = time.perf_counter()
+        # 3. Steps. Their median is reported, because the first ones compile and allocate.
         losses, times = [], []
         for number in range(24 if gpu else 4):
             batch = [refs[(number * 64 + index) % len(refs)] for index in range(64 if gpu else 16)]
@@ -281,11 +285,13 @@ def learner_part(device: str) -> Results:
             losses.append((await group.step(batch, average=True))["loss"])
             times.append(time.perf_counter() - before)
         before = time.perf_counter()
+        # 4. What the learner writes.
         await group.checkpoint(folder / "step-000024")
         saved = time.perf_counter()
         await group.write_weights(folder / "weights.safetensors", {"version": "1"})
         written = time.perf_counter()
         await group.stop()
+        # 5. From that checkpoint, as after a crash: the loss goes on where it was.
         await group.start(folder / "step-000024")
         again = (await group.step(refs[:64]))["loss"]
         await group.stop()
@@ -301,6 +307,7 @@ def learner_part(device: str) -> Results:
 
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(train(Path(folder)))
+    # A learner that is fast and does not learn has no speed.
     if not found["loss_first_last_restarted"][1] < found["loss_first_last_restarted"][0]:
         raise RuntimeError(f"the loss does not fall: {found['loss_first_last_restarted']}")
     return found | {

@@ -62,6 +62,7 @@ def problems(facts: Facts, kind: str, fresh: bool) -> list[str]:
 
     `kind` is `cpu` or `gpu`. `fresh`: the packages are not downloaded yet, so disk space is checked, too.
     """
+    # 1. The system. What the first reason makes meaningless is not asked: one reason of these three is enough.
     problems = []
     if facts.system != "Linux" or facts.architecture != "x86_64":
         problems.append(
@@ -77,6 +78,7 @@ def problems(facts: Facts, kind: str, fresh: bool) -> list[str]:
             f"glibc {'.'.join(map(str, facts.glibc))} is too old; the embedded Lean needs 2.35 or later: "
             "Ubuntu 22.04, Debian 12, Fedora 36, RHEL 10, or a container of one of them"
         )
+    # 2. Python and the disk, which are independent of it: all that is wrong is said at once.
     if not PYTHON_MINIMUM <= facts.python <= PYTHON_TESTED:
         problems.append(
             f"Python {'.'.join(map(str, facts.python))} was used; the pinned packages have wheels for 3.11 to 3.13. "
