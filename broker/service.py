@@ -46,14 +46,17 @@ async def serve(ctx: NodeContext, server: Server | None) -> None:
     from broker import streams
     from broker.watch import watch
 
+    # 1. What the run's nodes wait for.
     await streams.ensure(ctx.bus)
     if keys := ctx.settings.bus.verifier_keys():
         await ctx.bus.list_verifiers(keys)
     ctx.log.info("streams are ready", run=ctx.settings.run)
+    # 2. Streams that fill up are seen before they refuse writes.
     ctx.spawn(watch(ctx, server), "limits")
     if server is None:
         await ctx.stopping.wait()
         return
+    # 3. Without its server a node has no use: it fails with the server's own last words.
     ended = ctx.spawn(server.wait(), "nats-server")
     await wait_first(ended, ctx.stopping)
     if not ctx.stopping.is_set():

@@ -88,12 +88,14 @@ class StreamKeeper:
             self._ctx.log.error("streams had vanished and were made again; what they held is lost", streams=listed)
 
     async def _grow(self) -> None:
+        # Only these streams refuse writes when they are full. The others drop their oldest messages, which is as meant.
         most, may_refuse = self._spec.most_bytes(), {stream.name for stream in self._spec.streams}
         may_refuse |= {f"KV_{bucket.name}" for bucket in self._spec.buckets}
         full = []
         for stream in await self._ctx.bus.streams():
             _bytes.labels(stream.name).set(stream.bytes)
             _limit.labels(stream.name).set(stream.max_bytes)
+            # A stream that cannot grow any more is full because nobody takes its messages.
             if stream.share > GROW_SHARE and stream.max_bytes < most.get(stream.name, 0):
                 problem = await self._grown(stream, most[stream.name])
             else:
@@ -142,6 +144,7 @@ class ServerWatch:
 
     async def look(self) -> None:
         """Read the server's statistics and health, restart it if it must be, and truncate its log if it is large."""
+        # 1. What the server says of itself. One that does not answer is no reason to restart it: it may be busy.
         free = await asyncio.to_thread(_free_bytes, self._server.store)
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
@@ -150,6 +153,8 @@ class ServerWatch:
         except (aiohttp.ClientError, TimeoutError) as error:
             self._ctx.log.warning("nats-server not seen", error=str(error))
             return
+        # 2. A server that ran out of disk goes on refusing when there is room again: only a restart helps. With a
+        # pause, since it may refuse for another reason.
         self._report(refusal, free)
         if refusal and free >= ROOM_BYTES and time.monotonic() - self._restarted > RESTART_PAUSE:
             self._ctx.log.error("nats-server is restarted: it refuses writes, and there is room", free_mib=free // MIB)

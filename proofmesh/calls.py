@@ -51,10 +51,12 @@ def settings_of(default: T, given: Mapping[str, Any], where: str) -> T:
     A section of the settings (`lean`, `proving`) can be given as an object, as a mapping, or by the names of its fields
     if these are flags without a prefix. `where` names the call in messages. Raises ConfigError.
     """
+    # 1. The names that may be given: those of settings, and those of the fields of their sections.
     kind = cast(Any, type(default))
     names = {field.name: field.name for field in dataclasses.fields(kind)}
     parts = [name for name in names if name not in PREFIXED and dataclasses.is_dataclass(getattr(default, name))]
     inner = {field.name: part for part in parts for field in dataclasses.fields(getattr(default, part))}
+    # 2. What is given goes over the defaults; a mapping changes only its own keys.
     table: dict[str, Any] = _table(default)
     for key, value in given.items():
         if key in names:
@@ -67,6 +69,7 @@ def settings_of(default: T, given: Mapping[str, Any], where: str) -> T:
             close = difflib.get_close_matches(key, [*names, *inner], 1)
             hint = f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join([*names, *inner])}"
             raise ConfigError(f"{where}: no setting `{key}`{hint}")
+    # 3. Values are checked as those of a configuration file are.
     return cast(T, convert(kind, table, f"{where}:"))
 
 
@@ -128,6 +131,7 @@ async def prove_many(
     if first is None:
         return
     prover, at_once = await _prover(engine, settings, settings.context)
+    # Closed also when the caller stops reading: searches that still run end with it.
     proved = prove_rows(
         prover,
         with_first(first, rows),
@@ -197,14 +201,17 @@ async def verify(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...
 
     if bool(paths) == bool(text):
         raise ConfigError("verify: name files and folders, or give `text`, not both")
+    # 1. Settings, like those of the command.
     file = Path(given["config"]) if given.get("config") else None
     default = VerifySettings(paths=(), lean=load_lean(file), config=file)
     settings = settings_of(default, {**given, "paths": path_list(paths)}, "verify")
+    # 2. Lean. Finding it starts processes, so that it happens beside the event loop.
     toolchain = await asyncio.to_thread(toolchain_of, settings)
     if settings.sandbox:
         toolchain = await toolchain.confined()
     reference = await asyncio.to_thread(reference_of, settings.against)
     at_once = settings.jobs or len(os.sched_getaffinity(0))
+    # 3. The verdicts. The session keeps the verifier for the next call.
     verifier = await engine.verifier(toolchain, at_once, settings.seconds, settings.memory_mb)
     project = Path(toolchain.project) if toolchain.project else None
     groups = [[from_text(text, TEXT)]] if text else collect(settings.paths, project)
@@ -225,16 +232,19 @@ async def fill(engine: Engine, given: Mapping[str, Any], paths: tuple[Any, ...],
 
     if not paths:
         raise ConfigError("fill: no paths; name files or folders")
+    # 1. Settings, like those of the command.
     file = Path(given["config"]) if given.get("config") else None
     default = FillSettings(paths=(), proving=load(ProvingSettings, file, "prove"), lean=load_lean(file), config=file)
     settings = settings_of(default, {**given, "paths": path_list(paths)}, "fill")
     lean = lean_for(settings.lean, settings.paths)
     work = replace(work_of(settings), lean=lean)
+    # 2. The session's workers are shared unless the call asks for its own, or for those of a mesh.
     toolchain = await engine.toolchain(lean) if settings.sandbox else await asyncio.to_thread(find, lean)
     collector = _Collector(note)
     async with AsyncExitStack() as stack:
         shared = None if settings.url or settings.jobs else lambda each: engine.borrowed(lean, settings.proving, each)
         await FillRun(work, toolchain, collector, asyncio.Event(), stack, prover=shared).all()
+    # 3. A name that matches nothing is a mistake, not an empty result.
     if settings.only and not any(each.gaps for each in collector.files):
         raise ConfigError(f"fill: only={settings.only!r} matches no `sorry` in {', '.join(map(str, settings.paths))}")
     return Fills(tuple(collector.files), tuple(collector.notes))

@@ -127,11 +127,15 @@ def _train(name: str, positional: list[str], settings: dict[str, Any], show: boo
     """Raises BadInput, MachineryFailed."""
     if settings.get("out") is None:
         raise BadInput(f"train {name}: `out` names the folder of the training: out='runs/{name}'")
+    # 1. In a process of its own: torch's state, and a training's memory, do not stay in a notebook.
     command = [sys.executable, "-m", "node.command.cli", "train", name, *positional, *flags(settings)]
+    # It has to find what this process finds: this package and the user's reward functions.
     paths = [str(Path(__file__).parents[1]), *(path for path in sys.path if path)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
         assert child.stdout is not None and child.stderr is not None
+        # 2. Standard error is read in a thread: a full pipe would stop the training. Its last lines are the reason if
+        # it fails.
         last: deque[str] = deque(maxlen=LINES)
         listening = threading.Thread(target=_listen, args=(child.stderr, last, show), daemon=True)
         listening.start()

@@ -71,9 +71,11 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
     training = TrainingRuns(Path(settings.runs)) if settings.runs else None
     hosts = Hosts(settings.host, settings.hosts)
     monitor = Monitor(state, run, training, mesh=watched, files=files, hosts=hosts)
+    # 1. What earlier runs have left: the page shows curves at once, not only from now on.
     if settings.history:
         beside = Path(settings.history).with_name(curves.EVALUATIONS)
         monitor.take(Change(read_history(settings.history), _evaluations(beside)))
+    # 2. A run without a broker is read from its files alone.
     if files is not None:
         monitor.take(files.look())
         for record in files.logs():
@@ -162,6 +164,7 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
         elif isinstance(message, LogRecord):
             state.see_log(message)
             monitor.publish("log", msgspec.to_builtins(message))
+        # A proof may come twice, from the history and from the subscription; pages hear of it once.
         elif isinstance(message, ProofFound):
             if state.see_proof(message):
                 monitor.publish("proof", msgspec.to_builtins(message))
@@ -199,6 +202,7 @@ async def _tick_until_stopped(ctx: NodeContext, monitor: Monitor) -> None:
             except BusError as error:  # lost meanwhile, or its buckets are being created: the page says so
                 ctx.log.debug("no registry", error=str(error))
                 connected = False
+        # Also without a broker, so that pages see numbers grow old instead of standing still.
         monitor.state.tick(now)
         monitor.connected = connected
         monitor.publish("overview", {**monitor.overview(now), "speed": monitor.state.speeds[-1]})

@@ -188,6 +188,7 @@ async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
 async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     from common.life import pulse
 
+    # 1. What every node does beside its work.
     background_tasks = [
         ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
         ctx.spawn(pulse.beat(ctx), "heartbeat"),
@@ -197,11 +198,13 @@ async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     ctx.log.info("node runs", run=ctx.settings.run, broker=ctx.settings.bus.url, metrics=ctx.metrics_url)
     ctx.state = "running"
     try:
+        # 2. The work.
         await _run_main(ctx, main)
     except Exception as error:
         _log_failure(ctx, error)  # here, because the log still reaches the monitor
         ctx.crash = ctx.crash or error
     finally:
+        # 3. The end: tasks first, then the farewell, so that nothing registers the node again.
         for task in background_tasks:
             task.cancel()
         await ctx.cancel_tasks()
@@ -268,6 +271,7 @@ class Endpoints:
 
         from common.life.hosts import LOOPBACK, Hosts
 
+        # A page in a browser of this machine could read the metrics under a name of its own (DNS rebinding).
         hosts = Hosts(host, otherwise="let the node listen on another address than loopback ([node] host)")
 
         @web.middleware
@@ -280,6 +284,7 @@ class Endpoints:
         application = web.Application(middlewares=[guarded])
         application.router.add_get("/metrics", self._show_metrics)
         application.router.add_get("/healthz", self._show_health)
+        # The node has its own handlers of signals.
         self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
         await self._runner.setup()
         try:

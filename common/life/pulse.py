@@ -64,6 +64,7 @@ async def stay_registered(ctx: NodeContext) -> None:
     """Renew the registry entry three times within its time-to-live, and at once when the state has changed."""
     failures = 0
     while True:
+        # Cleared before the state is read: a change in between is seen by the wait below.
         ctx.changed.clear()
         pause = NODE_TTL / 3
         try:

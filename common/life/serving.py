@@ -34,6 +34,7 @@ async def serve_http(
         except OSError as error:
             say(f"cannot listen on {host}:{port} ({error.strerror}); choose another with --host and --port")
             return False
+        # Said only when the port is open: whoever waits for this line can connect at once.
         say(f"http://{host}:{runner.addresses[0][1]}, {facts}")
         await stop.wait()
         say("stopping")

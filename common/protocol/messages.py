@@ -551,6 +551,7 @@ def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BY
     """
     if len(payload) > limit:
         raise OversizedMessage(f"payload of {len(payload)} bytes; a message may have {limit}")
+    # Making a decoder takes longer than decoding, so that each is made once.
     decoder = _decoders.get(types)
     if decoder is None:
         union: Any = types[0]
@@ -561,6 +562,7 @@ def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BY
         message: AnyMessage = decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _explain(payload, error) from error
+    # Fields may have changed their meaning: a version that is not ours is not read at all.
     if message.v != SCHEMA_VERSION:
         raise UnknownVersion(
             f"{type(message).__name__} of schema version {message.v}; this node knows {SCHEMA_VERSION}"

@@ -68,7 +68,9 @@ def _learn(settings: AgentSettings) -> int:
         raise UserError("no repository given: name folders, or URL@COMMIT")
     console = _console()
     try:
+        # 1. The work. It resumes by itself from what the folder holds.
         code = Agent(settings, lambda text: console.print(lines(text), soft_wrap=True)).run()
+        # 2. The report is made from the database alone, so that it is the same after an interruption.
         with closing(AgentStore(settings.out)) as store:
             report = report_of(store)
             show(report, console)

@@ -69,6 +69,7 @@ def version() -> str:
 
 
 def _run(command: Command, arguments: list[str]) -> int:
+    # 1. Without packages, only `doctor` runs: it says what is missing.
     if importlib.util.find_spec("tyro") is None:
         if command is not TOOLS["doctor"]:
             advice = "run `./start setup`; the command `doctor` says what is missing"
@@ -76,9 +77,11 @@ def _run(command: Command, arguments: list[str]) -> int:
         return int(resolve(command.entry)(arguments))
     from common.output import plain_help
 
+    # 2. Before any command parses its flags.
     plain_help.install()
     if isinstance(command, Role):
         return _run_role(command, arguments)
+    # 3. Only now the command's module is imported.
     entry = resolve(command.entry)
     from common.config import ConfigError
 

@@ -193,16 +193,19 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
         toolchain = await asyncio.to_thread(find, settings.lean)
     except LeanProblem as error:
         return _failed(str(error), Exit.UNUSABLE)
+    # 1. The toolchain, and how far its processes can be confined here.
     for note in toolchain.notes:
         _say(note)
     if settings.sandbox:
         toolchain = await toolchain.confined()
+    # 2. A worker imports the header before the port opens: the first client does not wait for it.
     checker = make_checker(settings, toolchain)
     try:
         await unless_stopped(checker.prepare(), stop)
     except LeanProblem as error:
         await checker.stop()
         return _failed(str(error), Exit.UNUSABLE)
+    # 3. Whoever starts a service for others should see what is not protected.
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
     if not toolchain.protections.reads:
         _say(READS_NOT_CONFINED)
