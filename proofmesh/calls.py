@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from node.lean.gaps.gap import Gap
     from node.lean.trace.records import TracedFile
     from node.lean.trace.session import Work
-    from node.proving.fill import FilledFile as DoneFile
-    from node.proving.fill import GapResult
+    from node.proving.fill import FilledFile as DoneFile, GapResult
 
 
 # --- keyword arguments and settings -----------------------------------------------------------------------------------

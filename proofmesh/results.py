@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from node.command.proofs.verdicts import ProofVerdict
-from node.command.proofs.verdicts import Row as Verdict
+from node.command.proofs.verdicts import ProofVerdict, Row as Verdict
 from node.proving.answers import Answer
 
 if TYPE_CHECKING:

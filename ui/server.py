@@ -20,8 +20,7 @@ from aiohttp import web
 from common.life.hosts import Hosts
 from common.protocol.messages import Point
 from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
-from ui.run_files import Change as RunChange
-from ui.run_files import RunFiles
+from ui.run_files import Change as RunChange, RunFiles
 from ui.training_runs import Change, TrainingRuns
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -40,8 +40,7 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import SIGNED, VERIFIERS, channel_name, check_run_name
-from common.protocol.subjects import result as result_subject
+from common.protocol.subjects import SIGNED, VERIFIERS, channel_name, check_run_name, result as result_subject
 from common.settings import BusSettings
 
 R = TypeVar("R", bound=Message)

@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic
 
 import structlog
-from nats.errors import Error as NatsError
-from nats.errors import TimeoutError as NatsTimeout
+from nats.errors import Error as NatsError, TimeoutError as NatsTimeout
 from nats.js.api import DeliverPolicy
-from nats.js.errors import APIError, NotFoundError
-from nats.js.errors import Error as JetStreamError
+from nats.js.errors import APIError, Error as JetStreamError, NotFoundError
 
 from common.bus import connection
 from common.bus.asking import BusError, DigestMismatch, NotThere, Unanswered

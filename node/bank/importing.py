@@ -18,8 +18,7 @@ from common.lean import Theorem
 from node.bank import bank
 from node.bank.bank import SPLITS, SourceRecord
 from node.bank.known import MINIF2F_HEADER, DataSet, flaw_of
-from node.bank.statements import UNREAD, Refused, Row, filled, in_file, theorem_in_file
-from node.bank.statements import theorem as read_theorem
+from node.bank.statements import UNREAD, Refused, Row, filled, in_file, theorem as read_theorem, theorem_in_file
 from node.lean.text.statement import imports
 
 NAMES_OF_SPLITS = {"train": "train", "valid": "valid", "validation": "valid", "dev": "valid", "test": "test"}

@@ -397,8 +397,7 @@ def export(settings: ExportSettings) -> int:
         raise UserError(str(error)) from error
     try:
         # 2. Only here transformers is needed, which an installation without models does not have.
-        from node.model.hub.conversion import NotExportable
-        from node.model.hub.conversion import export as write
+        from node.model.hub.conversion import NotExportable, export as write
     except ImportError as error:
         raise UserError(f"Hugging Face's format needs the package `{error.name}`; run {INSTALL}") from error
     try:

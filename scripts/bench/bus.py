@@ -14,8 +14,7 @@ from typing import Literal
 import psutil
 
 from broker import streams
-from common.bus import Bus as Client
-from common.bus import names
+from common.bus import Bus as Client, names
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, Purpose
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest

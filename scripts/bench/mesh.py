@@ -667,8 +667,7 @@ class Matchmaker(Part):
         """Read the bank, then choose."""
         from node.learner.algorithms.algorithm import named
         from node.learner.choosing import data
-        from node.learner.choosing.matchmaker import CurriculumSettings, groups_of
-        from node.learner.choosing.matchmaker import Matchmaker as Chooser
+        from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker as Chooser, groups_of
         from node.learner.settings import LearnerSettings
 
         # 1. The bank, as a learner reads it.

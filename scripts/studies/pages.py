@@ -38,8 +38,7 @@ from node.eval.folder import Evaluation, FolderError, read
 from node.eval.results import LEAN_ATTEMPTS, SIMULATIONS, Results, limits, results_of, share_open, share_within
 from node.learner.attempts.evaluation import solved_by
 from node.learner.run import RunDirectory
-from node.learner.summary import Solved
-from node.learner.summary import compare as compare_solved
+from node.learner.summary import Solved, compare as compare_solved
 from node.stp.readers import RunSummary, open_run, summarise
 from scripts.studies.__main__ import filled, loops
 

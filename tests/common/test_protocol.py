@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import msgpack
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from common.protocol.messages import (
     LONGEST_REASON,

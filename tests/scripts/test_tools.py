@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.setup import __main__ as setup
-from scripts.setup import tools
+from scripts.setup import __main__ as setup, tools
 
 
 @pytest.fixture

@@ -15,8 +15,7 @@ from common.life import pulse
 from common.life.context import NodeContext
 from common.protocol.attempts import LEARNER, Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import OversizedMessage
-from common.protocol.subjects import result as results_of
-from common.protocol.subjects import todo
+from common.protocol.subjects import result as results_of, todo
 from common.settings import NodeSettings
 from tests.waiting import eventually
 

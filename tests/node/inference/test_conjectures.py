@@ -14,8 +14,7 @@ from node.model.checkpoint_folders import NO_CONJECTURE_ROLES, NO_CONJECTURES
 from node.model.prompt import conjecture_prompt
 from node.model.weights import Weights
 from tests.node.inference.naive import jobs, run, sample_naively
-from tests.node.inference.writers import SETTINGS, proof_jobs, texts
-from tests.node.inference.writers import writer as proof_writer
+from tests.node.inference.writers import SETTINGS, proof_jobs, texts, writer as proof_writer
 from tests.node.model.tiny import tiny_weights
 
 pytestmark = pytest.mark.compute

@@ -33,8 +33,7 @@ from common.settings import NodeSettings, Sampling
 from node.inference.engine.engine import Engine, Job
 from node.inference.serving import Serving
 from node.inference.settings import EngineSettings, InferenceSettings
-from node.model import checkpoint
-from node.model import weights as weights_file
+from node.model import checkpoint, weights as weights_file
 from node.model.weights import WeightsError
 from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
 from tests.waiting import eventually

@@ -15,11 +15,9 @@ import pytest
 from common.config import ConfigError, load
 from common.lean import Context, Place, Theorem
 from node.bank import bank
-from node.bank.importing import Imported
-from node.bank.importing import write as write_imported
+from node.bank.importing import Imported, write as write_imported
 from node.learner.choosing import data
-from node.learner.choosing.banks import BankPart, BanksError, factors, parse, parts_of
-from node.learner.choosing.banks import load as load_banks
+from node.learner.choosing.banks import BankPart, BanksError, factors, load as load_banks, parse, parts_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
 from node.learner.errors import DataError
 from node.learner.settings import LearnerSettings

@@ -15,8 +15,7 @@ from common.records.store import Store
 from common.seeds import derive_seed
 from common.weights import KEY as WEIGHTS
 from node.learner.learning import phases
-from node.learner.learning.compute_hold import KEY as PAUSE
-from node.learner.learning.compute_hold import ComputeHolder
+from node.learner.learning.compute_hold import KEY as PAUSE, ComputeHolder
 from node.learner.learning.loop import Gatekeeper, Learning
 from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher

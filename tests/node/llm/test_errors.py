@@ -1,7 +1,6 @@
 """The compiler's errors in the form of Goedel-Prover-V2; expected: what `get_error_str` of its src/utils.py writes."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.llm.outputs import CodeError, marked_errors
 

@@ -1,8 +1,7 @@
 """What is taken out of a model's answers, and why something is dropped, in every form that models are known for."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.lean.text.rules import proof_problem
 from node.lean.text.statement import parse_statement

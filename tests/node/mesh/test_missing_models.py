@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from node.command import cli, up
-from node.lean.toolchain import find as finding
-from node.lean.toolchain import find as starting
+from node.lean.toolchain import find as finding, find as starting
 
 
 @pytest.fixture(autouse=True)

@@ -259,8 +259,7 @@ def test_a_model_in_transformers_on_a_mesh_is_that_of_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    from tests.node.llm.hub.tiny import SWAP as SWAP_PROOF
-    from tests.node.llm.hub.tiny import saved, taught
+    from tests.node.llm.hub.tiny import SWAP as SWAP_PROOF, saved, taught
 
     saved(taught(SWAP_PROOF), Path("swap-prover"))
     config = json.loads(Path("swap-prover/config.json").read_text())

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.bank.bank import load_proofs, load_transitions
 from node.model.names import CANONICAL, IDENTIFIER, Names, StatementNames

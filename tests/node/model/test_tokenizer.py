@@ -1,8 +1,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.model.tokenizer import SPECIAL, Tokenizer, TokenizerError
 from tests.node.model.tiny import TEXTS, tiny_tokenizer

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.prover.policies.fixed import CLOSING, MOST_TACTICS, advise, candidates, value
 from node.prover.policies.goal_tactics import binder_name, connective, operands, read_goal

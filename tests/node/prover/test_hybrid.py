@@ -9,8 +9,7 @@ from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.proofs import beginning
 from node.prover.whole_proof import Beginnings, both, halved, remaining
-from tests.node.prover.toys import ToyLean, ToyPolicy
-from tests.node.prover.toys import attempt as any_attempt
+from tests.node.prover.toys import ToyLean, ToyPolicy, attempt as any_attempt
 from tests.node.prover.whole import Listed, attempt
 
 

@@ -8,13 +8,11 @@ from collections.abc import Iterable
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.bank.bank import load_transitions
 from node.lean.text.lexing import LOCAL
-from node.prover.search import merging as merging_module
-from node.prover.search import tree
+from node.prover.search import merging as merging_module, tree
 from node.prover.search.merging import Alias, Canonical, KnownStates, Merging, Sketches, canonical, hypothesis_names
 from node.prover.search.methods import begin
 from node.prover.search.parameters import SearchParameters

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from node.prover.search.merging import Merging, canonical, hypothesis_names
 from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER

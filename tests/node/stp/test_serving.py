@@ -15,10 +15,8 @@ from common.protocol.messages import WeightsState
 from common.settings import Sampling
 from node.model import checkpoint
 from node.model.checkpoint_folders import CheckpointError
-from node.play import mesh as play
-from node.play import serving
-from node.play.serving import ServingError
-from node.play.serving import publish as serve
+from node.play import mesh as play, serving
+from node.play.serving import ServingError, publish as serve
 from tests.node.inference.writers import tokenizer
 from tests.node.model.tiny import tiny_model
 from tests.node.prover.nodes import inference_node

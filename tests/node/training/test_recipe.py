@@ -11,8 +11,7 @@ import pytest
 from common.config import ConfigError
 from node.model import checkpoint
 from node.model.checkpoint_folders import latest
-from node.training import __main__ as cli
-from node.training import recipe
+from node.training import __main__ as cli, recipe
 from node.training.recipe import mesh
 from node.training.settings import STAGES
 from tests.node.training.small import rows, write_jsonl

@@ -17,8 +17,7 @@ from node.data.errors import InputError, NotFinite
 from node.model import checkpoint
 from node.model.checkpoint_folders import complete, latest
 from node.model.tokenizer import Tokenizer
-from node.training import __main__ as cli
-from node.training import recipe
+from node.training import __main__ as cli, recipe
 from node.training.loader import PackedBatch
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from node.tuning import grpo
-from node.tuning import sft as card
+from node.tuning import grpo, sft as card
 from node.tuning.settings import GrpoSettings, SftSettings
 from tests.parsing import refusal_of
 

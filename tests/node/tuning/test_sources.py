@@ -11,8 +11,7 @@ from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
 from node.bank import bank
 from node.data.errors import InputError
-from node.data.reading import BENCHMARK, SORRY, Data, parse, read_all
-from node.data.reading import read as read_source
+from node.data.reading import BENCHMARK, SORRY, Data, parse, read as read_source, read_all
 from node.data.rows import leaves_something_out, stated_as
 from tests.node.learner.builders import FAILED, planned, result, row
 

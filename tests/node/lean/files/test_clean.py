@@ -1,8 +1,7 @@
 """Finding code in a file's text, and writing the file without it."""
 
 import pytest
-from hypothesis import example, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, seed, settings, strategies as st
 
 from node.lean.check.files.clean import RAW, cleaned, code_in, touches_statements
 from node.lean.text.lexing import tokens_of

@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from common.lean import NO_CONTEXT, Place, Theorem
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files

@@ -25,8 +25,15 @@ import psutil
 
 from node.lean.check.files.clean import cleaned, touches_statements
 from node.lean.check.files.compiling import Compiler
-from node.lean.check.files.judge import AnswerReply, AnswerRequest, ReadReply, ReadRequest, StatedReply, StatedRequest
-from node.lean.check.files.judge import Judge as FileJudge
+from node.lean.check.files.judge import (
+    AnswerReply,
+    AnswerRequest,
+    Judge as FileJudge,
+    ReadReply,
+    ReadRequest,
+    StatedReply,
+    StatedRequest,
+)
 from node.lean.check.files.report import DeclarationVerdict
 from node.lean.check.files.sources import from_text
 from node.lean.check.files.verifier import corrected

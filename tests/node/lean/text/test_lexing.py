@@ -1,7 +1,6 @@
 """Scanning text for comments, strings and brackets, as Lean's lexer reads them."""
 
-from hypothesis import given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import given, seed, settings, strategies as st
 
 from node.lean.text.lexing import blanked, lex, mentions, uncommented
 

@@ -3,8 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import given, seed, settings, strategies as st
 
 from node.lean.text.rules import MAX_PROOF_BYTES, MAX_TACTIC_BYTES, proof_problem, statement_problem, tactic_problem
 

@@ -1,7 +1,6 @@
 """A command's places, with lines of ours before it. No process."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from node.lean.adapters.repl.prepared import Prepared
 from node.lean.adapters.repl.protocol import CommandPosition

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from data.generators import pocket_syntax
-from data.generators import pocket_syntax as native_symbols
+from data.generators import pocket_syntax, pocket_syntax as native_symbols
 from node.lean.toolchain.pocket import build, launcher
 
 
