@@ -22,7 +22,7 @@ import msgspec
 from common.config import ConfigError, convert, load, load_lean, table_of
 from common.output.command import UserError
 from node.command.projects import lean_for
-from node.command.proofs.prove import ProveSettings, budget_of, check, proving_of, with_first
+from node.command.proofs.prove import ProveSettings, budget_of, check, opened_prover, proving_of, with_first
 from node.proving import answers
 from node.proving.answers import Answer, Row, prove_rows, rows_of
 from node.proving.prover import TheoremProver
@@ -161,7 +161,6 @@ async def _prover(engine: Engine, settings: ProveSettings, file: Path | None) ->
 
 async def _explained(settings: ProveSettings, target: Any, note: Callable[[str], None]) -> Answer:
     """The answer, with the search recorded in a file. It needs a separate prover, which records every step."""
-    from node.command.proofs.prove import opened_prover
     from node.proving.explain import SearchRecorder
 
     assert settings.explain is not None

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from common.output.command import Exit
 from common.run_folder import changes, explained, owned
-from node.agent.data import DataFiles, with_held_out, write_repository, write_start
+from node.agent.data import DataFiles, check_source, with_held_out, write_repository, write_start
 from node.agent.report import best_patches, counted, summary
-from node.agent.repositories import Source, digest_of, open_source, ordered, thresholds
+from node.agent.repositories import Source, digest_of, open_source, ordered, thresholds, trace
 from node.agent.settings import AgentError, AgentSettings
 from node.agent.store import AGENT, AgentStore, Evaluation, Patch, Phase, Repository
 from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
@@ -123,7 +123,6 @@ class Agent:
 
     def _check_input(self) -> None:
         """Checks at the start that first network and policy exist. Raises AgentError, InputError."""
-        from node.agent.data import check_source
         from node.agent.filling import check_policy
 
         if self.settings.fill:
@@ -148,7 +147,6 @@ class Agent:
         return not learned and any(each.error for each in self.store.files(repository.number))
 
     def _trace(self, opened: Opened) -> None:
-        from node.agent.repositories import trace
 
         repository = opened.repository
         # 1. Nothing to do if the records are there, unless files failed whose reason may be gone by now.

@@ -24,7 +24,7 @@ from common import config
 from common.files import recipe, write_whole
 from common.life.waiting import unless_stopped
 from common.limits import Duration, Natural, Port
-from common.machine import measure
+from common.machine import listenable, measure
 from common.output.command import Exit, command, refuse
 from common.output.visible import say
 from common.protocol.messages import Heartbeat, Point
@@ -200,7 +200,6 @@ def _control_steps(settings: DemoSettings) -> int:
 
 def monitor_port(preferred: int) -> int:
     """The preferred port, or a free one if it is in use."""
-    from common.machine import listenable
     from node.mesh.plan import free_port
 
     try:

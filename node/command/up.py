@@ -23,6 +23,7 @@ from common.machine import read_machine, sizes
 from common.output.command import Exit, refuse
 from common.output.visible import say, say_data, visible
 from common.output.words import duration
+from common.protocol.messages import Heartbeat
 from common.protocol.subjects import BadRunName
 from common.report.table import Cell, Table, Tone
 from node.mesh.mesh import Mesh
@@ -30,7 +31,6 @@ from node.mesh.plan import MeshPlan, PortInUse, UpSettings, make_plan
 from node.mesh.supervisor import Child, ChildFailed, ChildState
 
 if TYPE_CHECKING:
-    from common.protocol.messages import Heartbeat
     from common.settings import BusSettings
 
 
@@ -184,7 +184,6 @@ class Status:
         """Receive the heartbeats of the mesh until cancelled. Waits for the broker."""
         from common.bus import Bus
         from common.life import logging
-        from common.protocol.messages import Heartbeat
 
         def hear(_: str, heartbeat: Heartbeat) -> None:
             # Node ids end in PROCESS-RANDOM (`common.life.context.new_node_id`).

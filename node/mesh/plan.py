@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from broker.settings import BrokerSettings
 from common import config
@@ -19,6 +18,7 @@ from common.output.visible import without_credentials
 from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings
 from node.lean_proxy.settings import LeanProxySettings
+from node.llm.address import BadModel, ModelAddress
 from node.llm.servers import KEYS
 from node.mesh.restarts import RestartRules
 from node.mesh.roles import ROLES, resolve
@@ -27,9 +27,6 @@ from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import INFERENCE, OPENAI, OWN, BadPolicy, PolicyName, joined, parse
 from node.prover.policies.proofs import read_proofs
 from ui.settings import UiSettings
-
-if TYPE_CHECKING:
-    from node.llm.address import ModelAddress
 
 
 @dataclass
@@ -376,7 +373,6 @@ def _check_model(name: PolicyName) -> None:
 
 def models_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Addresses of language models for inference nodes: each model once, whatever its template. Raises BadPolicy."""
-    from node.llm.address import BadModel
     from node.llm.models import parse_model, served_name
 
     addresses: dict[str, ModelAddress] = {}

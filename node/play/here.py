@@ -23,9 +23,9 @@ from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult
 from common.protocol.messages import Failure, FailureKind, LeanVerifyReply, Message, TacticRequest
 from node.lean.opened import OpenedLean
-from node.llm.address import BadModel
+from node.llm.address import BadModel, HubAddress, ModelAddress
 from node.llm.models import as_run, open_model
-from node.llm.sampling import OpenedModel, SamplerError
+from node.llm.sampling import OpenedModel, Sampler, SamplerError
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
 from node.model import checkpoint_folders
@@ -42,9 +42,6 @@ from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from node.llm.address import HubAddress, ModelAddress
-    from node.llm.sampling import Sampler
 
 
 class LocalSources:

@@ -13,7 +13,7 @@ from node.llm.hub import folders
 from node.llm.models import check_library, has_template_file, parse_model
 from node.llm.templates import Template
 from node.model import checkpoint_folders
-from node.model.checkpoint_folders import CheckpointError
+from node.model.checkpoint_folders import CheckpointError, why_no_proofs
 from node.prover.policies import names as policy_names
 from node.prover.policies.fixed import read_tactics
 from node.prover.policies.names import (
@@ -126,7 +126,6 @@ def check_plays(
 
 def _check_writing(name: PolicyName) -> None:
     """Check that a network was trained on whole proofs. Raises BadPolicy."""
-    from node.model.checkpoint_folders import why_no_proofs
 
     if problem := why_no_proofs(weights_at(Path(name.where), lambda text: None)):
         raise BadPolicy(f"`{name}`: {problem}")

@@ -30,7 +30,7 @@ from node.inference.models import KEY
 from node.llm import updating
 from node.llm.address import BadModel, HubAddress, ModelAddress, ServerAddress
 from node.llm.models import served_name
-from node.model.checkpoint_folders import short_digest, weights_at
+from node.model.checkpoint_folders import CheckpointError, short_digest, weights_at
 
 if TYPE_CHECKING:
     from common.bus import Bus
@@ -201,7 +201,6 @@ def main(argv: Sequence[str]) -> int:
 
     from node.model import weights as files
     from node.model.checkpoint import read_weights
-    from node.model.checkpoint_folders import CheckpointError
 
     path, file, version = argv
     torch.set_num_threads(1)

@@ -24,11 +24,10 @@ from common.machine import LEAN_SHARE, LEAN_WORKER_MB, read_machine
 from common.output.command import Exit
 from common.output.visible import say
 from common.settings import LeanSettings
-from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS
+from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS, SnippetLimits, SnippetService
 
 if TYPE_CHECKING:
     from node.lean.snippets.checker import SnippetChecker
-    from node.lean.snippets.snippet import SnippetService
     from node.lean.toolchain.lean_toolchain import LeanToolchain
     from node.serve.application import Application
 
@@ -253,7 +252,6 @@ def make_application(settings: ServeSettings, service: SnippetService) -> Applic
 def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetChecker:
     """A snippet service over workers of this process."""
     from node.lean.snippets import checker
-    from node.lean.snippets.snippet import SnippetLimits
 
     limits = SnippetLimits(
         workers=settings.resolved_workers(),

@@ -20,7 +20,7 @@ from pathlib import Path
 from common import config
 from common.output.visible import say
 from node.data.errors import InputError, NotFinite, TrainingError
-from node.training.launch import monitor
+from node.training.launch import launch, monitor
 from node.training.settings import STAGES, StageSettings
 
 USAGE = f"""proofmesh train STAGE [OPTIONS]      STAGE: {", ".join(STAGES)} (each has --help)
@@ -125,8 +125,6 @@ def run(invocation: Invocation, arguments: Sequence[str]) -> int:
 
 def _train(stage: str, settings: StageSettings, arguments: Sequence[str]) -> int:
     if settings.ranks > 1 and "RANK" not in os.environ:
-        from node.training.launch import launch
-
         where = Path(settings.directory) / (settings.run or stage)
         return launch(["-m", "node.training", *arguments], settings.ranks, settings.threads, where)
     from node.training.stage import run_stage, summary

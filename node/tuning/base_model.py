@@ -17,7 +17,7 @@ from common.files import write_whole
 from node.data.errors import InputError
 from node.llm import templates
 from node.llm.address import HUB_PREFIX, BadModel, HubAddress
-from node.llm.hub.folders import CODE, SMALL_FILES, TEMPLATE_KEY, weights_of
+from node.llm.hub.folders import CODE, SMALL_FILES, TEMPLATE_KEY, place_of, weights_of
 from node.llm.models import parse_model, template_of
 from node.llm.settings import HubSettings
 from node.llm.templates import Template, TemplateError
@@ -150,8 +150,6 @@ def _own_adapter(model: Any, base: Base, hub: HubSettings) -> Any:
     """The model with the adapter of the address, trainable. Raises BadModel, InputError."""
     from peft import PeftModel
 
-    from node.llm.hub.folders import place_of
-
     place = place_of(base.address.adapter, ADAPTER_CONFIG, code=hub.trust_remote_code)
     try:
         return PeftModel.from_pretrained(model, str(place.folder), is_trainable=True)
@@ -240,7 +238,6 @@ def save(base: Base, model: Any, out: Path, place: PlaceSettings, *, card: str =
 
 
 def _save_model(base: Base, model: Any, folder: Path, place: PlaceSettings) -> None:
-    from node.llm.hub.folders import place_of
 
     source = place_of(base.address.model, CONFIG, code=place.trust_remote_code).folder
     config = json.loads((source / CONFIG).read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ from node.lean.text.statement import StatementError, parse_statement
 from node.llm.hub.loading import Loaded
 from node.llm.hub.reading import Reader
 from node.llm.prompts import PromptTooLong, proof_prompt, tactic_prompt
-from node.llm.sampling import ContextExceeded, Prompt, SamplerError
+from node.llm.sampling import ChatMessage, ContextExceeded, Prompt, SamplerError
 from node.llm.templates import Template
 from node.rewards.lean_reward import BadRow, LeanReward, Unavailable
 from node.tuning.examples import TOO_LONG
@@ -113,7 +113,6 @@ def prompt_of(template: Template, task: Task) -> Prompt:
 
 def as_prompt(value: Any) -> Prompt:
     """The `Prompt` object of a row's `prompt` column."""
-    from node.llm.sampling import ChatMessage
 
     if isinstance(value, str):
         return Prompt(value)

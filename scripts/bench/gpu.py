@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scripts.bench.harness import Part, Results, machine
+from scripts.bench.harness import Pace, Part, Results, machine
 
 if TYPE_CHECKING:
     import torch
@@ -160,7 +160,6 @@ def engine_part(device: str) -> Results:
     import torch
 
     from scripts.bench.engine import SHAPES, Engine, of_shape
-    from scripts.bench.harness import Pace
 
     gpu = device == "cuda"
     speed = bandwidth(torch.device(device)) * 1e9

@@ -16,18 +16,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from contextlib import aclosing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from common.config import config_file, load_lean, load_node
 from common.limits import Timeout
 from common.output.command import command
 from common.output.visible import as_json
-from common.settings import BusSettings, LeanSettings
+from common.settings import BusSettings, LeanSettings, NodeSettings
 from node.command.doctor import around
 from node.command.doctor.rows import Row, checked, document, exit_of, table
-
-if TYPE_CHECKING:
-    from common.settings import NodeSettings
 
 ALL_SECONDS = 115.0
 """For everything together: two minutes, less what it takes to end."""

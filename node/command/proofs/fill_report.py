@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -15,11 +15,8 @@ from common.output.terminal import Console, lines
 from common.output.visible import as_json, visible
 from common.report.table import Cell, Column, Table, Tone
 from node.command.hints import with_hint
-from node.lean.gaps.gap import first_line_of
+from node.lean.gaps.gap import Gap, first_line_of
 from node.proving.fill import FilledFile, GapResult, GapState
-
-if TYPE_CHECKING:
-    from node.lean.gaps.gap import Gap
 
 Form = Literal["lines", "table", "json"]
 

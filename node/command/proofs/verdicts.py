@@ -30,7 +30,6 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 if TYPE_CHECKING:
     from node.command.proofs.verify import VerifySettings
-    from node.lean.check.files.report import DeclarationVerdict, FileReport
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from node.command.demo import monitor_port
 from node.llm import models
 from node.llm.address import BadModel
 from node.llm.models import served_name
+from node.model.checkpoint_folders import CheckpointError
 from node.stp.data.initial import RunData, data_of
 from node.stp.readers import RECIPE
 from node.stp.records import FILE, StpError
@@ -237,7 +238,6 @@ async def _run(plan: StpPlan, url: str, data: RunData | None, again: str, *, her
     from node.mesh.mesh import Mesh
     from node.mesh.plan import PortInUse
     from node.mesh.supervisor import ChildFailed
-    from node.model.checkpoint_folders import CheckpointError
     from node.play.attempts import ProvingFailed
     from node.play.serving import ServingError
     from node.prover.policies.names import BadPolicy
@@ -428,9 +428,6 @@ def main_focus(argv: Sequence[str]) -> int:
         config=(tyro.conf.PositionalRequiredArgs,),
     )
     from node.bank.statements import Refused, theorem
-    from node.model.checkpoint_folders import CheckpointError
-    from node.stp.data.initial import data_of
-    from node.stp.records import FILE, StpError
     from node.stp.rounds import Focus, begin, focused_plan
     from node.stp.store import StpStore
 
