@@ -28,7 +28,10 @@ def sampler(bus: Bus, model: str) -> MeshSampler:
     return MeshSampler(bus, model, patience=10.0)
 
 
-async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(bus: Bus, broker: BusSettings) -> None:
+async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
+    bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
     async with running(Server()) as server:
         address = f"openai:{server.url}#prover"
         async with model_node(bus, broker, address, follow="runs") as node:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import math
 import os
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,13 +29,16 @@ from common.protocol.messages import (
 )
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from common.settings import NodeSettings, Sampling
+from node.command import cli
 from node.inference.engine.engine import Engine, Job
 from node.inference.serving import Serving
 from node.inference.settings import EngineSettings, InferenceSettings
 from node.model import checkpoint, weights as weights_file
 from node.model.weights import WeightsError
+from tests.background import RunOnBroker
+from tests.commands import Called
 from tests.node.model.tiny import tiny_model, tiny_tokenizer, tiny_weights
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 ENGINE = EngineSettings(slots=4, cells=8, new_tokens=16)
 STATE = "p q : Prop\nh₀ : p ∧ q\n⊢ q ∧ p"
@@ -308,10 +310,10 @@ async def test_a_short_pause_is_waited_out_in_the_queue_and_runs_out_by_itself(
     await learner.announce(1)
     async with inference(broker, run_name):
         await serves(bus, 1)
-        until = time.monotonic() + 0.7
+        over = time.monotonic() + 0.7
         await hold(bus, PAUSE, epoch=1, seconds=0.7)
         replies = await asyncio.gather(*(ask(bus, request(seed=seed)) for seed in range(6)))
-        assert time.monotonic() >= until, "nothing was computed while the learner held"
+        assert time.monotonic() >= over, "nothing was computed while the learner held"
         assert len(replies) == 6
 
 
@@ -436,19 +438,16 @@ async def test_checkpoints_and_runs_are_served_by_their_step(
             assert failure.kind is FailureKind.UNKNOWN_WEIGHTS and f"announced: [{step}]" in failure.reason
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(("weights", "says"), [("nothing", "there is no such checkpoint"), ("short", "not a complete")])
 def test_weights_that_cannot_be_served_end_the_command_with_a_line(
-    broker: BusSettings, run_name: str, tmp_path: Path, weights: str, says: str
+    mesh_run: RunOnBroker, called: Called, tmp_path: Path, weights: str, says: str
 ) -> None:
     (tmp_path / "short").write_bytes(b"short")
-    command = [sys.executable, "-m", "node.command.cli", "inference", "--run", run_name, "--bus.url", broker.url]
-    ended = subprocess.run(
-        [*command, "--weights", str(tmp_path / weights)], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert ended.returncode == 2 and "Traceback" not in ended.stderr
-    assert f"[inference] weights: {'' if weights == 'nothing' else tmp_path / weights}" in ended.stderr
-    assert says in ended.stderr
+    place = ("--run", mesh_run.name, "--bus.url", mesh_run.bus.url)
+    ended = called(cli.main, "inference", *place, "--weights", tmp_path / weights)
+    assert ended.code == 2
+    assert f"[inference] weights: {'' if weights == 'nothing' else tmp_path / weights}" in ended.err
+    assert says in ended.err
 
 
 async def test_when_a_node_is_killed_with_a_batch_running_another_answers(
@@ -459,10 +458,15 @@ async def test_when_a_node_is_killed_with_a_batch_running_another_answers(
     child = await asyncio.create_subprocess_exec(
         sys.executable, str(Path(__file__).with_name("child.py")), broker.url, run_name, env=environment
     )
+
+    async def there() -> bool:
+        return bool(await bus.nodes())
+
     try:
+        await until(there, timeout=60)
         asked = [
             asyncio.create_task(
-                bus.request_patiently(TACTIC_REQUEST, request(seed=seed), TacticReply, timeout=2.0, deadline=60.0)
+                bus.request_patiently(TACTIC_REQUEST, request(seed=seed), TacticReply, timeout=1.0, deadline=60.0)
             )
             for seed in range(12)
         ]
