@@ -108,6 +108,20 @@ def gpu_names() -> list[str]:
     return [str(number) for number, _ in enumerate(Path("/proc/driver/nvidia/gpus").glob("*"))]
 
 
+def gpu_id(device: str) -> str:
+    """The id of a GPU by torch's name for it (`cuda`, `cuda:1`), the same in all processes and on all machines; empty
+    for a CPU, and for a GPU that is not there, of which whoever computes on it complains. Imports torch only for a GPU.
+    """
+    if not device.startswith("cuda"):
+        return ""
+    import torch
+
+    try:
+        return f"GPU-{torch.cuda.get_device_properties(device).uuid}"
+    except (AssertionError, RuntimeError):
+        return ""
+
+
 def _read(path: str) -> str:
     try:
         return Path(path).read_text()

@@ -265,22 +265,27 @@ class PinnedWeights(msgspec.Struct, frozen=True):
 
 
 class PauseHold(Message, frozen=True):
-    """Key `pause`: the learner has the GPU for some seconds. Inference resumes when they are over, or when the learner
-    releases it."""
+    """Key `pause`: the learner has GPUs for some seconds. Inference on them resumes when they are over, or when the
+    learner releases it."""
 
     epoch: int
     seconds: Seconds
     """Counted by the reader's own clock, from the time when the broker stored the value; 0 is released."""
+    gpus: tuple[str, ...] = ()
+    """Ids of the GPUs; other inference nodes go on. Empty: every inference node pauses."""
 
 
 class PauseRequest(Message, frozen=True):
     epoch: int
     seconds: Seconds
     """Counted from receipt; 0 resumes."""
+    gpus: tuple[str, ...] = ()
+    """As in PauseHold."""
 
 
 class PauseAcknowledged(Message, frozen=True):
-    """An inference node has paused its batch for this epoch (or resumed it, with `paused=False`)."""
+    """An inference node has paused its batch for this epoch. `paused=False`: it has resumed it, or computes on another
+    GPU and goes on."""
 
     epoch: int
     node_id: str
@@ -351,6 +356,8 @@ class NetworkFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_fiel
     weights: str = ""
     """Digest of weights that do not change; empty: the node serves the versions that the learner announces, or is still
     loading."""
+    gpu: str | None = None
+    """Id of the GPU that computes; empty: a CPU. None: the node does not say, and pauses for every learner."""
 
 
 class BrokerFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type"):

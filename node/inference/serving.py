@@ -19,7 +19,7 @@ from common.bus import BusError, ServedSubscription
 from common.life import metrics
 from common.life.metrics import Followed
 from common.life.node import NodeContext
-from common.machine import read_machine, sizes
+from common.machine import gpu_id, read_machine, sizes
 from common.protocol.messages import (
     Busy,
     Failure,
@@ -35,7 +35,7 @@ from common.protocol.messages import (
 from common.protocol.subjects import PAUSE, RESUME, TACTIC_REQUEST
 from node.inference.engine.engine import Engine, WeightsId
 from node.inference.settings import InferenceSettings
-from node.inference.weights import Builder, WeightsFollower, WeightsStore
+from node.inference.weights import Builder, WeightsFollower, WeightsStore, chosen_device
 from node.inference.worker import Jobs, Snapshot, Worker, reply_of
 
 M = TypeVar("M", bound=Message)
@@ -74,19 +74,20 @@ class Serving:
             serving=self._telemetry.serving,
             health=lambda problem: context.health("weights", problem),
         )
-        self._pause = WorkerPause(self._worker, context.id)
+        self._gpu = gpu_id(chosen_device(settings.device))
+        self._pause = WorkerPause(self._worker, context.id, gpu=self._gpu)
         self._held = 0
 
     async def run(self) -> None:
         """Serve until the node stops, then finish the running requests."""
-        self._context.facts = NetworkFacts()
+        self._context.facts = NetworkFacts(gpu=self._gpu)
         self._worker.start()
         self._context.spawn(self._watch_worker(), "inference worker")
         self._context.spawn(self._report(), "report")
         try:
             if self._settings.weights:
                 served = await self._weights.serve_local(Path(self._settings.weights.removeprefix(OWN)))
-                self._context.facts = NetworkFacts(weights=served)
+                self._context.facts = NetworkFacts(weights=served, gpu=self._gpu)
             else:
                 self._context.spawn(self._weights.follow(), "weights")
                 await self._watch(weights.KEY, WeightsState, lambda state, _: self._weights.announced(state))
@@ -316,8 +317,9 @@ class PauseClock:
 class WorkerPause:
     """The pause of one worker. Runs on the event loop."""
 
-    def __init__(self, worker: Worker, node_id: str, now: Callable[[], float] = time.monotonic) -> None:
-        self._worker, self._node_id = worker, node_id
+    def __init__(self, worker: Worker, node_id: str, now: Callable[[], float] = time.monotonic, gpu: str = "") -> None:
+        """`gpu`: id of the GPU that computes; empty: a CPU."""
+        self._worker, self._node_id, self._gpu = worker, node_id, gpu
         self._loop = asyncio.get_running_loop()
         self._now = now
         self._clock = PauseClock(started=now())
@@ -352,7 +354,7 @@ class WorkerPause:
 
     def announced(self, hold: PauseHold | None, age: float = 0.0) -> None:
         """Take the hold from the run's state, where it has been for `age` seconds."""
-        if hold is None:
+        if hold is None or not self._concerns(hold):
             return
         if hold.seconds > age:
             self._hold(hold.epoch, hold.seconds - age)
@@ -361,7 +363,9 @@ class WorkerPause:
         self._obey()
 
     async def pause(self, request: PauseRequest) -> Message:
-        """Handle a request to pause. Acknowledges when no forward pass is running."""
+        """Handle a request to pause. Acknowledges when no forward pass is running; at once if other GPUs are meant."""
+        if not self._concerns(request):
+            return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id, paused=False)
         if not self._hold(request.epoch, request.seconds):
             return Failure(reason=f"pause of epoch {request.epoch} is over or stale (epoch {self._clock.epoch} holds)")
         await self._obey().wait()
@@ -373,6 +377,11 @@ class WorkerPause:
             return Failure(reason=f"resume of epoch {request.epoch} is stale: epoch {self._clock.epoch} holds")
         self._obey()
         return PauseAcknowledged(epoch=request.epoch, node_id=self._node_id, paused=False)
+
+    def _concerns(self, hold: PauseHold | PauseRequest) -> bool:
+        """Whether the learner needs what this node computes on. A release is for everyone: the learner may have moved
+        since the pause."""
+        return not hold.gpus or self._gpu in hold.gpus or hold.seconds <= 0
 
     def _hold(self, epoch: int, seconds: float) -> bool:
         if seconds > LONGEST:

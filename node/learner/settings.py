@@ -78,10 +78,6 @@ class TrainerSettings:
         """GPUs that the trainer may use on this machine."""
         return 0 if self.device == "cpu" else read_machine().gpus
 
-    def uses_gpus(self) -> bool:
-        """Whether the trainer computes on GPUs."""
-        return self.device == "cuda" or self.gpus() > 0
-
     def resolved_ranks(self) -> int:
         """Ranks on this machine."""
         return self.ranks or max(1, self.gpus())

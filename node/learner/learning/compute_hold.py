@@ -41,6 +41,8 @@ class ComputeHold:
     """One learner's hold. `epoch` increases over the whole run, across restarts of the learner (`seen`)."""
 
     epoch: int = 0
+    gpus: tuple[str, ...] = ()
+    """What is held; empty: everything."""
     until: float = 0.0
     """When the confirmed hold expires."""
     _asked: float = 0.0
@@ -50,15 +52,16 @@ class ComputeHold:
         if state is not None:
             self.epoch = max(self.epoch, state.epoch)
 
-    def take(self, now: float) -> PauseHold:
-        """Begin a new epoch."""
+    def take(self, now: float, gpus: tuple[str, ...] = ()) -> PauseHold:
+        """Begin a new epoch, for these GPUs; without any: for all that inference computes on."""
         self.epoch += 1
+        self.gpus = gpus
         return self.renew(now)
 
     def renew(self, now: float) -> PauseHold:
         """The state to publish now. Call `confirmed` when the broker has stored it."""
         self._asked = now
-        return PauseHold(epoch=self.epoch, seconds=LENGTH)
+        return PauseHold(epoch=self.epoch, seconds=LENGTH, gpus=self.gpus)
 
     def confirmed(self, state: PauseHold) -> None:
         """The broker has stored this state, the last of its epoch: the compute is ours until it expires."""
@@ -95,11 +98,17 @@ class ComputeHolder:
         if state is not None and state.seconds > 0:
             await self._release()
 
+    async def shared(self, gpus: tuple[str, ...]) -> bool:
+        """Whether an inference node computes on one of these GPUs, or does not say where. Raises BusError."""
+        nodes = facts_of(await self._run.bus.nodes(), NetworkFacts)
+        return bool(gpus) and any(facts.gpu is None or facts.gpu in gpus for facts in nodes.values())
+
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[Callable[[], bool]]:
-        """Inference is paused inside this context. Yields a function that returns whether the compute is still ours."""
+    async def held(self, gpus: tuple[str, ...] = ()) -> AsyncIterator[Callable[[], bool]]:
+        """Inference on these GPUs (without any: all inference) is paused inside this context. Yields a function that
+        returns whether the compute is still ours."""
         started = time.monotonic()
-        await self._take()
+        await self._take(gpus)
         renewing = asyncio.create_task(self._renew())
         try:
             yield lambda: self._hold.ours(self._now())
@@ -109,8 +118,8 @@ class ComputeHolder:
             await self._release()
             self.paused += time.monotonic() - started
 
-    async def _take(self) -> None:
-        state = self._hold.take(self._now())
+    async def _take(self, gpus: tuple[str, ...]) -> None:
+        state = self._hold.take(self._now(), gpus)
 
         async def put() -> None:
             await self._run.bus.put_state(KEY, state)
@@ -118,7 +127,7 @@ class ComputeHolder:
         await self._run.persistently(put, "pause not stored yet")
         self._hold.confirmed(state)
         nodes = await self._inference_nodes()
-        request = PauseRequest(epoch=state.epoch, seconds=state.seconds)
+        request = PauseRequest(epoch=state.epoch, seconds=state.seconds, gpus=state.gpus)
         acks = await self._run.bus.gather_acks(PAUSE, request, PauseAcknowledged, expected=nodes, timeout=ACK_TIMEOUT)
         if len(acks) < nodes:
             self._run.log.warning("pause not acknowledged by all", acknowledged=len(acks), nodes=nodes)

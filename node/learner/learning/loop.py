@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from common.bus import BusError
 from common.files import write_whole
 from common.life.metrics import counter, gauge
 from common.records.database import explained
@@ -29,7 +30,6 @@ from node.learner.learning.publisher import Publisher
 from node.learner.learning.schedule import TrainingTime, rate_factor, steps_due, steps_owed
 from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
-from node.learner.settings import LearnerSettings
 from node.learner.trainer.group import ResilientTrainer
 from node.learner.trainer.messages import by_file
 
@@ -43,11 +43,8 @@ POINTS = (
 """Training metrics that become points of curves."""
 
 
-def pauses(settings: LearnerSettings) -> bool:
-    """True if inference pauses while the trainer works."""
-    if settings.schedule.pause == "auto":
-        return settings.trainer.uses_gpus()
-    return settings.schedule.pause == "always"
+LOOK_EVERY = 5.0
+"""Seconds between looks at where inference computes: its nodes come and go, and each look reads the registry."""
 
 
 class Learning:
@@ -69,7 +66,9 @@ class Learning:
         self._last = time.monotonic()
         self._saved_at = 0
         self._usage = Usage(run.directory.replay / USES, run.replay.source)
-        self._pauses = pauses(run.settings)
+        self._pauses = run.settings.schedule.pause == "always"
+        """Whether inference pauses while the trainer works."""
+        self._looked = float("-inf")
         self.time = TrainingTime()
 
     async def restore(self, progress: Progress) -> None:
@@ -89,6 +88,7 @@ class Learning:
         """Train if a training phase is due; otherwise wait a moment for more results."""
         self.time.total = progress.learned
         self._run.journal.paused(self.time.paused_share)
+        await self._look()
         due = self._in_time(self._due(time.monotonic() - self._last), progress)
         if due:
             await self._cycle(due, self._factor(progress))
@@ -98,6 +98,7 @@ class Learning:
     async def last_turn(self, progress: Progress) -> None:
         """The phase ends: train on the remaining new transitions and save. If the gate rejects the result, restore the
         published weights: the run must end with the weights in use."""
+        await self._look()
         due = self._due(self._run.settings.schedule.patience)
         if due and not self._run.stopping:
             await self._cycle(due, self._factor(progress))
@@ -107,6 +108,17 @@ class Learning:
         if rejected:
             await self._trainer.restore(self._publisher.latest_file)
         await self.save(replace=rejected)
+
+    async def _look(self) -> None:
+        """With `pause = "auto"`: inference pauses if a node of it computes on a GPU of the trainer."""
+        gpus = self._trainer.group.gpus
+        if self._run.settings.schedule.pause != "auto" or time.monotonic() - self._looked < LOOK_EVERY:
+            return
+        try:
+            self._pauses = bool(gpus) and await self._holder.shared(gpus)
+            self._looked = time.monotonic()
+        except BusError as error:
+            self._run.log.warning("not known where inference computes", reason=str(error))
 
     def _due(self, waited: float) -> int:
         schedule, batch = self._run.settings.schedule, self._run.settings.trainer.learning_batch()
@@ -161,7 +173,9 @@ class Learning:
 
     def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
         """The trainer may use the compute inside this context. Yields a function that returns whether it still may."""
-        return self._holder.held() if self._pauses else nullcontext(lambda: True)
+        if not self._pauses:
+            return nullcontext(lambda: True)
+        return self._holder.held(self._trainer.group.gpus if self._run.settings.schedule.pause == "auto" else ())
 
     def _batch(self, window: Sequence[Ref], weights: Sequence[float] | None) -> list[Ref]:
         settings = self._run.settings

@@ -22,8 +22,8 @@ class ScheduleSettings:
     steps_limit: Positive = 40
     """Most steps of one training phase: bounds how long inference is paused or uses old weights."""
     pause: Literal["auto", "always", "never"] = "auto"
-    """Whether inference pauses while the trainer works. `auto`: only if the trainer uses GPUs, which inference may
-    share; on a CPU both go on, and the operating system divides the cores."""
+    """Whether inference pauses while the trainer works. `auto`: only nodes whose GPU the trainer uses; elsewhere and on
+    a CPU both go on, and the operating system divides the cores."""
     pause_budget: Share = 0.1
     """Largest share of the time of reinforcement learning in which inference may be paused."""
     training_budget: Share = 1.0

@@ -59,6 +59,8 @@ class TrainerGroup:
         self._loss = loss or LossSettings()
         self.step_number = 0
         self.starts = 0
+        self.gpus: tuple[str, ...] = ()
+        """Ids of the GPUs that the ranks train on; empty: CPUs."""
         self._logs = logs
         self._processes: list[asyncio.subprocess.Process] = []
         """The ranks of this machine, the first one first; or torchrun, which starts them."""
@@ -84,7 +86,8 @@ class TrainerGroup:
         try:
             await self._start_processes(folder / "rendezvous")
             await self._write(msgspec.json.encode(start_config(self.settings, self._loss, checkpoint)))
-            await self._answer(self.settings.start_timeout, "start")
+            answer = await self._answer(self.settings.start_timeout, "start")
+            self.gpus = tuple(answer.gpus)
         except BaseException:
             await self.stop()
             raise

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from common.life.process import die_with_parent
+from common.machine import gpu_id
 from node.learner.trainer.messages import ComputeConfig, CreateConfig, RankAnswer, RankCommand, StartConfig
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ def _serve(device: RankDevice, compute: ComputeConfig, answers: IO[bytes]) -> in
     if not start:
         return 0  # the learner ended before it sent its configuration
     worker = RankWorker(msgspec.json.decode(start, type=StartConfig), device)
-    device.gather(0)  # every rank has loaded
+    gpus = device.gather(gpu_id(str(device.device)))  # every rank has loaded
     if device.first:
-        send(answers, RankAnswer(0, worker.step_number))
+        send(answers, RankAnswer(0, worker.step_number, gpus=sorted({str(gpu) for gpu in gpus if gpu})))
     while True:
         command = _next(device, worker, lines)
         if command is None:

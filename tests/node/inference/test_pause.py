@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from common.protocol.messages import PauseHold, PauseRequest
+from common.protocol.messages import PauseAcknowledged, PauseHold, PauseRequest
 from node.inference.serving import LONGEST, PauseClock, WorkerPause
 from node.learner.learning.compute_hold import LENGTH, ComputeHold
 
@@ -100,6 +100,20 @@ async def test_trainer_and_inference_never_share_the_gpu_whatever_their_clocks_s
             clock.shows += 0.25
         assert pause.remaining or not hold.ours(learner(), margin=0.0)
     assert inference() - begun == LENGTH, "a crashed learner stops inference no longer than it asked for"
+
+
+async def test_only_nodes_on_the_gpus_of_the_trainer_pause() -> None:
+    pauses = {gpu: WorkerPause(Parked(), gpu or "cpu", Clock(5.0), gpu=gpu) for gpu in ("GPU-a", "GPU-b", "")}  # type: ignore[arg-type]
+    both = PauseRequest(epoch=1, seconds=LENGTH, gpus=("GPU-a", "GPU-c"))
+    for gpu, pause in pauses.items():
+        acknowledged = await pause.pause(both)
+        assert isinstance(acknowledged, PauseAcknowledged) and acknowledged.paused == (gpu == "GPU-a")
+        pause.announced(PauseHold(epoch=1, seconds=LENGTH, gpus=both.gpus))
+        assert pause.remaining == (LENGTH if gpu == "GPU-a" else 0.0)
+        pause.announced(PauseHold(epoch=1, seconds=0.0))
+        assert pause.remaining == 0.0
+        await pause.pause(PauseRequest(epoch=2, seconds=LENGTH))
+        assert pause.remaining == LENGTH, "a hold that names no GPU is for everyone"
 
 
 async def test_no_pause_is_longer_than_the_limit() -> None:

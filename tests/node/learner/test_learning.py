@@ -10,11 +10,11 @@ import pytest
 from common.bus import Bus
 from common.curves import Tail
 from common.protocol.attempts import AttemptStatistics
-from common.protocol.messages import PauseHold, WeightsState
+from common.protocol.messages import NetworkFacts, NodeInfo, PauseHold, WeightsState
 from common.records.store import Store
 from common.seeds import derive_seed
 from common.weights import KEY as WEIGHTS
-from node.learner.learning import phases
+from node.learner.learning import compute_hold, phases
 from node.learner.learning.compute_hold import KEY as PAUSE, ComputeHolder
 from node.learner.learning.loop import Gatekeeper, Learning
 from node.learner.learning.phases import PlanSettings, Progress
@@ -23,6 +23,7 @@ from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
 from tests.node.learner.builders import planned, proved, result, shown
 from tests.node.learner.stand_in import StandInTrainer
+from tests.waiting import eventually
 
 RL = Progress(phase=phases.RL, learned=100.0)
 
@@ -148,6 +149,33 @@ async def test_on_a_cpu_inference_goes_on_while_the_trainer_works(
     await beside.turn(RL)
     assert trainer.step_number == 3 and beside.time.worked > 0 and beside.time.paused == 0
     assert await bus.get_state(PAUSE, PauseHold) is None
+
+
+@pytest.mark.parametrize(("gpu", "paused"), [("GPU-a", True), (None, True), ("GPU-b", False), ("", False)])
+async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one(
+    run: Run,
+    bus: Bus,
+    trainer: StandInTrainer,
+    learning: Learning,
+    monkeypatch: pytest.MonkeyPatch,
+    gpu: str | None,
+    paused: bool,
+) -> None:
+    run.settings.schedule.pause, trainer.group.gpus = "auto", ("GPU-a",)
+    info = NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0)
+    await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
+    seen: list[PauseHold] = []
+    await bus.watch_state(PAUSE, PauseHold, lambda state: seen.append(state) if state else None)
+    beside = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
+    monkeypatch.setattr(compute_hold, "ACK_TIMEOUT", 0.05)  # nobody acknowledges here
+    await beside.restore(RL)
+    await record(run, 1, 4)
+    await beside.turn(RL)
+    assert trainer.step_number == 3 and (beside.time.paused > 0) == paused
+    state = await bus.get_state(PAUSE, PauseHold)
+    assert (state is not None) == paused
+    if paused:
+        await eventually(lambda: [hold.gpus for hold in seen if hold.seconds] == [("GPU-a",)])
 
 
 def known_theorems(run: Run, count: int = 40) -> None:
