@@ -81,10 +81,10 @@ class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """For `log-probabilities`: one value for each transition, in the order of the picks."""
     digest: str = ""
     error: str = ""
-    gpus: list[str] = []
-    """At the start: ids of the GPUs of all ranks; empty on CPUs."""
     errno: int = 0
     """The file system's error number, if the command could not write its file."""
+    gpus: list[str] = []
+    """At the start: ids of the GPUs of all ranks; empty on CPUs."""
 
 
 def by_file(refs: Iterable[Ref]) -> Picks:
