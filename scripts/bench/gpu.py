@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import gc
 import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,26 +30,47 @@ if TYPE_CHECKING:
 TINY = ("nano", "demo", "demo")
 """On a CPU: presets of the training sizes, of the network that is swapped, and of the learner's network."""
 
-PARTS_SECONDS = {"device": 60, "engine": 150, "training": 240, "learner": 120, "swap": 90, "models": 120, "vllm": 20}
-"""The parts in their order, and the longest time of each. Together they take about six minutes on an H100."""
+PARTS_SECONDS = {
+    "device": 60,
+    "agree": 60,
+    "engine": 150,
+    "training": 240,
+    "learner": 120,
+    "ranks": 120,
+    "swap": 90,
+    "memory": 120,
+    "models": 120,
+    "vllm": 20,
+}
+"""The parts in their order, and the longest time of each. Together they take about six minutes on an H200."""
+
+KINDS = ("inference", "trainer", "language-model")
+"""Kinds of nodes that need a GPU's memory."""
+
+WRAPPERS = ("ddp", "fsdp")
+"""How ranks share a network: our trainer's way, and torch's sharded one, which our trainer does not have."""
 
 
 @dataclass
 class Gpu(Part):
     """Checks a GPU: the parts one after another, each in a process of its own, each with a line and its numbers.
 
-        just gpu-check --json gpu.json                 (about six minutes on an H100)
+        just gpu-check --json gpu.json                 (about six minutes on an H200)
         just gpu-check --parts engine swap
         just gpu-check --device cpu                    (smaller, a minute: that the parts run)
 
     A part that fails or takes too long is reported, and the others run. Exit code 1 if one failed.
 
-    `device`: name, driver, speed of bfloat16 products and of copies. `engine`: states per second of the generation
-    engine at 1, 8, 32 and 128 waiting states, with CUDA graphs and without, and the share of the bound by bandwidth.
+    `device`: name, driver, speed of bfloat16 products and of copies. `agree`: whether the engine samples on it what it
+    samples on a CPU, and whether steps in bfloat16, compiled or not, have the losses of float32. `engine`: states per
+    second of the generation engine at 1, 8, 32 and 128 waiting states, with CUDA graphs and without, and the share of
+    the bound by bandwidth.
     `training`: tokens per second and MFU of training steps at three sizes, with torch.compile and without. `learner`:
-    the trainer group of a learner, one rank for each GPU (NCCL): start, steps, checkpoint, weights. `swap`: how long
-    new weights take to serve, and what training and generation cost each other on one device. `models`: a language
-    model in transformers beside its own `generate`. `vllm`: whether it is installed.
+    the trainer group of a learner, one rank for each GPU (NCCL): start, steps, checkpoint, weights. `ranks`: steps of
+    all GPUs together, with DistributedDataParallel as in our trainer and with torch's fully_shard. `swap`: how long new
+    weights take to serve, and what training and generation cost each other on one device. `memory`: of the GPU and of
+    the process, for each kind of node. `models`: a language model in transformers beside its own `generate`. `vllm`:
+    whether it is installed.
     """
 
     parts: tuple[str, ...] = tuple(PARTS_SECONDS)
@@ -74,20 +98,24 @@ class Gpu(Part):
         return {"settings": self.asked(), "machine": machine(), "device": device, "results": results, "sound": sound}
 
 
-def in_child(part: str, device: str) -> Results:
+def in_child(part: str, device: str, *what: str) -> Results:
     """Run a part in a process of its own, so that one that crashes or fills the GPU's memory harms no other."""
-    command = [sys.executable, "-m", "scripts.bench.gpu", part, device]
-    began = time.monotonic()
+    command = [sys.executable, "-m", "scripts.bench.gpu", part, device, *what]
+    began, limit = time.monotonic(), PARTS_SECONDS[part]
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True
+    )
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PARTS_SECONDS[part], check=False)
-    except subprocess.TimeoutExpired as error:
-        last = (error.stderr or b"")[-600:]
-        return {"problem": f"not finished after {PARTS_SECONDS[part]} s", "last_words": last.decode(errors="replace")}
+        out, errors = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)  # with the processes that it has started
+        _, errors = child.communicate()
+        return {"problem": f"not finished after {limit} s", "last_words": errors[-600:]}
     seconds = round(time.monotonic() - began, 1)
-    if done.returncode:
-        words = done.stderr.strip().splitlines() or ["no output"]
+    if child.returncode:
+        words = errors.strip().splitlines() or ["no output"]
         return {"problem": words[-1][:400], "last_words": "\n".join(words[-25:]), "seconds": seconds}
-    found: Results = json.loads(done.stdout.splitlines()[-1])
+    found: Results = json.loads(out.splitlines()[-1])
     return found | {"seconds": seconds}
 
 
@@ -153,6 +181,64 @@ def settled(device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize()
     return time.perf_counter()
+
+
+def agree_part(device: str) -> Results:
+    """The tactics of a CPU, and in bfloat16 the losses of float32. Raises RuntimeError if they differ."""
+    from scripts.bench.engine import SHAPES, Engine, build
+    from scripts.bench.train import Train, batches, step, trainer
+
+    shape = dataclasses.replace(SHAPES["demo"], new_tokens=6)
+    # 1. Float32 everywhere: other sums round differently, so a few draws fall on the other side.
+    answers = {}
+    for name, place, graphs in (("cpu", "cpu", "off"), ("plain", device, "off"), ("graphs", device, "on")):
+        answers[name] = tactics(build(shape, Engine(device=place, graphs=graphs)), shape.prompt)  # type: ignore[arg-type]
+    found: Results = {
+        f"same_tactics_{name}": round(alike(answers["cpu"], answers[name]), 4) for name in ("plain", "graphs")
+    }
+    # 2. Losses after the same steps.
+    kinds = {"float32": ("float32", False), "bf16": ("auto", False)}
+    if device == "cuda":
+        kinds["bf16, compiled"] = ("auto", True)
+    losses = {}
+    for name, (precision, compiled) in kinds.items():
+        asked = Train(shape="demo", device=device, precision=precision, compile=compiled)  # type: ignore[arg-type]
+        asked.batch_tokens = asked.micro_tokens = 2048 if device == "cuda" else 512
+        work = trainer(asked)
+        made = batches("256", asked, work.model.config.vocab_size)
+        for _ in range(8 if device == "cuda" else 2):
+            step(work, made)
+        losses[name] = round(work.evaluate(made)["loss"], 4)
+    found["losses"] = losses
+    # 3. What is too far apart.
+    far = {name: loss for name, loss in losses.items() if abs(loss / losses["float32"] - 1) > 0.03}
+    if far or min(found["same_tactics_plain"], found["same_tactics_graphs"]) < 0.95:
+        raise RuntimeError(f"not as on a CPU: {found}")
+    return found | {
+        "line": f"{found['same_tactics_plain']:.1%} of tactics as on a CPU, {found['same_tactics_graphs']:.1%} with "
+        f"graphs; losses {losses}"
+    }
+
+
+def tactics(engine: Generator, prompt: int) -> list[str]:
+    """Six sampled tactics of each of 12 states, which come in two waves."""
+    from node.inference.engine.batch import Job
+
+    answers: dict[int, list[str]] = {}
+    for wave in range(2):
+        for number in range(6 * wave, 6 * wave + 6):
+            state = "".join(" q" if number >> bit & 1 else " p" for bit in range(prompt - 3 - 5 * number % 40))
+            engine.submit(Job(number, state, 6, number))
+        for _ in range(3):
+            answers.update({each.key: [tactic.tactic for tactic in each.tactics] for each in engine.step()})
+    while engine.busy:
+        answers.update({each.key: [tactic.tactic for tactic in each.tactics] for each in engine.step()})
+    return [tactic for key in sorted(answers) for tactic in answers[key]]
+
+
+def alike(ones: Sequence[str], others: Sequence[str]) -> float:
+    """Share of equal texts."""
+    return sum(one == other for one, other in zip(ones, others, strict=True)) / len(ones)
 
 
 def engine_part(device: str) -> Results:
@@ -315,6 +401,144 @@ def learner_part(device: str) -> Results:
     }
 
 
+def ranks_part(device: str) -> Results:
+    """Ranks that step together, as many as there are GPUs (two on a CPU), each way in which they share a network."""
+    import torch
+
+    ranks = torch.cuda.device_count() if device == "cuda" else 2
+    found: Results = {"ranks": ranks}
+    for wrapper in WRAPPERS:
+        found[wrapper] = asyncio.run(ranks_together(wrapper, device, ranks))
+    shown = [f"{name} {found[name]['step_ms']} ms, loss {found[name]['losses']}" for name in WRAPPERS]
+    return found | {"line": f"{ranks} rank(s), {'nccl' if device == 'cuda' else 'gloo'}: {'; '.join(shown)}"}
+
+
+async def ranks_together(wrapper: str, device: str, ranks: int) -> Results:
+    """The first rank's numbers. Raises RuntimeError with the words of a rank that fails."""
+    from node.training.launch import rank_environment, start_rank
+
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["-m", "scripts.bench.gpu", "rank", device, wrapper]
+        children = [
+            await start_rank(
+                command,
+                rank_environment(rank, ranks, 0 if device == "cuda" else 1, Path(folder) / "rendezvous"),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for rank in range(ranks)
+        ]
+        outputs = await asyncio.gather(*(child.communicate() for child in children))
+    for child, (_, words) in zip(children, outputs, strict=True):
+        if child.returncode:
+            raise RuntimeError(f"{wrapper}: {words.decode(errors='replace').strip()[-500:]}")
+    found: Results = json.loads(outputs[0][0].splitlines()[-1])
+    return found
+
+
+def rank_part(device: str, wrapper: str) -> Results:
+    """One rank: ten steps on equal batches. Raises RuntimeError if the loss does not fall."""
+    import torch
+    import torch.distributed as dist
+    from torch.distributed.fsdp import fully_shard
+
+    from node.training.launch import RENDEZVOUS
+    from node.training.objective import Totals
+    from node.training.trainer import data_parallel, has_bf16, ranks_from_environment
+    from scripts.bench.train import Train, batches, trainer
+
+    # 1. The group: of one rank, too, so that NCCL starts on a machine with one GPU.
+    gpu, (rank, ranks, local) = device == "cuda", ranks_from_environment()
+    place = torch.device("cuda", local) if gpu else torch.device("cpu")
+    if gpu:
+        torch.cuda.set_device(place)
+    else:
+        torch.set_num_threads(1)
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    method = f"file://{os.environ[RENDEZVOUS]}"
+    dist.init_process_group("nccl" if gpu else "gloo", init_method=method, rank=rank, world_size=ranks)
+    # 2. The trainer's network and loss, wrapped.
+    work = Train(shape="small" if gpu else "demo", device=device, precision="auto")  # type: ignore[arg-type]
+    work.batch_tokens = work.micro_tokens = 8192 if gpu else 512
+    made = trainer(work)
+    (batch,) = (each.to(place) for each in batches("256", work, made.model.config.vocab_size))
+    if wrapper == "ddp":
+        module: torch.nn.Module = data_parallel(made.objective)
+    else:
+        for block in made.model.blocks:
+            fully_shard(block)
+        module = fully_shard(made.objective)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3)
+    # 3. Steps.
+    losses, times = [], []
+    for _ in range(10 if gpu else 4):
+        began = settled(place)
+        with torch.autocast(place.type, dtype=torch.bfloat16, enabled=has_bf16(place)):
+            loss, _sums = module(batch, Totals(float(batch.targets.numel()), float(batch.value_at.numel())))
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        times.append(settled(place) - began)
+        losses.append(float(loss.detach()))
+    memory = round(torch.cuda.max_memory_allocated() / 2**20) if gpu else 0
+    dist.destroy_process_group()
+    if not losses[-1] < losses[0]:
+        raise RuntimeError(f"the loss does not fall: {losses}")
+    return {
+        "step_ms": round(1e3 * sorted(times)[len(times) // 2], 1),
+        "losses": [round(losses[0], 3), round(losses[-1], 3)],
+        "memory_mb": memory,
+    }
+
+
+def memory_part(device: str) -> Results:
+    """What each kind of node takes, in a process of its own."""
+    found: Results = {kind: in_child("memory", device, kind) for kind in KINDS}
+    for kind, row in found.items():
+        if "problem" in row:
+            raise RuntimeError(f"{kind}: {row['problem']}")
+    shown = [
+        f"{kind} {row['gpu_mb']} MB of the GPU, {row['process_mb']} MB ({row['what']})" for kind, row in found.items()
+    ]
+    return found | {"line": "; ".join(shown)}
+
+
+def memory_of(device: str, kind: str) -> Results:
+    """Do a kind of node's work, and measure the memory. `gpu_mb` has all that is taken on the GPU, drivers included."""
+    import resource
+
+    import torch
+
+    from scripts.bench.engine import SHAPES, Engine, Models, build
+    from scripts.bench.train import Train, batches, step, trainer
+
+    gpu = device == "cuda"
+    if kind == "inference":
+        name = "large" if gpu else "demo"
+        engine = build(SHAPES[name], Engine(device=device, precision="auto", waiting=(128,) if gpu else (8,)))
+        generate(engine, SHAPES[name].prompt, 256 if gpu else 8, 1 << 20)
+        what = f"{engine.weights.model.parameter_count() / 1e6:.0f} M weights, {engine.settings.slots} slots"
+    elif kind == "trainer":
+        asked = Train(shape="small" if gpu else "demo", device=device, precision="auto")  # type: ignore[arg-type]
+        asked.batch_tokens = asked.micro_tokens = 8192 if gpu else 512  # [learner.trainer] token_budget
+        work = trainer(asked)
+        made = batches("256", asked, work.model.config.vocab_size)
+        for _ in range(2):
+            step(work, made)
+        what = f"{work.model.parameter_count() / 1e6:.0f} M weights, {asked.micro_tokens} tokens a pass"
+    else:
+        models = Models(device=device, repeats=1, tokens=48 if gpu else 4, prompts=8 if gpu else 1)
+        models.hidden, models.layers = (1024, 8) if gpu else (64, 1)
+        what = f"{asyncio.run(models.measure())['weights'] / 1e6:.0f} M weights"
+    taken = torch.cuda.mem_get_info() if gpu else (0, 0)
+    return {
+        "what": what,
+        "gpu_mb": round((taken[1] - taken[0]) / 2**20),
+        "gpu_peak_of_torch_mb": round(torch.cuda.max_memory_allocated() / 2**20) if gpu else 0,
+        "process_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10),
+    }
+
+
 def swap_part(device: str) -> Results:
     """New weights while the old ones serve, and training beside generation on one device, as without a pause."""
     import torch
@@ -420,19 +644,23 @@ def vllm_part(device: str) -> Results:
 
 CHECKS: dict[str, Callable[[str], Results]] = {
     "device": device_part,
+    "agree": agree_part,
     "engine": engine_part,
     "training": training_part,
     "learner": learner_part,
+    "ranks": ranks_part,
     "swap": swap_part,
+    "memory": memory_part,
     "models": models_part,
     "vllm": vllm_part,
 }
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run one part in this process, and print its numbers."""
-    part, device = arguments
-    print(json.dumps(CHECKS[part](device), default=str))
+    """Run one part in this process, or one rank or one kind of node of a part, and print its numbers."""
+    part, device, *what = arguments
+    inner = {"rank": rank_part, "memory": memory_of}
+    print(json.dumps(inner[part](device, *what) if what else CHECKS[part](device), default=str))
 
 
 if __name__ == "__main__":
