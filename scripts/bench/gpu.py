@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from scripts.bench.harness import Pace, Part, Results, machine
 
@@ -463,7 +463,7 @@ def rank_part(device: str, wrapper: str) -> Results:
     made = trainer(work)
     (batch,) = (each.to(place) for each in batches("256", work, made.model.config.vocab_size))
     if wrapper == "ddp":
-        module: torch.nn.Module = data_parallel(made.objective)
+        module: Any = data_parallel(made.objective)
     else:
         for block in made.model.blocks:
             fully_shard(block)
