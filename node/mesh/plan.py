@@ -342,6 +342,8 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
     from node.play.policies import weights_at
 
     try:
+        # 1. Everything that the policy names is checked here: a node would fail later, and be restarted again and
+        # again.
         names = parse(text, OWN)
         networks = [name for name in names if name.is_network]
         if len(networks) > 1:
@@ -353,9 +355,11 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
                 read_proofs(Path(name.where))
             elif name.where and not name.is_network:
                 read_tactics(Path(name.where))
+        # 2. The same policy under the names that provers use.
         models = models_of([f"{name.kind}:{name.where}" for name in names if name.is_model])
         mesh_names = joined(map(_of_the_mesh, names))
         parse(mesh_names, INFERENCE)  # a model on two servers is one model in a mesh
+        # 3. The network. An absolute path, because nodes may run in another folder.
         weights = weights_at(Path(networks[0].where), note).absolute() if networks else None
         if weights is not None and weights.is_file():
             _check_weights_file(weights)
@@ -421,6 +425,7 @@ def _model_of_the_mesh(name: PolicyName) -> PolicyName:
 
     address = address_here(name)
     if not address.template:
+        # A template that follows from the model's name is known to provers as well, and is left out.
         here = template_here(address)
         try:
             same_template = template_of_name(address) == here

@@ -307,6 +307,7 @@ class LeanTreeBackend:
             began = time.monotonic()
             run = _LeanTreeRun(batch)
             try:
+                # What a lost process had already answered stays in `run`: a repetition asks only for the rest.
                 async for attempt in stamina.retry_context(
                     on=_Again,
                     attempts=TRIES,
@@ -347,6 +348,7 @@ class LeanTreeBackend:
         link: Link | None = None
         sound = False
         try:
+            # A process that has this state already comes first: it need not elaborate the statement again.
             header = completed(batch.theorem.header, self.default_header)
             link = self._idle_link(batch, header) or await self._new(header)
             yield link
@@ -356,6 +358,7 @@ class LeanTreeBackend:
             raise
         finally:
             self._busy -= 1
+            # A process after an error of its own may be in any state, so it is not used again.
             if link is not None and sound and not link.worn:
                 link.used, link.warm = time.monotonic(), state_key(batch.theorem, ())
                 self._idle.append(link)

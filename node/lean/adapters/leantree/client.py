@@ -147,6 +147,7 @@ class LeanTreeClient:
 
     async def _ask(self, method: str, path: str, body: Any, answer: type[T], seconds: float) -> T:
         assert self._http is not None, "call open() before the first request"
+        # 1. The request. A server may accept and never answer: the limit is for everything, the body included.
         data = encode({} if body is None else body) if method == "POST" else None
         try:
             async with asyncio.timeout(seconds):
@@ -161,6 +162,7 @@ class LeanTreeClient:
             raise ServerLost(
                 f"{self.url} cannot be reached: {error}; check the server and [lean] leantree_url"
             ) from error
+        # 2. The answer. Full is not failed: the caller waits as long as the server says.
         if status == 200:
             return self._read(text, answer, path)
         failed = self._read(text, Failed, path)

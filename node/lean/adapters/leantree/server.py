@@ -200,10 +200,12 @@ class LeanTreeServer:
             ("proof_from_sorry", self._proof_from_sorry),
         ):
             app.router.add_post(rf"/process/{{process:\d+}}/{name}", handler)
+        # Clients of both generations of LeanTree are answered. This word tells which one asks.
         for generation in ("proof", "branch"):
             prefix = rf"/process/{{process:\d+}}/{{generation:{generation}}}/{{state:\d+}}"
             app.router.add_post(f"{prefix}/try_apply_tactic", self._try_apply_tactic)
             app.router.add_post(f"{prefix}/state", self._state)
+        # Requests that wait end at shutdown, before the processes do.
         app.cleanup_ctx.append(self._life)
         app.on_shutdown.append(self._shut_down)
         return app
@@ -237,14 +239,17 @@ class LeanTreeServer:
     async def _outermost(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse web pages from elsewhere, which could run Lean; record the request while it is open, and turn
         exceptions into error answers."""
+        # 1. Before anything is read.
         if problem := self._hosts.problem(request):
             return _error(403, problem)
         if problem := unread_type(request):
             return _error(415, problem)
+        # 2. LeanTree's `status` lists open requests with their age.
         self._last_request += 1
         number = self._last_request
         self._open[number] = (request.path, self.clock())
         try:
+            # 3. The status tells a client what to do: 503 says that the same request may succeed later.
             return await handler(request)
         except BadBody as error:
             return _error(400, str(error))
@@ -274,6 +279,7 @@ class LeanTreeServer:
     async def _status(self, _: web.Request) -> web.Response:
         now, sessions = self.clock(), self.sessions.all()
         used = len(sessions)
+        # LeanTree's own fields, then ours. Nothing is ever starting: a session takes workers that already run.
         answer = {
             "status": "ready",
             "available_processes": self.sessions.most - used,

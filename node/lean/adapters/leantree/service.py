@@ -81,10 +81,12 @@ async def serve(settings: LeanTreeServerSettings) -> int:
     from node.lean.toolchain.find import find
     from node.lean.toolchain.lean_toolchain import LeanProblem
 
+    # 1. A signal during the start ends it in order, too.
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
+        # 2. Lean, confined as far as this machine allows.
         toolchain = await asyncio.to_thread(find, settings.lean.lean)
     except LeanProblem as error:
         _say(str(error))
@@ -128,8 +130,11 @@ def make_server(
 
     lean = settings.lean
     workers = lean.resolved_workers()
+    # 1. The workers. LeanTree's "processes" are sessions over them, so that there may be more sessions than workers.
     pool = Pool(toolchain, worker_options(lean), workers=workers, queue=workers * lean.queue)
     requests = Requests(pool, OutcomeCache(lean.cache), longest=lean.tactic_seconds)
+    # 2. The sessions. Their numbers begin somewhere else at each start: a client of an earlier server does not meet the
+    # session of another.
     first = secrets.randbelow(FIRST_NUMBERS) + 1
     sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
     hosts = Hosts(settings.host, settings.hosts)
