@@ -143,8 +143,8 @@ class ModelServing:
                 opening = open_model(self._address, self._settings.models, template=self._template(), note=self._note)
                 self._model = await stack.enter_async_context(opening)
             except (BadModel, SamplerError) as error:
-                # A restart cannot help a setting that is wrong. A model of a run that trains may have been replaced on its
-                # server while it was opened: the announcement of the next one is on its way.
+                # A restart cannot help a setting that is wrong. A model of a run that trains may have been replaced on
+                # its server while it was opened: the announcement of the next one is on its way.
                 if isinstance(error, BadModel) and not self._settings.follow:
                     raise NodeFailure(f"[inference] model: {error}", exit_code=2) from error
                 self._trouble(str(error))
