@@ -272,10 +272,10 @@ def _parquet(path: Path) -> Iterator[Row]:
 def _decoded(where: str, data: bytes) -> Any:
     try:
         return msgspec.json.decode(data)
+    except UnicodeDecodeError as error:  # NOT_JSON has this one, too
+        raise BankError(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
     except NOT_JSON as error:
         raise BankError(f"{where}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise BankError(f"{where}: not UTF-8 text ({error.reason}); save the file as UTF-8") from error
 
 
 def _row(where: str, value: Any) -> Row:
