@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.files import cache_directory
 from common.machine import LEAN_WORKER_MB, gpu_names, measure, read_machine, sizes
 from common.output.command import Exit
 from common.output.visible import as_json, say
@@ -275,6 +274,8 @@ async def disk() -> Row:
 
 def _disk() -> Row:
     """Free disk for temporary files, the cache and runs; and whether a file can be written."""
+    from common.files import cache_directory  # needs packages, and this file also runs where there are none
+
     temporary = Path(tempfile.gettempdir())
     places = {"temporary files": temporary, "cache": cache_directory(), "runs": Path("runs").absolute()}
     free = {name: free_mb(folder) for name, folder in places.items()}
