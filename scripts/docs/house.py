@@ -271,6 +271,7 @@ sys.path.insert(0, sys.argv[1])
 from scripts.docs.house import Calls
 calls, module = Calls(pathlib.Path({out!r})), importlib.import_module(sys.argv[2])
 calls.on = True
+print(flush=True)  # as `_START` does
 module.main()
 """
 """Start of a child that judges proofs, in place of `node.lean.process.dialog`'s own."""
