@@ -112,7 +112,7 @@ run-lean-proxy *args: setup
 run-ui *args: setup
     @exec {{ proofmesh }} ui --patience None "$@"
 
-# Does everything work on this machine's GPUs, and how fast? Ten minutes at most; `--device cpu`: smaller, a minute
+# Does everything work on this machine's GPUs, and how fast? `--device cpu`: smaller
 [no-exit-message]
 gpu-check *args: setup
     @{{ python }} -m scripts.bench gpu "$@"

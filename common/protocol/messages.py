@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from common.files import NOT_JSON
 from common.lean import Outcome, Step, Theorem
 from common.output.visible import visible
 from common.settings import PLAIN, Sampling
@@ -567,7 +568,7 @@ def decode(payload: bytes, *types: type[AnyMessage], limit: int = MAX_MESSAGE_BY
         decoder = _decoders[types] = msgspec.msgpack.Decoder(union)
     try:
         message: AnyMessage = decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise _explain(payload, error) from error
     # Fields may have changed their meaning: a version that is not ours is not read at all.
     if message.v != SCHEMA_VERSION:
@@ -582,7 +583,7 @@ def _explain(payload: bytes, error: Exception) -> MessageError:
     written, so it is made short and visible: it goes into logs and into the reply."""
     try:
         envelope = msgspec.msgpack.decode(payload, type=_Envelope)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_JSON:
         return MalformedMessage(_line(f"not a message: {error}", LONGEST_REASON))
     kind = _line(envelope.type, 40) or "a message without type"
     if envelope.v not in (0, SCHEMA_VERSION):

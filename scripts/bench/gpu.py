@@ -8,6 +8,7 @@ import gc
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from node.inference.engine.engine import Engine as Generator
-    from scripts.bench.engine import Engine
-
-TINY = ("nano", "demo", "demo")
-"""On a CPU: presets of the training sizes, of the network that is swapped, and of the learner's network."""
+    from scripts.bench.engine import Engine, Shape
 
 PARTS_SECONDS = {
     "device": 60,
@@ -42,7 +40,7 @@ PARTS_SECONDS = {
     "models": 120,
     "vllm": 20,
 }
-"""The parts in their order, and the longest time of each. Together they take about six minutes on an H200."""
+"""The parts in their order, and the longest time of each."""
 
 KINDS = ("inference", "trainer", "language-model")
 """Kinds of nodes that need a GPU's memory."""
@@ -55,7 +53,7 @@ WRAPPERS = ("ddp", "fsdp")
 class Gpu(Part):
     """Checks a GPU: the parts one after another, each in a process of its own, each with a line and its numbers.
 
-        just gpu-check --json gpu.json                 (about six minutes on an H200)
+        just gpu-check --json gpu.json                 (seven of the ten parts: 4.5 minutes on an H200)
         just gpu-check --parts engine swap
         just gpu-check --device cpu                    (smaller, a minute: that the parts run)
 
@@ -192,7 +190,7 @@ def agree_part(device: str) -> Results:
     # 1. Float32 everywhere: other sums round differently, so a few draws fall on the other side.
     answers = {}
     for name, place, graphs in (("cpu", "cpu", "off"), ("plain", device, "off"), ("graphs", device, "on")):
-        answers[name] = tactics(build(shape, Engine(device=place, graphs=graphs)), shape.prompt)  # type: ignore[arg-type]
+        answers[name] = tactics(build(shape, Engine(device=place, graphs=graphs)), shape)  # type: ignore[arg-type]
     found: Results = {
         f"same_tactics_{name}": round(alike(answers["cpu"], answers[name]), 4) for name in ("plain", "graphs")
     }
@@ -220,14 +218,15 @@ def agree_part(device: str) -> Results:
     }
 
 
-def tactics(engine: Generator, prompt: int) -> list[str]:
+def tactics(engine: Generator, shape: Shape) -> list[str]:
     """Six sampled tactics of each of 12 states, which come in two waves."""
     from node.inference.engine.batch import Job
+    from scripts.bench.engine import state_number
 
     answers: dict[int, list[str]] = {}
     for wave in range(2):
         for number in range(6 * wave, 6 * wave + 6):
-            state = "".join(" q" if number >> bit & 1 else " p" for bit in range(prompt - 3 - 5 * number % 40))
+            state = state_number(number, dataclasses.replace(shape, prompt=shape.prompt - 5 * number % 40))
             engine.submit(Job(number, state, 6, number))
         for _ in range(3):
             answers.update({each.key: [tactic.tactic for tactic in each.tactics] for each in engine.step()})
@@ -301,7 +300,7 @@ def training_part(device: str) -> Results:
 
     gpu = device == "cuda"
     found: Results = {}
-    for preset in ("nano", "small", "base") if gpu else TINY[:1]:
+    for preset in ("nano", "small", "base") if gpu else ("nano",):
         for compiled in (False, True) if gpu else (False,):
             tokens = 32_768 if gpu else 2048
             asked = Train(
@@ -369,8 +368,8 @@ def learner_part(device: str) -> Results:
             before = time.perf_counter()
             losses.append((await group.step(batch, average=True))["loss"])
             times.append(time.perf_counter() - before)
-        before = time.perf_counter()
         # 4. What the learner writes.
+        before = time.perf_counter()
         await group.checkpoint(folder / "step-000024")
         saved = time.perf_counter()
         await group.write_weights(folder / "weights.safetensors", {"version": "1"})
@@ -384,7 +383,7 @@ def learner_part(device: str) -> Results:
             "ranks": ranks,
             "create_s": round(created - began, 2),
             "start_s": round(started - created, 2),
-            "step_ms": round(1e3 * sorted(times)[len(times) // 2], 1),
+            "step_ms": round(1e3 * statistics.median_high(times), 1),
             "checkpoint_s": round(saved - before, 2),
             "weights_s": round(written - saved, 2),
             "loss_first_last_restarted": [round(loss, 3) for loss in (losses[0], losses[-1], again)],
@@ -485,7 +484,7 @@ def rank_part(device: str, wrapper: str) -> Results:
     if not losses[-1] < losses[0]:
         raise RuntimeError(f"the loss does not fall: {losses}")
     return {
-        "step_ms": round(1e3 * sorted(times)[len(times) // 2], 1),
+        "step_ms": round(1e3 * statistics.median_high(times), 1),
         "losses": [round(losses[0], 3), round(losses[-1], 3)],
         "memory_mb": memory,
     }
@@ -516,7 +515,7 @@ def memory_of(device: str, kind: str) -> Results:
     if kind == "inference":
         name = "large" if gpu else "demo"
         engine = build(SHAPES[name], Engine(device=device, precision="auto", waiting=(128,) if gpu else (8,)))
-        generate(engine, SHAPES[name].prompt, 256 if gpu else 8, 1 << 20)
+        generate(engine, SHAPES[name], 256 if gpu else 8, 1 << 20)
         what = f"{engine.weights.model.parameter_count() / 1e6:.0f} M weights, {engine.settings.slots} slots"
     elif kind == "trainer":
         asked = Train(shape="small" if gpu else "demo", device=device, precision="auto")  # type: ignore[arg-type]
@@ -554,11 +553,11 @@ def swap_part(device: str) -> Results:
     engine = build(shape, asked)
     stop, states = threading.Event(), [0]
     # 1. A second engine with the same weights: what an inference node does with a new version.
-    generate(engine, shape.prompt, 8, 1 << 20)
+    generate(engine, shape, 8, 1 << 20)
     began = settled(place)
     second = Generator(engine.weights, engine.settings)
     built = settled(place)
-    generate(second, shape.prompt, 8, 1 << 21)
+    generate(second, shape, 8, 1 << 21)
     first_answers = settled(place)
     # 2. Steps alone, states alone, and both at once.
     work = Train(shape="small" if gpu else "demo", device=device, precision="auto", batch_tokens=8192 if gpu else 512)  # type: ignore[arg-type]
@@ -567,12 +566,12 @@ def swap_part(device: str) -> Results:
     made = batches("1024" if gpu else "256", work, teacher.model.config.vocab_size)
     step(teacher, made)
     alone = min(step(teacher, made)[0] for _ in range(5 if gpu else 2))
-    rate_alone = states_rate(engine, shape.prompt, 2.0 if gpu else 0.5)
+    rate_alone = states_rate(engine, shape, 2.0 if gpu else 0.5)
 
     def keep_generating() -> None:
         number = 1 << 30
         while not stop.is_set():
-            generate(engine, shape.prompt, 32, number)
+            generate(engine, shape, 32, number)
             number, states[0] = number + 32, states[0] + 32
 
     thread = threading.Thread(target=keep_generating)
@@ -586,34 +585,34 @@ def swap_part(device: str) -> Results:
         "new_version_s": round(built - began, 3),
         "first_answers_s": round(first_answers - built, 3),
         "step_ms_alone": round(1e3 * alone, 1),
-        "step_ms_beside": round(1e3 * sorted(beside)[len(beside) // 2], 1),
+        "step_ms_beside": round(1e3 * statistics.median_high(beside), 1),
         "states_per_s_alone": round(rate_alone),
         "states_per_s_beside": round(rate_beside),
         "memory_mb": round(torch.cuda.max_memory_allocated() / 2**20) if gpu else 0,
     }
     return found | {
-        "line": f"a new version serves after {built - began + first_answers - built:.2f} s; beside each other "
+        "line": f"a new version serves after {first_answers - began:.2f} s; beside each other "
         f"a step takes {found['step_ms_beside']} ms (alone {found['step_ms_alone']}), {found['states_per_s_beside']} "
         f"states/s (alone {found['states_per_s_alone']})"
     }
 
 
-def generate(engine: Generator, prompt: int, count: int, first: int) -> None:
+def generate(engine: Generator, shape: Shape, count: int, first: int) -> None:
     """Sample tactics for so many new states."""
     from node.inference.engine.batch import Job
+    from scripts.bench.engine import state_number
 
     for number in range(first, first + count):
-        state = "".join(" q" if number >> bit & 1 else " p" for bit in range(prompt - 3))
-        engine.submit(Job(number, state, 6, number))
+        engine.submit(Job(number, state_number(number, shape), 6, number))
     while engine.busy:
         engine.step()
 
 
-def states_rate(engine: Generator, prompt: int, seconds: float) -> float:
+def states_rate(engine: Generator, shape: Shape, seconds: float) -> float:
     """States per second, in batches of 32."""
     began, number = time.perf_counter(), 1 << 25
     while (elapsed := time.perf_counter() - began) < seconds or number == 1 << 25:
-        generate(engine, prompt, 32, number)
+        generate(engine, shape, 32, number)
         number += 32
     return (number - (1 << 25)) / elapsed
 

@@ -27,11 +27,11 @@ from node.model.tokenizer import Tokenizer
 from node.model.transformer import expected_value
 
 CPU_PROMPTS, GPU_PROMPTS = 1024, 8192
-"""Prompt tokens of a pass: a pass with that many takes about as long as ten passes without prompts."""
+"""Prompt tokens of a pass by default. On a GPU a pass takes its time for launches, not for tokens."""
 
 ADMIT_EVERY = 4
-"""With graphs, states join a running batch in every so many steps only. Reading prompts is no graph, so it takes
-several times as long as a step, however few prompts there are (LOG.md, 2026-11-26)."""
+"""With graphs, states join a running batch in every so many steps only: reading prompts is no graph, and slows all that
+run, however few prompts there are (LOG.md, 2026-11-26)."""
 
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
@@ -226,6 +226,7 @@ class Lane:
     def _layout(self, joining: _Joining, *, alone: bool = False) -> Pass:
         """The pass over the running rows and these prompts; `alone`: over the prompts."""
         rows, capacity = self._running.rows if not alone else no_rows(), self._cache.capacity
+        lengths = [len(prompt) for prompt in joining.prompts]
         tokens, positions, keys = [rows.token], [rows.position], [rows.slot * capacity + rows.key]
         for slot, prompt in zip(joining.slots, joining.prompts, strict=True):
             places = np.arange(len(prompt))
@@ -237,9 +238,9 @@ class Lane:
             positions=self._tensor(np.concatenate(positions)),
             keys_at=self._tensor(np.concatenate(keys)),
             grids=[self._grid(segment) for segment in segments(rows, self.network.width, whole=bool(self.graphs))],
-            prompts=[len(prompt) for prompt in joining.prompts],
+            prompts=lengths,
             ends=joining.ends,
-            padded=self._padded([len(prompt) for prompt in joining.prompts]),
+            padded=self._padded(lengths),
         )
 
     def _padded(self, lengths: list[int]) -> Padded | None:
@@ -384,8 +385,8 @@ class Size:
 
 
 def rounded(number: int, limit: int) -> int:
-    """The next power of four, but not beyond the limit: padding costs a GPU little, and each size is captured when it
-    is first met, which takes as long as dozens of passes."""
+    """The next power of four, but not beyond the limit: padding costs a GPU little, and each size has to be
+    captured when it is first met."""
     return min(limit, 1 << 2 * -(-(number - 1).bit_length() // 2))
 
 

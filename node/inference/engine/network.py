@@ -273,15 +273,8 @@ class Network:
 
     def _prefill(self, parts: Tensor, window: int) -> Tensor:
         """Attention of one prompt (L, heads + 2 kv heads, size) within itself -> (L, width)."""
-        query, key, value = parts.transpose(0, 1)[None].split((self.heads, self.kv_heads, self.kv_heads), dim=1)
-        group = self.heads // self.kv_heads
-        if group > 1:
-            key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-        length = parts.shape[0]
-        prefix = torch.tensor([length], device=self.device) if self.config.prefix_lm else None
-        mask = visible(length, window=window, prefix=prefix, device=self.device)
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
-        return attended[0].transpose(0, 1).flatten(1)
+        lengths = torch.tensor([parts.shape[0]], device=self.device) if self.config.prefix_lm else None
+        return self._attend(parts[None], lengths, window)[0]
 
     def _prefill_batch(self, parts: Tensor, padded: Padded, window: int) -> Tensor:
         """`_prefill` of all prompts at once: (rows of prompts, heads + 2 kv heads, size) -> (rows of prompts, width).
@@ -289,15 +282,22 @@ class Network:
         On a GPU a call takes as long for one prompt as for many. Padding comes after a prompt, where no query of the
         prompt looks.
         """
-        batch = parts.index_select(0, padded.rows).unflatten(0, (-1, padded.longest)).transpose(1, 2)
-        query, key, value = batch.split((self.heads, self.kv_heads, self.kv_heads), dim=1)
+        batch = parts.index_select(0, padded.rows).unflatten(0, (-1, padded.longest))
+        lengths = padded.lengths if self.config.prefix_lm else None
+        return self._attend(batch, lengths, window).flatten(0, 1).index_select(0, padded.places)
+
+    def _attend(self, batch: Tensor, prefix: Tensor | None, window: int) -> Tensor:
+        """Attention of P prompts (P, L, heads + 2 kv heads, size), each within itself -> (P, L, width).
+
+        `prefix` (P,) is that of `visible`.
+        """
+        query, key, value = batch.transpose(1, 2).split((self.heads, self.kv_heads, self.kv_heads), dim=1)
         group = self.heads // self.kv_heads
         if group > 1:
             key, value = key.repeat_interleave(group, dim=1), value.repeat_interleave(group, dim=1)
-        prefix = padded.lengths if self.config.prefix_lm else None
-        mask = visible(padded.longest, window=window, prefix=prefix, device=self.device)
+        mask = visible(batch.shape[1], window=window, prefix=prefix, device=self.device)
         attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=mask is None)
-        return attended.transpose(1, 2).flatten(2).flatten(0, 1).index_select(0, padded.places)
+        return attended.transpose(1, 2).flatten(2)
 
     def _decode(self, query: Tensor, cache: Cache, index: int, grid: Grid, mask: Tensor) -> Tensor:
         """One query of each running completion (R, heads, size) against its state's keys -> (R, width)."""

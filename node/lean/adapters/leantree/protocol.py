@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
+from common.files import NOT_JSON
 from node.lean.text.goals import LeanTreeGoal
 
 DEFAULT_TACTIC_MS = 1000
@@ -122,7 +123,7 @@ def decode(body: bytes, type_: type[T]) -> T:
     """Read a message. An empty body is an empty object. Raises BadBody."""
     try:
         return msgspec.json.decode(body.strip() or b"{}", type=type_)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise BadBody(f"not a message of this protocol: {error}") from error
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.files import write_whole
+from common.files import NOT_JSON, write_whole
 from node.lean.adapters.repl.infotrees import STEPS, TREES, Traced, Writer, asks, read_trace
 from node.lean.adapters.repl.prepared import Filled, Hole, Prepared, ProofState, fill, leaves_out, status_around
 from node.lean.adapters.repl.protocol import (
@@ -126,7 +126,7 @@ def _read_pickle(path: Path) -> Environment | PickledState:
     foreign = f"{path} was not written by proofmesh repl (the original REPL's files are memory images of one Lean)"
     try:
         file = msgspec.json.decode(path.read_bytes(), type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise BadPickle(foreign) from error
     if file.format != FORMAT:
         raise BadPickle(foreign)
