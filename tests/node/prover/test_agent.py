@@ -13,7 +13,7 @@ from common.protocol.attempts import AttemptOutcome, Purpose, Transition
 from node.prover.agent import Agent, Playing, node_seed, unsolved
 from node.prover.policies.policy import Advice, StateTooLong
 from node.prover.search.simulation import SearchStatistics
-from tests.node.prover.toys import LOST, BadLean, DeafLean, LosingLean, ToyLean, ToyPolicy, attempt
+from tests.node.prover.toys import LOST, BadLean, LosingLean, ToyLean, ToyPolicy, attempt
 
 
 class LosingOneStateLean(ToyLean):
@@ -29,21 +29,6 @@ def agent(policy: ToyPolicy, lean: ToyLean, simulations: int = 40, leaves: int =
     return Agent(attempt(simulations), policy, lean, Playing("p", leaves=leaves))
 
 
-async def test_search_does_not_depend_on_the_order_of_arrival() -> None:
-    plays = [agent(ToyPolicy(jitter), ToyLean(3, closing=10_000)) for jitter in range(5)]
-    results = [await play.play() for play in plays]
-    values = [[node.value for node in play.search.tree.nodes] for play in plays if play.search]
-    assert all(value == values[0] for value in values)
-    assert len({result.statistics.nodes for result in results}) == 1
-    assert results[0].statistics.simulations == 40
-
-
-async def test_budget_is_kept_with_several_leaves_in_flight() -> None:
-    policy = ToyPolicy(0)
-    result = await agent(policy, ToyLean(3, closing=10_000), simulations=33).play()
-    assert (result.outcome, result.statistics.simulations, len(policy.calls)) == ("failed", 33, 33)
-
-
 async def test_a_proof_names_its_states_from_the_root() -> None:
     found = [await agent(ToyPolicy(1), ToyLean(seed, closing=12)).play() for seed in range(12)]
     proved = [result for result in found if result.outcome == "proved"]
@@ -56,18 +41,6 @@ async def test_a_proof_names_its_states_from_the_root() -> None:
         assert (result.statistics.weights_first, result.statistics.weights_last) == (3, 3)
 
 
-async def test_no_tactic_goes_to_lean_twice_for_one_state() -> None:
-    lean = ToyLean(5, closing=10_000)
-    await agent(ToyPolicy(2), lean, simulations=60).play()
-    assert len(lean.ran) == len(set(lean.ran)) > 50
-
-
-async def test_lost_infrastructure_is_an_error_and_no_failure() -> None:
-    result = await agent(ToyPolicy(0), LosingLean(1)).play()
-    assert result.outcome is AttemptOutcome.ERROR
-    assert (result.statistics.expansions_lost, result.statistics.tactics_failed) == (1, 0)
-
-
 async def test_a_failed_search_that_lost_an_expansion_is_undecided() -> None:
     result = await agent(ToyPolicy(0), LosingOneStateLean(3, closing=10_000), leaves=1).play()
     statistics = result.statistics
@@ -75,11 +48,6 @@ async def test_a_failed_search_that_lost_an_expansion_is_undecided() -> None:
     assert result.outcome is AttemptOutcome.UNDECIDED and not result.outcome.decided
     lossless = await agent(ToyPolicy(0), ToyLean(3, closing=10_000), leaves=1).play()
     assert lossless.outcome is AttemptOutcome.FAILED and lossless.statistics.expansions_lost == 0
-
-
-async def test_a_proof_stands_whatever_was_lost() -> None:
-    found = [await agent(ToyPolicy(1), LosingOneStateLean(seed, closing=12), leaves=1).play() for seed in range(12)]
-    assert any(result.outcome is AttemptOutcome.PROVED and result.statistics.expansions_lost for result in found)
 
 
 @pytest.mark.parametrize(
@@ -100,11 +68,6 @@ def test_what_a_search_without_proof_says_depends_on_what_it_lost(
 async def test_bad_statement_carries_leans_message() -> None:
     result = await agent(ToyPolicy(0), BadLean(1)).play()
     assert (result.outcome, result.message) == ("bad-statement", "unknown identifier 'foo'")
-
-
-async def test_unanswered_lean_is_an_error() -> None:
-    result = await agent(ToyPolicy(0), DeafLean(1)).play()
-    assert result.outcome is AttemptOutcome.ERROR and "nobody serves lean.run" in result.message
 
 
 async def test_cancelled_agent_leaves_nothing_in_flight() -> None:
@@ -128,10 +91,6 @@ def test_seeds_differ_by_state_and_round_and_evaluations_repeat() -> None:
     assert node_seed(before, 1, 0) == node_seed(after, 1, 0)
 
 
-def test_lost_is_the_only_outcome_that_says_nothing() -> None:
-    assert [kind for kind in OutcomeKind if not Outcome(kind).is_tactic_outcome] == [OutcomeKind.LOST]
-
-
 async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing() -> None:
     told: list[Outcome] = []
     lean = ToyLean(1)
@@ -140,18 +99,6 @@ async def test_outcomes_are_told_as_they_come_also_those_that_count_for_nothing(
     told.clear()
     await Agent(attempt(), ToyPolicy(1), LosingLean(1), Playing("p", leaves=2, on_outcomes=told.extend)).play()
     assert {outcome.kind for outcome in told} == {OutcomeKind.LOST}
-
-
-async def test_the_attempt_says_how_many_tactics_are_sampled() -> None:
-    asked: list[int] = []
-
-    class Counting(ToyPolicy):
-        async def advise(self, state: str, samples: int, seed: int) -> Advice:
-            asked.append(samples)
-            return await super().advise(state, samples, seed)
-
-    await Agent(attempt(samples=9), Counting(0), ToyLean(3), Playing("p", leaves=1)).play()
-    assert set(asked) == {9}
 
 
 class ShortSighted(ToyPolicy):

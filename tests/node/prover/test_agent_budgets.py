@@ -25,12 +25,6 @@ async def play(seed: int, *, closing: int = 40, leaves: int = 4, jitter: int = 0
 
 
 @every_method
-async def test_every_method_is_played_and_proves(method: Method) -> None:
-    found = [await play(seed, closing=12, method=method) for seed in range(8)]
-    assert sum(result.outcome is AttemptOutcome.PROVED for result in found) >= 3
-
-
-@every_method
 async def test_attempts_do_not_depend_on_the_order_of_arrival(method: Method) -> None:
     for budget in ({"simulations": 40}, {"simulations": 0, "lean_attempts": 201}):
         results = [await play(3, closing=10_000, jitter=jitter, method=method, **budget) for jitter in range(3)]
@@ -73,16 +67,6 @@ async def test_no_more_tactics_are_sent_to_lean_than_the_budget_has(leaves: int)
         assert len(lean.ran) == statistics.lean_attempts == statistics.tactics_tried == lean_attempts
         assert (result.outcome, statistics.ended) == (AttemptOutcome.FAILED, Ended.LEAN_ATTEMPTS)
         assert result.message == f"{lean_attempts} Lean attempts"
-
-
-async def test_the_result_says_which_budget_ended_first() -> None:
-    first = await play(3, closing=10_000, simulations=16, lean_attempts=10_000)
-    assert (first.statistics.ended, first.message) == (Ended.SIMULATIONS, "16 simulations")
-    second = await play(3, closing=10_000, simulations=1600, lean_attempts=100)
-    assert (second.statistics.ended, second.statistics.lean_attempts) == (Ended.LEAN_ATTEMPTS, 100)
-    proved = await play(1, closing=3)
-    assert (proved.outcome, proved.statistics.ended) == (AttemptOutcome.PROVED, None)
-    assert 0 < proved.statistics.solved_at_seconds <= proved.statistics.seconds
 
 
 async def test_what_the_policy_drew_is_counted() -> None:

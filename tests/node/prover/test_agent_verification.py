@@ -65,17 +65,6 @@ async def test_an_accepted_proof_is_asked_about_once_and_is_the_one_that_was_fou
     assert result.statistics.seconds_verify > 0 and result.statistics.proofs_rejected == 0
 
 
-async def test_refused_proofs_alone_are_a_failure_that_says_so() -> None:
-    verifier = Verifier(refusals=10**9)
-    result = await play(verifier, 1, simulations=100)
-    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
-    statistics = result.statistics
-    assert statistics.proofs_rejected == len(verifier.seen) > 0
-    assert (statistics.solved_at_simulations, statistics.solved_at_lean_attempts) == (0, 0)
-    assert statistics.solved_at_seconds == 0.0
-    assert f"proofs refused by verification: {len(verifier.seen)}, the last one: refusal" in result.message
-
-
 async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
     async def refusals_of(parameters: SearchParameters) -> tuple[AttemptResult, int]:
         verifier = Verifier(refusals=10**9)
@@ -88,19 +77,6 @@ async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
     assert limited == result.statistics.proofs_rejected == 2 < usual
     assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
     assert "too many refused proofs" in result.message and "proofs refused by verification: 2" in result.message
-
-
-async def test_verification_does_not_count_as_time_of_the_search() -> None:
-    class Slow(Verifier):
-        async def __call__(self, proof: ProofTree) -> str:
-            await asyncio.sleep(0.1)
-            return await super().__call__(proof)
-
-    result = await play(Slow(refusals=1), 1, closing=6, seconds=60.0)
-    statistics = result.statistics
-    assert result.outcome is AttemptOutcome.PROVED
-    assert statistics.seconds_verify >= 0.2
-    assert 0 < statistics.solved_at_seconds <= statistics.seconds - statistics.seconds_verify + 1e-6
 
 
 async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> None:

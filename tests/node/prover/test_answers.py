@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from common.bus import Bus, BusyError, RemoteFailure
+from common.bus import Bus, BusyError
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
 from common.protocol import subjects
 from common.protocol.messages import (
@@ -54,12 +54,6 @@ async def test_busy_and_unknown_weights_are_waited_out(bus: Bus) -> None:
     assert {(request.state, request.samples, request.seed, request.weights) for request in asked} == {
         ("⊢ True", 3, 11, 7)
     }
-
-
-async def test_weights_that_never_come_end_in_their_failure(bus: Bus) -> None:
-    await answer_tactics(bus, [Failure(reason="no version 7", kind=FailureKind.UNKNOWN_WEIGHTS)])
-    with pytest.raises(RemoteFailure, match="no version 7"):
-        await policy(bus, patience=0.6).advise("⊢ True", 3, seed=1)
 
 
 async def test_waiting_for_weights_and_asking_busy_nodes_share_one_patience(bus: Bus) -> None:

@@ -7,12 +7,11 @@ import math
 
 import pytest
 
-from common.lean import ProofTree
 from common.protocol.messages import SampledTactic
 from node.prover.policies.policy import Proposal, log_probabilities, merge_samples
 from node.prover.search.frontier import BestFirstSearch, FrontierSearch, RandomSearch
 from node.prover.search.parameters import SearchParameters
-from tests.node.prover.toys import ERROR, PROVED, goals
+from tests.node.prover.toys import PROVED, goals
 
 
 def best_first(alpha: float) -> BestFirstSearch:
@@ -52,22 +51,6 @@ def test_length_normalisation_lets_deep_paths_come_forward(alpha: float, state: 
     assert grow(search) == state
 
 
-def test_a_branch_has_the_score_of_the_tactics_above_it_and_proofs_cover_all_branches() -> None:
-    search = best_first(0.0)
-    grow(search, ("cases", -1.0, "A B"), ("other", -2.0, "C"))
-    assert grow(search, ("a", -0.5, "")) == "A"
-    assert grow(search, ("b", -5.0, "D")) == "B"
-    # The branch A is solved; C at -2 is ahead of D at -6, the way of which leads over B.
-    assert grow(search) == "C"
-    assert grow(search, ("d", -1.0, "")) == "D"
-    assert search.proof() == ProofTree(
-        "cases",
-        ((0,), (1,)),
-        (ProofTree("a", state="A"), ProofTree("b", ((0,),), (ProofTree("d", state="D"),), "B")),
-        "root",
-    )
-
-
 def test_states_below_a_solved_or_a_dead_one_are_not_expanded() -> None:
     search = best_first(0.0)
     grow(search, ("cases", -1.0, "A B"), ("x", -9.0, "X"))
@@ -95,30 +78,12 @@ def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
     assert search.solved and search.proof().tactic == "late"
 
 
-def test_a_better_path_brings_a_waiting_state_forward() -> None:
-    search = best_first(0.0)
-    grow(search, ("a", -9.0, "A"), ("b", -1.0, "B"), ("c", -5.0, "C"))
-    grow(search, ("ba", -1.0, "A"))
-    assert grow(search) == "A"
-    assert grow(search) == "C"
-
-
 def test_expanded_states_are_sampled_again_in_the_same_order_when_no_other_is_left() -> None:
     search = best_first(0.0)
     grow(search, ("a", -1.0, "A"), ("b", -2.0, "B"))
     assert [grow(search) for _ in range(6)] == ["A", "B", "root", "A", "B", "root"]
     request = search.select()
     assert request is not None and (request.state, request.round) == ("A", 2)
-
-
-def test_what_is_in_flight_is_awaited_before_a_state_is_sampled_again() -> None:
-    search = best_first(0.0)
-    grow(search, ("a", -1.0, "A"))
-    request = search.select()
-    assert request is not None and request.state == "A"
-    assert search.select() is None, "the root could be sampled again, but A may bring new states"
-    search.feed(request, [Proposal("x", 1.0)], -5.0, {"x": goals("X")})
-    assert grow(search) == "X"
 
 
 def test_shares_of_the_prior_stand_for_log_probabilities_that_no_policy_knows() -> None:
@@ -140,25 +105,9 @@ def test_random_search_follows_its_seed() -> None:
 
 def test_random_search_picks_old_and_new_states_alike_whatever_their_probability() -> None:
     picked: collections.Counter[str] = collections.Counter()
-    for seed in range(1200):
+    for seed in range(400):
         search = RandomSearch("root", seed=seed)
         grow(search, ("a", -0.1, "A"), ("b", -9.0, "B"), ("c", -1.0, "C"))
         first = grow(search, ("x", -1.0, "X"), ("y", -20.0, "Y"))
         picked["old" if grow(search) in set("ABC") - {first} else "new"] += 1
-    assert abs(picked["old"] - 600) < 90  # two of each wait; the standard deviation is 17
-
-
-def test_random_search_expands_each_state_once_before_any_is_sampled_again() -> None:
-    search = RandomSearch("root", seed=3)
-    grow(search, *((name, -1.0, name.upper()) for name in "abcde"))
-    first, second = [[grow(search) for _ in range(count)] for count in (5, 6)]
-    assert sorted(first) == list("ABCDE")
-    assert sorted(second) == [*"ABCDE", "root"]
-
-
-def test_a_failed_tactic_leads_nowhere() -> None:
-    search = best_first(0.0)
-    request = search.select()
-    assert request is not None
-    search.feed(request, [Proposal("bad", 1.0, -0.1)], -5.0, {"bad": ERROR}, exhausted=True)
-    assert search.exhausted
+    assert abs(picked["old"] - 200) < 50  # two of each wait; the standard deviation is 10

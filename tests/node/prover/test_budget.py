@@ -8,7 +8,6 @@ import pytest
 
 from common.lean import Theorem
 from common.protocol.attempts import Attempt, Ended, Purpose
-from common.protocol.messages import decode, encode
 from node.prover.agent import Budget, TimeIsUp
 
 
@@ -93,13 +92,6 @@ async def test_lean_attempts_are_granted_in_the_order_of_selection() -> None:
     assert await budget.grant(budget.turn(), 4) == 0
 
 
-async def test_without_a_limit_nobody_waits_for_a_turn() -> None:
-    budget = Budget(attempt(simulations=10))
-    budget.turn()
-    assert await budget.grant(budget.turn(), 48) == 48
-    assert budget.lean_attempts == 48
-
-
 async def test_work_ends_with_the_time() -> None:
     clock = Clock()
     budget = Budget(attempt(seconds=5.0), clock)
@@ -120,22 +112,3 @@ async def test_work_ends_with_the_time() -> None:
     await done
     with pytest.raises(TimeIsUp):
         await budget.in_time(done)
-
-
-async def test_errors_of_the_work_pass_through() -> None:
-    async def fail() -> None:
-        raise LookupError("nothing there")
-
-    for seconds in (0.0, 60.0):
-        with pytest.raises(LookupError, match="nothing there"):
-            await Budget(attempt(seconds=seconds)).in_time(fail())
-
-
-def test_attempts_of_older_learners_are_still_understood() -> None:
-    import msgspec
-
-    fields = msgspec.msgpack.decode(encode(attempt(simulations=8)))
-    for name in ("method", "lean_attempts", "seconds"):
-        del fields[name]
-    old = decode(msgspec.msgpack.encode(fields), Attempt)
-    assert (old.method, old.lean_attempts, old.seconds, old.simulations) == ("mcts", 0, 0.0, 8)

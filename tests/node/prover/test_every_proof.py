@@ -8,7 +8,6 @@ import pytest
 
 from common.lean import ProofTree
 from common.protocol.attempts import (
-    Attempt,
     AttemptOutcome,
     AttemptResult,
     Ended,
@@ -62,21 +61,10 @@ async def test_every_sample_is_tried_once_and_the_counts_are_those_of_a_plain_lo
     assert statistics.tactics_tried - statistics.tactics_failed == len(expected)
 
 
-async def test_the_batches_make_no_difference_and_neither_does_who_comes_first() -> None:
-    texts = random.Random(1).choices(TEXTS, k=30)
-    told = {
-        (await played(Listed(*texts, jitter=size), simulations=30, samples=size)).proofs for size in (1, 4, 7, 30, 32)
-    }
-    assert told == {counted(texts)}
-
-
 async def test_a_source_that_ends_and_what_infrastructure_loses_are_told_beside_the_proofs() -> None:
     few = await played(Listed("good 1", "bad 1"), simulations=30)
-    assert (few.outcome, few.statistics.ended, few.statistics.simulations) == (
-        AttemptOutcome.PROVED,
-        Ended.EXHAUSTED,
-        2,
-    )
+    assert few.outcome is AttemptOutcome.PROVED
+    assert (few.statistics.ended, few.statistics.simulations) == (Ended.EXHAUSTED, 2)
     lost = await played(Listed("good 1", "lost 1", "bad 1"), simulations=3)
     assert (lost.outcome, lost.statistics.expansions_lost) == (AttemptOutcome.PROVED, 1)
     nothing = await played(Listed("lost 1", "bad 1", "bad 2"), simulations=3)
@@ -114,12 +102,3 @@ async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkey
 async def test_other_attempts_end_with_the_first_proof_as_before() -> None:
     result = await play(Listed("bad 1", "good 1", "good 2"), Lean(PROOFS))
     assert (result.proofs, result.statistics.correct, result.statistics.simulations) == ((), 0, 2)
-
-
-def test_messages_of_older_versions_have_neither_the_wish_nor_the_proofs() -> None:
-    import msgspec
-
-    old = msgspec.to_builtins(attempt())
-    assert old.pop("every_proof") is False and old.pop("sampling") is None
-    read = decode(msgspec.msgpack.encode(old), Attempt)
-    assert (read.every_proof, read.sampling) == (False, None)

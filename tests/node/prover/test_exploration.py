@@ -18,33 +18,16 @@ class Sampler:
         return Advice(SAMPLED, -2.5, weights=4)
 
 
-def test_explored_candidates_come_from_the_fixed_list_and_none_twice() -> None:
+def test_explored_candidates_come_from_the_fixed_list_by_seed_and_share_their_part_of_the_prior() -> None:
     proposals = explored(SAMPLED, STATE, 5, seed=1)
-    assert proposals[:2] == SAMPLED
-    added = [proposal.tactic for proposal in proposals[2:]]
-    assert len(set(added)) == 5 and set(added) <= set(candidates(read_goal(STATE))) - {"constructor"}
-
-
-def test_explored_candidates_share_their_part_of_the_prior_equally() -> None:
-    proposals = explored(SAMPLED, STATE, 5, seed=1)
+    assert proposals[:2] == SAMPLED and explored(SAMPLED, STATE, 5, seed=1) == proposals
+    added, everything = [proposal.tactic for proposal in proposals[2:]], {*candidates(read_goal(STATE))}
+    assert len(set(added)) == 5 and set(added) <= everything - {"constructor"}
+    assert [each.tactic for each in explored(SAMPLED, STATE, 5, seed=2)][2:] != added
     masses = [proposal.mass for proposal in proposals]
-    assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE)
-    assert len(set(masses[2:])) == 1
-
-
-def test_a_policy_without_a_complete_sample_leaves_all_to_exploration() -> None:
+    assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE) and len(set(masses[2:])) == 1
+    assert {each.tactic for each in explored(SAMPLED, STATE, 1000, seed=1)} == {*everything, "exact hp"}
     assert all(proposal.mass > 0 for proposal in explored([], STATE, 3, seed=1))
-
-
-def test_the_draw_follows_the_seed() -> None:
-    draws = [[proposal.tactic for proposal in explored(SAMPLED, STATE, 6, seed)] for seed in (1, 1, 2)]
-    assert draws[0] == draws[1] != draws[2]
-
-
-def test_no_more_is_added_than_the_list_has() -> None:
-    everything = candidates(read_goal(STATE))
-    proposals = explored(SAMPLED, STATE, 1000, seed=1)
-    assert {proposal.tactic for proposal in proposals} == {*everything, "exact hp"}
 
 
 async def test_value_and_weights_stay_the_policys() -> None:

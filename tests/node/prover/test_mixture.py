@@ -51,17 +51,6 @@ async def test_each_tactic_names_the_parts_that_propose_it_also_those_of_a_mixtu
     }
 
 
-async def test_of_a_single_part_the_log_probabilities_are_kept() -> None:
-    says = Says()
-    says.advice = replace(says.advice, proposals=[Proposal("rfl", 2.0, -1.5), Proposal("simp", 6.0, -0.5)])
-    alone = await MixturePolicy([Part(says, name="own:net")]).advise("⊢ p", 6, 0)
-    assert alone.proposals == [Proposal("rfl", 0.25, -1.5, "own:net"), Proposal("simp", 0.75, -0.5, "own:net")]
-
-
-async def test_the_share_of_a_part_that_proposes_nothing_goes_to_the_others() -> None:
-    assert await masses(Part(Says(rfl=2.0), 0.25), Part(Says(), 0.75)) == {"rfl": 1.0}
-
-
 async def test_a_part_with_share_0_gives_its_value_alone() -> None:
     parts = [Part(Says(-9.0, exhausted=True, simp=1.0)), Part(Says(-3.0, rfl=5.0), 0.0, has_values=True)]
     advice = await MixturePolicy(parts).advise("⊢ p", 6, 0)
@@ -98,11 +87,6 @@ async def test_a_state_that_one_part_cannot_read_is_left_to_the_others_also_in_a
     assert [each.tactic for each in advice.proposals] == ["simp"]
     with pytest.raises(StateTooLong):
         await MixturePolicy([long, long], strict=True).advise("⊢ p", 6, 0)
-
-
-async def test_what_is_no_failure_of_a_policy_is_not_hidden() -> None:
-    with pytest.raises(ZeroDivisionError):
-        await MixturePolicy([Part(Fails(ZeroDivisionError())), Part(Says(rfl=1.0))]).advise("⊢ p", 6, 0)
 
 
 async def test_one_part_that_fails_makes_a_strict_mixture_fail() -> None:

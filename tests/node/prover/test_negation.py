@@ -83,60 +83,6 @@ def test_negations_get_at_most_their_share_of_the_simulations() -> None:
     assert 0 < sides <= 21 and search.statistics.simulations == len(requests) == 100
 
 
-def test_an_abandoned_negation_leaves_the_search_as_it_was() -> None:
-    search = negating_search()
-    while (request := search.select()) is not None and not request.given:
-        tactics = ("left", "right") if request.state == "root" else ("a", "b")
-        outcomes = {tactic: lean(request, tactic) for tactic in tactics}
-        search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
-    assert request is not None and search.in_flight == 1
-    search.abandon(request)
-    assert search.in_flight == 0 and search.select() is not None
-
-
-def test_negations_change_neither_the_numbers_nor_the_costs_of_a_proof_except_for_their_own() -> None:
-    def states_by_id(search: NegatingSearch | Search, count: int) -> tuple[dict[int, str], int, int]:
-        """Simulations with four tactics each, of which the second one closes HARD's last state: the states that the
-        search for the proof expanded by number, and the number and tactics of the negations' simulations."""
-        found: dict[int, str] = {}
-        sides = tactics_beside = 0
-        while not search.solved and (request := search.select()) is not None and len(found) < count:
-            tactics = request.given or (("left", "right") if request.state == "root" else ("a", "b", "c", "d"))
-            outcomes = {tactic: lean(request, tactic) for tactic in tactics}
-            if request.given or request.state.startswith("⊢ ¬"):
-                sides, tactics_beside = sides + 1, tactics_beside + len(set(tactics) - request.tried)
-                outcomes = outcomes if request.given else dict.fromkeys(tactics, Outcome(OutcomeKind.ERROR))
-            else:
-                found[request.number] = request.state
-                if request.state.startswith(HARD) and len(found) >= 30:
-                    outcomes["b"] = Outcome(OutcomeKind.PROVED)
-            search.feed(request, [Proposal(tactic, 1.0) for tactic in tactics], -20.0, outcomes)
-        return found, sides, tactics_beside
-
-    alone = Search("root", ON)
-    expected, _, _ = states_by_id(alone, 60)
-    beside = negating_search()
-    found, sides, tactics = states_by_id(beside, 60)
-    assert alone.solved and beside.solved and found == expected and sides > 0
-    assert beside.statistics.solved_at_simulations == alone.statistics.solved_at_simulations + sides
-    assert beside.statistics.solved_at_tactics == alone.statistics.solved_at_tactics + tactics
-    assert alone.statistics.solved_at_tactics < alone.statistics.tactics_tried
-
-
-def test_a_search_without_pessimistic_states_looks_at_them_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[int] = []
-    look = NegatingSearch._look
-
-    def counted(search: NegatingSearch) -> None:
-        looks.append(search.search.statistics.simulations)
-        look(search)
-
-    monkeypatch.setattr(NegatingSearch, "_look", counted)
-    search = negating_search(SearchParameters(negate_below=1000.0, unvisited_penalty=0.0))
-    simulate(search, 2000)
-    assert search.statistics.simulations == 2000 and 10 < len(looks) < 80
-
-
 class TwoWays:
     """Proposes `left` first. The states below it are false, and the critic knows that."""
 

@@ -10,8 +10,6 @@ from common.output.command import Exit
 from node.command.cli import main
 from node.llm.address import parse_hub_address
 from node.prover.policies.names import INFERENCE, OWN, BadPolicy, joined, parse
-from node.prover.search.parameters import LIST_PENALTY
-from node.prover.settings import ProverSettings
 
 
 @pytest.mark.parametrize(
@@ -32,16 +30,6 @@ from node.prover.settings import ProverSettings
 def test_names_are_read_and_written(text: str, network: str, again: str) -> None:
     assert joined(parse(text, network)) == again
     assert parse(again, network) == parse(text, network)
-
-
-def test_a_comma_begins_the_policy_of_another_search() -> None:
-    names = parse("own:runs/a,b+tactics,own:runs/a,b*2,tactics", OWN)
-    assert [(name.source, name.turn) for name in names] == [
-        ("own:runs/a,b", 0),
-        ("tactics", 0),
-        ("own:runs/a,b", 1),
-        ("tactics", 2),
-    ]
 
 
 def test_a_plus_joins_an_adapter_to_its_model_and_parts_of_a_policy_to_each_other() -> None:
@@ -95,10 +83,3 @@ def test_a_prover_with_a_wrong_policy_does_not_start(
         assert main([*argv, "--dry-run"]) == Exit.UNUSABLE
         told = capsys.readouterr().err
         assert says in told and "policy: " in told and told.count("\n") == 1, told
-
-
-def test_a_list_alone_has_its_own_numbers_of_the_search() -> None:
-    alone, both = ProverSettings(policy="tactics"), ProverSettings(policy="inference+tactics")
-    assert alone.search_parameters().unvisited_penalty == LIST_PENALTY
-    assert ProverSettings(policy="fixed").search_parameters() == alone.search_parameters()
-    assert both.search_parameters() == both.search

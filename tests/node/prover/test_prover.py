@@ -81,7 +81,7 @@ async def test_lease_is_renewed_while_an_attempt_is_played(bus: Bus) -> None:
 
     await bus.ensure(streams.run_spec(bus.run, ack_wait=1.5))
     await publish(bus, 1)
-    async with running(bus, lean_patience=4.0):
+    async with running(bus, lean_patience=2.5):
         (result,) = await results(bus, 1)
     assert result.outcome is AttemptOutcome.ERROR
     assert await bus.lease("todo-train", Attempt, limit=1, wait=1.0) == []

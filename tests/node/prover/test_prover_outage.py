@@ -59,16 +59,16 @@ async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker:
     assert {result.outcome for result in found} == {"proved"}
 
 
-@pytest.mark.parametrize("clean", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(
-    bus: Bus, broker: BusSettings, mesh_run: RunOnBroker, warm_lean: SharedLean, clean: bool
+    bus: Bus, broker: BusSettings, mesh_run: RunOnBroker, warm_lean: SharedLean
 ) -> None:
     # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
     async with running(bus, tactic_seconds=0.5) as prover:
         async with lean_proxy_process(bus, broker, bus.run) as first:
             await dispatch(bus, ATTEMPTS, simulations=64)
             await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
-            first.send_signal(signal.SIGTERM if clean else signal.SIGKILL)
+            first.send_signal(signal.SIGKILL)
             await asyncio.wait_for(first.wait(), 30)
         with warm_lean.served(mesh_run):
             found = await collect(bus, {*ATTEMPTS}, timeout=90)

@@ -11,7 +11,7 @@ from node.prover.search.methods import METHODS, ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.simulation import Leaf
-from tests.node.prover.toys import ERROR, PROVED, check_marks, expand, goals, is_valid, play, random_environment
+from tests.node.prover.toys import PROVED, check_marks, expand, goals, is_valid, play, random_environment
 
 SEARCHES = settings(max_examples=40, deadline=None, derandomize=True)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -19,34 +19,6 @@ every_method = pytest.mark.parametrize("method", METHODS)
 
 def reject(search: ProofSearch) -> None:
     search.reject(search.proof())
-
-
-@every_method
-def test_a_refused_proof_of_one_tactic_leaves_the_search_open(method: str) -> None:
-    search = begin(method, "root", SearchParameters(), 1)
-    expand(search, -5.0, {"wrong": PROVED, "a": goals("A")})
-    reject(search)
-    assert not search.solved and not search.exhausted
-    statistics = search.statistics
-    assert (statistics.proofs_rejected, statistics.solved_at_simulations, statistics.solved_at_tactics) == (1, 0, 0)
-    while not search.solved:
-        expand(search, -5.0, {"right": PROVED} if search.tree.nodes[1].expansions else {"b": ERROR})
-    assert "wrong" not in str(search.proof())
-    assert search.statistics.solved_at_simulations == search.statistics.simulations
-
-
-@every_method
-def test_refused_tactics_do_not_go_to_lean_again_and_a_policy_that_has_no_other_ends_the_search(method: str) -> None:
-    search = begin(method, "root", SearchParameters(), 1)
-    request = search.select()
-    assert request is not None
-    search.abandon(request)
-    expand(search, -5.0, {"wrong": PROVED})
-    reject(search)
-    request = search.select()
-    assert request is not None and request.tried == {"wrong"}
-    search.feed(request, [], -5.0, {}, exhausted=True)
-    assert search.exhausted
 
 
 def test_a_known_alternative_is_the_next_proof_at_once() -> None:
@@ -113,18 +85,6 @@ def test_a_tactic_with_the_result_of_a_forbidden_one_takes_its_place_with_its_ow
     assert search.tree.nodes[2].path == (Step("other", 1, ((1,), (0, 2))),)
 
 
-def test_a_tactic_with_the_result_of_a_forbidden_one_brings_its_action_back() -> None:
-    search = Search("root")
-    expand(search, -5.0, {"wrong": PROVED})
-    reject(search)
-    (action,) = search.tree.root.actions
-    assert (action.forbidden, action.dead, action.steps, search.tree.root.live) == (True, True, None, 0)
-    expand(search, -5.0, {"right": PROVED})
-    assert search.tree.root.actions == [action]
-    assert (action.forbidden, action.dead, action.steps, search.tree.root.live) == (False, False, 1, 1)
-    assert search.proof() == ProofTree("right", state="root")
-
-
 def split(layout: Layout) -> Outcome:
     branches = tuple(Branch(state, positions) for state, positions in zip("AB", layout, strict=True))
     return Outcome(OutcomeKind.GOALS, branches)
@@ -158,20 +118,6 @@ def test_no_proof_is_returned_twice_and_all_are_valid(method: str, seed: int, st
             search.reject(proofs[-1])
         check_marks(search)
     assert len({str(proof) for proof in proofs}) == len(proofs) == search.statistics.proofs_rejected
-
-
-@every_method
-def test_random_graphs_have_several_proofs_to_refuse(method: str) -> None:
-    refused = 0
-    for seed in range(20):
-        search = begin(method, "s0", SearchParameters(), seed)
-        environment = random_environment(seed, 30, closing=8)
-        for simulations in range(5, 50, 5):
-            play(search, environment, seed=seed, simulations=simulations)
-            while search.solved:
-                reject(search)
-        refused += search.statistics.proofs_rejected > 1
-    assert refused >= 10
 
 
 @every_method

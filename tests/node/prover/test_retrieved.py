@@ -7,11 +7,11 @@ from common.output.command import UserError
 from node.command.evaluate import command as eval
 from node.lean.opened import OpenedLean
 from node.llm import templates
-from node.prover.policies.combined import ByTurns, MixturePolicy, Part, Player
+from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal
-from node.prover.policies.premises import moves_with, with_retrieved
+from node.prover.policies.policy import Advice, BadAdvice, Proposal
+from node.prover.policies.premises import with_retrieved
 from node.prover.settings import ProverSettings
 from node.proving.prover import local_prover
 from node.proving.settings import ProvingSettings
@@ -91,15 +91,6 @@ async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
     assert model.prompts[1] == STATE
 
 
-async def test_a_model_within_a_mixture_gets_them_and_the_others_stay():
-    model = Model()
-    reads = LanguageModelPolicy(model, templates.load("reprover-retriever"))
-    mixture = MixturePolicy([Part(reads), Part(Listed())], strict=True)
-    policy = with_retrieved(mixture, THEOREM, Source(), has_values=False)
-    assert [*await tactics(policy)] == ["rfl"] and "<a>Nat.add_comm</a>" in model.prompts[0]
-    assert isinstance(policy, MixturePolicy) and policy.strict
-
-
 async def test_a_model_without_a_place_for_premises_is_joined_by_tactics():
     model = Model()
     policy = LanguageModelPolicy(model, templates.load("reprover"))
@@ -116,22 +107,12 @@ async def test_each_of_several_policies_by_turns_is_joined():
     assert [player.has_values for player in turns.players] == [True, False]
 
 
-async def test_without_a_source_or_tactics_nothing_changes():
-    policy, none = Listed(), NoTactics()
-    assert with_retrieved(policy, THEOREM, None, has_values=True) is policy
-    assert with_retrieved(none, THEOREM, Source(), has_values=True) is none
-
-
 async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
     source = Source(error=RetrievalError("the index is damaged"))
     assert await tactics(with_retrieved(Listed(), THEOREM, source, has_values=True)) == {"rfl": ""}
     policy = LanguageModelPolicy(Model(), templates.load("reprover-retriever"))
     with pytest.raises(BadAdvice, match="premises: the index is damaged"):
         await with_retrieved(policy, THEOREM, source, has_values=False).advise(STATE, 4, 0)
-
-
-def test_no_premises_give_no_tactics():
-    assert list(moves_with([])) == []
 
 
 def test_a_prover_whose_index_is_not_there_says_so_before_it_starts():

@@ -9,15 +9,14 @@ import pytest
 from common.lean import Outcome, Step, Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from node.prover.agent import Agent, Playing
-from node.prover.policies.combined import ByTurns, Player, wrapped
-from node.prover.policies.fixed import FixedPolicy
+from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.turns import TurnSearch
 from node.proving.answers import Answer
 from node.proving.explain import SearchRecorder
-from tests.node.prover.toys import ERROR, LOST, PROVED, goals
+from tests.node.prover.toys import ERROR, PROVED, goals
 
 
 def turns(number: int = 2) -> TurnSearch:
@@ -47,15 +46,6 @@ def test_the_first_one_begins_with_a_head_start() -> None:
     search = TurnSearch([Search("s0", SearchParameters()) for _ in range(2)], head_start=3)
     begun = [play(search, {f"{number}": goals(f"n{number}")}) for number in range(8)]
     assert begun == [0, 0, 0, 0, 1, 0, 1, 0]
-
-
-def test_nobody_else_begins_while_the_next_one_waits_for_what_it_has_in_flight() -> None:
-    search = turns()
-    first = search.select()
-    assert first is not None and search.select() is None
-    search.feed(first, [Proposal("a", 1.0)], -2.0, {"a": ERROR}, exhausted=True)
-    second = search.select()
-    assert second is not None and second.turn == 1
 
 
 def test_an_outcome_that_one_search_knows_is_not_asked_for_again() -> None:
@@ -101,27 +91,6 @@ def test_a_proof_says_after_how_many_tactics_of_all_it_was_known_and_may_be_refu
     assert search.select() is not None
 
 
-def test_lost_outcomes_are_asked_for_again_and_known_to_nobody() -> None:
-    search = turns()
-    first = search.select()
-    assert first is not None
-    assert not search.feed(first, [Proposal("a", 1.0)], -2.0, {"a": LOST})
-    again = search.select()
-    assert again is not None and (again.turn, again.tried) == (0, frozenset())
-    search.abandon(again)
-    assert search.in_flight == 0 and search.statistics.tactics_tried == 0
-
-
-def test_it_is_exhausted_when_all_its_searches_are() -> None:
-    search = turns()
-    for _ in range(2):
-        assert not search.exhausted
-        request = search.select()
-        assert request is not None
-        search.feed(request, [Proposal("bad", 1.0)], -2.0, {"bad": ERROR}, exhausted=True)
-    assert search.exhausted and search.select() is None
-
-
 class Says:
     """Proposes one tactic after another, the same on every state."""
 
@@ -164,14 +133,6 @@ async def test_a_long_list_beside_a_narrow_policy_does_not_keep_it_from_going_de
     assert result.statistics.lean_attempts == len(lean.sent) <= 100
     alone = await Agent(attempt(100), broad.policy, Chain(8), Playing("p", leaves=1)).play()
     assert alone.outcome is AttemptOutcome.FAILED
-
-
-def test_something_is_put_around_each_policy() -> None:
-    inner = ByTurns((Player(FixedPolicy(), has_values=True), Player(Says("a"))))
-    outer = wrapped(inner, lambda policy: Says("b"))
-    assert isinstance(outer, ByTurns)
-    assert [(type(each.policy), each.has_values) for each in outer.players] == [(Says, True), (Says, False)]
-    assert isinstance(wrapped(FixedPolicy(), lambda policy: Says("b")), Says)
 
 
 async def test_who_looks_on_sees_each_search_with_its_own_states() -> None:

@@ -66,21 +66,6 @@ async def test_a_budget_is_used_up_to_the_last_proof_and_not_beyond() -> None:
             assert result.statistics.ended is Ended.LEAN_ATTEMPTS and len(lean.ran) == attempts
 
 
-async def test_an_attempt_does_not_depend_on_when_answers_come() -> None:
-    told = set()
-    for jitter in range(4):
-        source = Listed(*PROOFS, jitter=jitter)
-        statistics = (await play(source)).statistics
-        told.add((statistics.simulations, statistics.lean_attempts, tuple(each.seed for each in source.asked[:2])))
-    assert len(told) == 1
-    asked = Listed(*PROOFS)
-    await play(asked)
-    assert len({request.seed for request in asked.asked}) == len(asked.asked)
-    other = Listed(*PROOFS)
-    await play(other, seed=8)
-    assert other.asked[0].seed != asked.asked[0].seed
-
-
 async def test_a_later_attempt_goes_on_behind_the_proofs_of_earlier_ones() -> None:
     source = Listed(*PROOFS)
     result = await play(source, first=5, simulations=2)
@@ -185,13 +170,3 @@ async def test_when_time_is_up_what_was_sampled_counts_and_nothing_goes_on() -> 
 
     result = await play(Silent(), seconds=0.05)
     assert result.outcome is AttemptOutcome.ERROR and "over before the first" in result.message
-
-
-async def test_a_source_that_repeats_itself_ends_without_a_budget_of_proofs() -> None:
-    class Parrot(Listed):
-        async def propose(self, request: ProofRequest) -> list[Draft]:
-            return [Draft("bad 1")] * request.count
-
-    result = await play(Parrot(), simulations=0, lean_attempts=5, samples=64)
-    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
-    assert result.statistics.lean_attempts == 1
