@@ -12,7 +12,8 @@ from common.protocol.attempts import LONGEST_FAILED, MOST_FAILED, Transition
 
 
 def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
-    """(state, tactic, remaining steps) of every step of a proof, from the root; each (state, tactic) once.
+    """(state, tactic, remaining steps) of every step of a proof, from the root; each (state, tactic) once, with the
+    fewest steps that it has in the proof.
 
     The remaining steps are 1 + the largest number of a child. The return of the state is minus this number, as in
     AlphaProof's environment. Steps without a recorded state are left out. Failed tactics beyond the limits of
@@ -22,7 +23,9 @@ def transitions_of(proof: ProofTree) -> tuple[Transition, ...]:
     for node, steps in _with_steps(proof):
         if node.state:
             step = Transition(node.state, node.tactic, steps, bounded(node.failed))
-            transitions.setdefault((node.state, node.tactic), step)
+            known = transitions.setdefault((node.state, node.tactic), step)
+            if steps < known.remaining_steps:
+                transitions[node.state, node.tactic] = step
     return tuple(transitions.values())
 
 

@@ -337,10 +337,14 @@ def _recorded(row: run_proofs.ProofToLearn) -> Proof | str:
 
 
 def _steps_of_run(database: Path) -> list[Step]:
-    """The distinct steps of a run's replay buffer with their remaining steps, without those of evaluations. Raises
-    InputError."""
+    """The distinct steps of a run's replay buffer with their fewest remaining steps, without those of evaluations.
+    Raises InputError."""
+    rows: dict[tuple[Theorem, str, str], run_proofs.StepToLearn] = {}
     with _records_of_a_run():
-        rows = dict.fromkeys(run_proofs.steps_to_learn(database))
+        for each in run_proofs.steps_to_learn(database):
+            known = rows.setdefault((each.theorem, each.state, each.tactic), each)
+            if each.remaining_steps < known.remaining_steps:
+                rows[each.theorem, each.state, each.tactic] = each
     return [
         Step(
             each.theorem.name,
@@ -349,7 +353,7 @@ def _steps_of_run(database: Path) -> list[Step]:
             statement=stated_as(each.theorem),
             remaining=each.remaining_steps,
         )
-        for each in rows
+        for each in rows.values()
     ]
 
 

@@ -10,7 +10,6 @@ import time
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -335,7 +334,7 @@ class Usage:
 
     def new_after(self, window: Sequence[Ref]) -> int:
         """The number after which the transitions of the window have not been added with `add`."""
-        return max(self._last_id, window[0][1] - 1 if window else -1)
+        return max(self._last_id, min((number for _, number in window), default=0) - 1)
 
     def add(self, rows: Iterable[tuple[int, int | None]], window: Sequence[Ref]) -> None:
         """Add new transitions, as (number, training step of the weights that found it) (`Store.steps_found`), and
@@ -343,11 +342,12 @@ class Usage:
         for number, step in rows:
             self._found_at[number] = NOT_KNOWN if step is None else step
             self._last_id = number
-        oldest = window[0][1] if window else 0
-        for number in list(takewhile(lambda number: number < oldest, self._found_at)):  # its keys are in order
-            del self._found_at[number]
-        for number in [number for number in self._uses if number < oldest]:
-            del self._uses[number]
+        # What was found while the window was read has higher numbers, and is in the next one.
+        kept = {number for _, number in window}
+        newest = max(kept, default=0)
+        for counts in (self._found_at, self._uses):
+            for number in [number for number in counts if number <= newest and number not in kept]:
+                del counts[number]
 
     def seen(self, batch: list[Ref], step: int) -> list[Ref]:
         """Count the batch as trained on at this step, and return it. A step that is repeated after a crash counts

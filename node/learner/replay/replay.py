@@ -1,5 +1,8 @@
 """The replay buffer: a window over the newest transitions of verified proofs, without duplicates.
 
+A (state, tactic) that is proved again is new again: it becomes the newest of the window. Its target is the smallest
+number of remaining steps that a proof in the window has shown, whichever proof came first.
+
 The transitions stand in the run's database and nowhere else. The buffer holds their numbers in memory. Each start makes
 it anew from the database, so a kill at any moment loses nothing.
 """
@@ -60,6 +63,8 @@ class Replay:
         self.source = str(database)
         """The file of its references."""
         self._window: OrderedDict[bytes, Ref] = OrderedDict()
+        """By fingerprint, the recorded transition with the fewest remaining steps; the latest proved comes last."""
+        self._steps: dict[bytes, int] = {}
         self._held_out: dict[bytes, Ref] = {}
         self._weights: dict[Ref, float] = {}
         """Of transitions whose weight is not 1."""
@@ -80,26 +85,44 @@ class Replay:
         so a repeated call is harmless."""
         added = 0
         for number, transition, weight in rows:
+            # 1. What was added before, and what its algorithm only records.
             if number <= self.last_id:
                 continue
             self.last_id = number
-            key = fingerprint(transition)
-            if weight <= 0 or key in self._window:
+            if weight <= 0:
                 continue
-            ref = self._window[key] = (self.source, number)
-            if is_held_out(transition, self.settings.held_out):
-                self._held_out[key] = ref
+            # 2. Proved again: newest again. A longer proof keeps the reference, so that its tokens stay in caches.
+            key, steps = fingerprint(transition), transition.remaining_steps
+            known = self._window.get(key)
+            if known is not None and steps >= self._steps[key]:
+                self._put(key, known, transition)
+                continue
+            # 3. New, or a shorter way. The weight of a way that was known counts on, if it is larger.
+            ref = (self.source, number)
+            if known is not None:
+                weight = max(weight, self._weights.pop(known, 1.0))
             if weight != 1.0:
                 self._weights[ref] = weight
+            self._steps[key] = steps
+            self._put(key, ref, transition)
+            added += known is None
             while len(self._window) > self.settings.window:
                 oldest, left = self._window.popitem(last=False)
+                del self._steps[oldest]
                 self._held_out.pop(oldest, None)
                 self._weights.pop(left, None)
-            added += 1
         return added
 
+    def _put(self, key: bytes, ref: Ref, transition: Transition) -> None:
+        """Make this the newest transition."""
+        self._window[key] = ref
+        self._window.move_to_end(key)
+        if is_held_out(transition, self.settings.held_out):
+            self._held_out.pop(key, None)
+            self._held_out[key] = ref
+
     def refs(self) -> list[Ref]:
-        """The transitions to train on, oldest first."""
+        """The transitions to train on, those that were proved least lately first."""
         return [ref for key, ref in self._window.items() if key not in self._held_out]
 
     def weights(self, refs: Sequence[Ref]) -> list[float] | None:

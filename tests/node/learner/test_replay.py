@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -30,9 +31,24 @@ def test_the_window_holds_the_newest(tmp_path: Path) -> None:
 
 def test_a_transition_is_held_once(tmp_path: Path) -> None:
     replay = Replay(tmp_path, SMALL)
-    assert replay.add(rows(1, 2, 1, 1, 3)) == 3
+    assert replay.add(rows(2, 1, 2, 2, 3)) == 3
     assert replay.add([Example(9, Transition("⊢ 1", "simp", 1))]) == 1
-    assert kept(replay) == [1, 2, 5, 9]
+    assert kept(replay) == [2, 1, 5, 9]  # what is proved again is newer than what is not
+
+
+def test_the_target_is_the_shortest_known_way_and_a_longer_proof_only_makes_it_newer() -> None:
+    def proofs(*steps: int, of: str = "⊢ p", start: int) -> list[Example]:
+        return [Example(start + place, Transition(of, "simp", each), 2.0) for place, each in enumerate(steps)]
+
+    replay = Replay(Path("proofs.sqlite"), ReplaySettings(window=2, held_out=0))
+    replay.add(proofs(5, start=1))
+    replay.add(proofs(1, of="⊢ q", start=2))
+    assert replay.add(proofs(7, 3, 4, 3, start=3)) == 0 and kept(replay) == [2, 4]
+    assert replay.weights(replay.refs()) == [2.0, 2.0] and replay.last_id == 6
+    replay.add(proofs(1, of="⊢ r", start=7))  # the window is full: what was proved least lately leaves
+    assert kept(replay) == [4, 7]
+    replay.add(proofs(1, 1, of="⊢ s", start=8) + proofs(9, start=10))
+    assert kept(replay) == [8, 10]  # what has left the window begins again
 
 
 def test_adding_again_changes_nothing(tmp_path: Path) -> None:
@@ -46,7 +62,10 @@ def test_adding_again_changes_nothing(tmp_path: Path) -> None:
 def test_a_buffer_that_was_filled_in_parts_and_one_that_a_start_makes_are_equal(
     numbers: list[int], parts: list[int]
 ) -> None:
-    everything = rows(*numbers)
+    everything = [
+        each._replace(transition=msgspec.structs.replace(each.transition, remaining_steps=1 + place % 3))
+        for place, each in enumerate(rows(*numbers))
+    ]
     steady, parted, fresh = (Replay(Path("proofs.sqlite"), SMALL) for _ in range(3))
     steady.add(everything)
     for place in sorted(parts):

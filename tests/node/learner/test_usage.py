@@ -74,6 +74,11 @@ def test_a_buffer_that_grows_and_forgets_is_followed(replay: Replay) -> None:
     usage.seen(window, 141)
     assert usage.values() == {"replay_age_steps": 1.0, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}
     assert usage.new_after(window) == 20
+    replay.add(rows(12, start=21))  # proved again: the transition with the number 13 comes last
+    window = replay.refs()
+    usage.add([(21, 150)], window)
+    usage.seen(window, 151)
+    assert window[-1] == (replay.source, 13) and usage.values()["replay_uses_max"] == 2
 
 
 def test_counts_are_kept_for_the_next_process(replay: Replay) -> None:
