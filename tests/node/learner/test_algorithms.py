@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from common import config
 from common.bus import Bus
 from common.protocol.attempts import MOST_FAILED, Method, Purpose
 from common.records.rows import Standing
@@ -140,7 +139,3 @@ async def test_an_algorithm_is_a_class_and_a_row(
         await until(lambda: drained(bus), what="the end of the results")
     recorded = await run.store.call(Store.examples)
     assert len(recorded) > len(run.replay) == sum(each.weight for each in recorded) > 0
-
-
-def test_a_run_keeps_its_algorithm_in_its_configuration() -> None:
-    assert 'algorithm = "hard-proofs"' in config.dump({"learner": LearnerSettings(algorithm="hard-proofs")})

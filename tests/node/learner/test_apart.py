@@ -9,10 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.lean import Theorem
 from node.bank import bank
 from node.learner.choosing import data
-from node.learner.choosing.banks import root_states
 from node.learner.settings import LearnerSettings
 
 
@@ -99,9 +97,3 @@ def test_statements_of_evaluations_beside_learning_come_from_all_banks_and_are_a
     assert loaded.scored == loaded.test, "every one of the few is among the many"
     settings.evaluation.every = 0
     assert data.load(settings, tmp_path / "segments").beside == []
-
-
-def test_hypotheses_of_every_bracket_stand_before_the_turnstile() -> None:
-    theorem = Theorem("t", "{α : Type} [Inhabited α] (f : (x : α) → α)", "f = f")
-    first = next(root_states(theorem))
-    assert first == "α : Type Inhabited α f : (x : α) → α ⊢ f = f"

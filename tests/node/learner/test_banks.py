@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tracemalloc
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.config import ConfigError, load
 from common.lean import Context, Place, Theorem
 from node.bank import bank
 from node.bank.importing import Imported, write as write_imported
 from node.learner.choosing import data
-from node.learner.choosing.banks import BankPart, BanksError, factors, load as load_banks, parse, parts_of
+from node.learner.choosing.banks import BankPart, BanksError, load as load_banks, parse, parts_of
 from node.learner.choosing.matchmaker import Matchmaker, MatchmakerSettings
-from node.learner.errors import DataError
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import choose, write_bank
 
@@ -70,16 +67,6 @@ def test_banks_in_no_known_form_are_refused(one: str, several: list[str], says: 
         parts_of(one, several)
 
 
-def test_a_wrong_bank_in_a_file_is_said_before_anything_runs(tmp_path: Path) -> None:
-    (tmp_path / "mesh.toml").write_text('[learner]\nbank = "a"\nbanks = ["pocket*0.5", "b"]\n')
-    with pytest.raises(ConfigError, match="bank and banks are both given"):
-        load(LearnerSettings, tmp_path / "mesh.toml", "learner")
-
-
-def test_without_banks_the_one_that_comes_with_proofmesh_is_used() -> None:
-    assert parts_of("", []) == [BankPart("pocket")] and BankPart("pocket").directory == bank.DIRECTORY
-
-
 def test_a_mixture_holds_the_statements_of_all_its_banks(tmp_path: Path) -> None:
     one = write_bank(tmp_path / "one")
     two = write(tmp_path / "two", train=[("train_0", "1 = 1"), ("new", "2 = 2")], test=[("test_0", "3 = 3")])
@@ -91,17 +78,6 @@ def test_a_mixture_holds_the_statements_of_all_its_banks(tmp_path: Path) -> None
     alone = data.load(settings(str(one)), tmp_path / "segments")
     assert alone.digest == bank.digest(one) != loaded.digest
     assert set(alone.factors or []) == {1.0}
-
-
-def test_one_bank_in_a_list_is_chosen_from_as_the_bank_alone(tmp_path: Path) -> None:
-    one = write_bank(tmp_path / "one")
-    choices = []
-    for chosen in (LearnerSettings(bank=str(one)), LearnerSettings(banks=[f"{one}*0.3"])):
-        loaded = data.load(chosen, tmp_path / "segments")
-        names = [row.theorem.name for row in loaded.train]
-        matchmaker = Matchmaker(names, chosen.matchmaker, 3, loaded.factors)
-        choices.append([choose(matchmaker, number) for number in range(40)])
-    assert choices[0] == choices[1]
 
 
 def test_new_theorems_are_attempted_in_proportion_to_their_banks_weights(tmp_path: Path) -> None:
@@ -126,12 +102,6 @@ def test_a_choice_of_statements_keeps_the_proportion(tmp_path: Path) -> None:
     assert len(loaded.train) == 40 and shares["small"] == pytest.approx(2 * shares["large"])
 
 
-def test_factors_are_at_most_one_and_share_by_weight() -> None:
-    parts = [BankPart("a", 1.0), BankPart("b", 1.0)]
-    assert factors(parts, [0, 0, 0, 0, 1]) == [0.25, 0.25, 0.25, 0.25, 1.0]
-    assert factors(parts, []) == []
-
-
 def test_no_bank_trains_on_what_another_is_scored_on(tmp_path: Path) -> None:
     one = write(tmp_path / "one", train=[("a", "1 = 1"), ("b", "2 = 2"), ("c", "2 = 2")])
     two = write(tmp_path / "two", train=[("d", "2 = 2"), ("e", "3 = 3")], test=[("f", "1 = 1")])
@@ -151,33 +121,6 @@ def test_no_split_that_is_held_out_is_trained_on_whichever_is_scored(tmp_path: P
     loaded = load_banks([BankPart(str(one)), BankPart(str(two))], split, scored=True)
     assert [each.theorem.name for each, _ in loaded.train] == ["c", "d"]
     assert {each.theorem.name for each in loaded.scored} == ({"t"} if split == "test" else {"v", "w"})
-
-
-def test_a_bank_of_a_mixture_that_is_not_there_is_named(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", train=[("a", "1 = 1")])
-    with pytest.raises(DataError, match=r"nowhere/train\.jsonl\.gz: no such file"):
-        data.load(settings(str(one), str(tmp_path / "nowhere")), tmp_path / "segments")
-
-
-def test_a_large_bank_takes_little_more_than_its_text(tmp_path: Path) -> None:
-    header = "import Mathlib\n" + "open Nat\n" * 50
-    count = 5000
-    rows = [
-        {"name": f"t{index}", "binders": "", "conclusion": f"{index} = {index}", "family": "f", "level": 1}
-        for index in range(count)
-    ]
-    folder = tmp_path / "large"
-    folder.mkdir()
-    content = b"\n".join(msgspec.json.encode(row | {"header": header}) for row in rows)
-    (folder / "train.jsonl.gz").write_bytes(gzip.compress(content))
-    tracemalloc.start()
-    loaded = data.load(settings(str(folder)), tmp_path / "segments")
-    matchmaker = Matchmaker([row.theorem.name for row in loaded.train], MatchmakerSettings(), 1, loaded.factors)
-    held, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert choose(matchmaker, 1) is not None
-    # Each statement's 465 characters of header would be 2.3 MB, held once for each.
-    assert held / count < 1000 and peak / count < 2000
 
 
 def test_gaps_of_two_files_that_read_alike_are_two_statements(tmp_path):

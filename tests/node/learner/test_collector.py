@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.protocol.attempts import ResultPart, divide
-from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply
+from common.protocol.attempts import AttemptResult, AttemptStatistics, ResultPart, divide
+from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
 from common.records.database import RunDirectoryError
 from common.records.store import Store
 from node.learner.attempts import collector
@@ -18,7 +19,7 @@ from node.learner.attempts.collector import Collector
 from node.learner.run import Run
 from tests.forging import forging
 from tests.node.learner.builders import planned, result, theorem
-from tests.node.learner.works import STATES, STEPS, claim, collecting, dispatch, drained, outcomes, send
+from tests.node.learner.works import PROOF, STATES, STEPS, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import eventually, until
 
 
@@ -164,32 +165,64 @@ async def test_a_full_disk_stops_the_node_and_the_result_comes_again(
     assert set(outcomes(run)) == {attempt.attempt_id}
 
 
-async def test_outcomes_that_decide_nothing_are_recorded_as_such(run: Run, bus: Bus) -> None:
+def nested(depth: int, proof: ProofTree) -> ProofTree:
+    for _ in range(depth):
+        proof = ProofTree("skip", ((0,),), (proof,))
+    return proof
+
+
+async def test_results_that_no_prover_of_ours_sends_are_recorded_with_the_reason(run: Run, bus: Bus) -> None:
+    trees = {
+        "does not fit": ProofTree("constructor", ((0,), (1,)), (ProofTree("rfl"),)),
+        "two branches with several goals": ProofTree("x", ((0, 1), (2, 3)), (ProofTree("a"), ProofTree("b"))),
+        "no proof tree": None,
+        "": ProofTree("exact trivial -- " + "x" * MAX_MESSAGE_BYTES, state="⊢ True"),  # fits no request
+    }
     said = ("undecided", "error", "poisoned", "rejected")
-    attempts = await dispatch(run, len(said))
-    async with collecting(run):
-        await send(bus, *(result(attempt, outcome) for attempt, outcome in zip(attempts, said, strict=True)))
-        await until(lambda: drained(bus))
-    found = [outcomes(run)[attempt.attempt_id][0] for attempt in attempts]
-    assert found == ["undecided", "error", "poisoned", "error"], "`rejected` is not a prover's word"
-
-
-async def test_parts_that_make_no_result_are_an_error_of_the_attempt(run: Run, bus: Bus) -> None:
-    (attempt,) = await dispatch(run, 1)
-    first, second = divide(claim(attempt, message="x" * 2_000), 2_400)
+    *attempts, parted, strange = await dispatch(run, len(trees) + len(said) + 2)
+    claims = [
+        msgspec.structs.replace(claim(attempt, ProofTree("rfl")), proof=tree)
+        for attempt, tree in zip(attempts, trees.values(), strict=False)
+    ]
+    claims += [result(attempt, outcome) for attempt, outcome in zip(attempts[len(trees) :], said, strict=True)]
+    first, second = divide(claim(parted, message="x" * 2_000), 2_400)
     assert isinstance(second, ResultPart)
+    deep_failure = msgspec.structs.replace(result(strange, "failed"), proof=nested(450, ProofTree("rfl")))
     async with collecting(run):
-        await send(bus, first, msgspec.structs.replace(second, payload=b"not what was meant"))
-        await until(lambda: drained(bus))
+        for each in claims:
+            await send(bus, *divide(each))
+        await send(bus, first, msgspec.structs.replace(second, payload=b"not what was meant"), deep_failure)
+        await until(lambda: drained(bus), what="the end of the results")
     assert run.ctx.crash is None
-    assert outcomes(run)[attempt.attempt_id][0] == "error"
+    found = [outcomes(run)[attempt.attempt_id] for attempt in (*attempts, parted, strange)]
+    assert all(words in message for (_, message), words in zip(found, trees, strict=False))
+    rejected = ["rejected"] * len(trees)
+    # `rejected` is not a prover's word, and parts that make no result are an error of the attempt.
+    assert [each for each, _ in found] == [*rejected, "undecided", "error", "poisoned", "error", "error", "failed"]
 
 
-async def test_a_proof_that_fits_no_request_is_rejected(run: Run, bus: Bus) -> None:
+async def test_a_deep_proof_is_verified_and_recorded(run: Run, bus: Bus, lean_proxy: object) -> None:
     (attempt,) = await dispatch(run, 1)
-    large = claim(attempt, ProofTree("exact trivial -- " + "x" * MAX_MESSAGE_BYTES, state="⊢ True"))
     async with collecting(run):
-        await send(bus, *divide(large))
-        await until(lambda: drained(bus))
-    assert run.ctx.crash is None
-    assert outcomes(run)[attempt.attempt_id][0] == "rejected"
+        await send(bus, claim(attempt, nested(450, PROOF)))
+        await until(lambda: drained(bus), what="the end of the results")
+    outcome, message = outcomes(run)[attempt.attempt_id]
+    assert outcome == "proved", message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"statistics": AttemptStatistics(seconds=math.nan)},
+        {"statistics": AttemptStatistics(simulations=2**63)},
+        {"statistics": AttemptStatistics(nodes=-1)},
+        {"statistics": AttemptStatistics(expansions_lost=-1)},
+        {"outcome": "won"},
+        {"purpose": "no such"},
+    ],
+)
+def test_numbers_that_no_record_could_hold_make_a_message_malformed(changes: dict[str, object]) -> None:
+    whole = result(planned(1).attempt)
+    assert decode(encode(whole), AttemptResult) == whole
+    with pytest.raises(MalformedMessage, match=r"AttemptResult: (Expected|Invalid)"):
+        decode(encode(msgspec.structs.replace(whole, **changes)), AttemptResult)

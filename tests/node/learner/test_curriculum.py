@@ -8,13 +8,12 @@ from dataclasses import astuple, replace
 import pytest
 
 from common.lean import Theorem
-from common.records.rows import Standing, TheoremRow
+from common.records.rows import TheoremRow
 from node.learner.choosing.matchmaker import (
     CurriculumSettings,
     Matchmaker,
     MatchmakerSettings,
     Rates,
-    chance,
     factor,
     groups_of,
 )
@@ -31,13 +30,6 @@ def test_weight_is_largest_at_the_target_and_never_nothing() -> None:
     assert factors[3] == pytest.approx(4 * 0.3 * 0.7)
     assert factor(0.2, CurriculumSettings(sharpness=7.0, target=0.2)) == 1.0
     assert {factor(tenth / 10, CurriculumSettings()) for tenth in range(11)} == {1.0}
-
-
-def test_the_chance_of_a_statement_goes_from_its_groups_rate_to_its_own() -> None:
-    assert chance(Standing(), 0.3) == pytest.approx(0.3)
-    assert chance(Standing(tries=98, proofs=98), 0.0) == pytest.approx(0.98)
-    failed = [chance(Standing(tries=tries), 0.6) for tries in range(4)]
-    assert failed == sorted(failed, reverse=True)
 
 
 def test_a_groups_rate_begins_at_that_of_all_and_forgets_what_left_the_window() -> None:
@@ -94,15 +86,6 @@ def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_fi
     once = [choice for choice in retried if choice.simulations == int(250 * 1.17)]
     often = [choice for choice in retried if choice.simulations == int(250 * 1.17**5)]
     assert len(once) + len(often) == len(retried) and len(once) > 20 * len(often)
-
-
-def test_without_the_options_choices_are_those_of_a_matchmaker_that_has_none() -> None:
-    names = [f"t{index}" for index in range(50)]
-    plain, grouped = Matchmaker(names, ALL_TO_PROVE, 5), Matchmaker(names, ALL_TO_PROVE, 5, groups=list(range(50)))
-    for matchmaker in (plain, grouped):
-        for index in range(25):
-            matchmaker.recorded(f"t{index}", False, "failed" if index % 2 else "proved")
-    assert [choose(plain, number) for number in range(100)] == [choose(grouped, number) for number in range(100)]
 
 
 def played(curriculum: CurriculumSettings) -> Simulated:

@@ -12,7 +12,7 @@ from common.bus import Bus, names
 from common.bus.stored import api
 from common.lean import Context, Place, Theorem
 from common.protocol import subjects
-from common.protocol.attempts import LEARNER, MOST_FAILED, Attempt, Purpose
+from common.protocol.attempts import LEARNER, Attempt, Purpose
 from common.protocol.messages import NodeInfo
 from common.records.rows import TheoremRow
 from common.records.store import Store
@@ -47,21 +47,6 @@ async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run,
     assert works.outstanding == {"train": 5} and works.dispatched == 1
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.1])
-async def test_training_attempts_ask_for_failed_tactics_if_the_loss_uses_them(
-    run: Run, bus: Bus, weight: float
-) -> None:
-    run.settings.trainer.unlikelihood = weight
-    works = await Dispatcher.create(run)
-    most = MOST_FAILED if weight else 0
-    for purpose, split, asked in (
-        (Purpose.TRAIN, "train", most),
-        (Purpose.DISPROVE, "train", most),
-        (Purpose.EVAL, "test", 0),
-    ):
-        assert works._attempt(1, row("t", split), purpose, 16, 1, None).failed == asked
-
-
 async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     run.settings.matchmaker.explore_chance = 1.0
@@ -73,25 +58,6 @@ async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: B
         attempts = await taken(bus, "train", 2)
     assert {attempt.explore for attempt in attempts} == {8}
     assert evaluated.explore == 0
-
-
-async def test_the_learner_says_how_many_tactics_an_expansion_samples(run: Run, bus: Bus) -> None:
-    run.settings.matchmaker.disprove_chance = 0.0
-    run.settings.samples = 12
-    async with dispatching(run) as works:
-        evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
-        await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
-        works.learning = True
-        attempts = [*await taken(bus, "eval", 1), *await taken(bus, "train", 2)]
-    assert [attempt.samples for attempt in attempts] == [12, 12, 12]
-
-
-async def test_a_disproof_is_an_attempt_on_the_negation(run: Run, bus: Bus) -> None:
-    run.settings.matchmaker.disprove_chance = 1.0
-    async with dispatching(run) as works:
-        works.learning = True
-        (attempt, _) = await taken(bus, "disprove", 2)
-    assert attempt.theorem == row(attempt.theorem_id).theorem.negation()
 
 
 async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(run: Run, bus: Bus) -> None:
@@ -114,18 +80,6 @@ async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(r
     assert disproof.theorem.place.before == "theorem proofmesh_theorem : ¬ (∀ (n : Nat), double n = 0) := by\n  "
 
 
-async def test_more_search_slots_get_more_attempts(run: Run, bus: Bus) -> None:
-    run.data.train.extend(row(f"t{index}") for index in range(30))
-    run.matchmaker.__init__([each.theorem.name for each in run.data.train], run.settings.matchmaker, 1)  # type: ignore[misc]
-    await run.store.call(Store.add_theorems, run.data.train)
-    info = NodeInfo(node_id="p1", role="prover", host="h", pid=1, version="0", started=0.0, capacity={"searches": 10})
-    await bus.register(info)
-    async with dispatching(run) as works:
-        works.learning = True
-        await until(lambda: _outstanding(run, 15))
-        assert sum(works.outstanding.values()) == 15
-
-
 async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None:
     works = await Dispatcher.create(run)
     for number, searches in enumerate((2**62, -(2**62), 3)):
@@ -133,10 +87,6 @@ async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None
         info = NodeInfo(f"p{number}", role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
         await bus.register(info)
     assert await works.slots() == dispatcher.MOST_SEARCHES + 3
-
-
-async def _outstanding(run: Run, count: int) -> bool:
-    return (await run.store.call(Store.audit)).outstanding >= count
 
 
 async def test_evaluations_of_a_theorem_have_the_same_seed(run: Run, bus: Bus) -> None:
@@ -221,27 +171,3 @@ async def test_attempts_that_the_broker_holds_are_not_dispatched_twice(
 
 async def _waiting(bus: Bus, consumer: str, count: int) -> bool:
     return (await bus.backlog())[consumer] == count
-
-
-async def test_a_new_run_directory_has_other_ids(run: Run) -> None:
-    first = await Dispatcher.create(run)
-    tag = await run.store.call(Store.noted, "tag")
-    assert tag and first._attempt(1, row("t"), "train", 1, 1, None).attempt_id == f"{tag}-1"
-
-
-async def test_the_registry_is_not_read_for_every_result(run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "LOOK_EVERY", 3600.0)
-    looks: list[int] = []
-    works = await Dispatcher.create(run)
-
-    async def slots() -> int:
-        looks.append(1)
-        return 7
-
-    monkeypatch.setattr(works, "slots", slots)
-    for _ in range(5):
-        await works._top_up()
-    assert len(looks) == 1
-    monkeypatch.setattr(dispatcher, "LOOK_EVERY", 0.0)
-    await works._top_up()
-    assert len(looks) == 2

@@ -136,14 +136,6 @@ async def test_it_takes_its_share_of_the_slots_and_learning_the_rest(run: Run, b
     assert run.ctx.heartbeat().values["beside_total"] == 6
 
 
-async def test_a_small_mesh_gives_it_one_slot(run: Run, bus: Bus, tmp_path: Path) -> None:
-    run.settings.evaluation.share = 0.0
-    async with process(run, bus, tmp_path) as world:
-        (attempt,) = await world.taken(1)
-        assert world.dispatcher.outstanding == {"eval": 1}
-        assert (attempt.weights, attempt.simulations, attempt.explore) == (1, 16, 0)
-
-
 async def test_when_training_is_faster_the_next_one_takes_the_newest_version(
     run: Run, bus: Bus, tmp_path: Path
 ) -> None:
@@ -247,19 +239,6 @@ async def test_one_that_is_unfinished_when_learning_ends_has_no_result(run: Run,
 async def _given_up(world: World) -> bool:
     (only,) = await world.rows()
     return only.given_up is not None and only.finished is None
-
-
-async def test_one_that_was_open_when_the_learner_died_is_given_up_in_a_later_phase(
-    run: Run, bus: Bus, tmp_path: Path
-) -> None:
-    async with process(run, bus, tmp_path) as world:
-        await world.taken(1)
-    publisher = Publisher(run, StandInTrainer(tmp_path))
-    await publisher.restore()
-    history = EvaluationHistory(run, lambda: 1.0)
-    beside = Evaluator(run, await Dispatcher.create(run), publisher, history)
-    await beside.resume(learning=False)
-    assert await _given_up(world)
 
 
 async def test_other_statements_than_before_make_no_mixture(run: Run, bus: Bus, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from common import curves
 from common.bus import Bus
 from common.curves import Tail
@@ -14,7 +12,6 @@ from common.records.store import Store
 from node.learner.attempts.evaluation import EvaluationHistory, evaluated
 from node.learner.run import Run
 from tests.node.learner.builders import FAILED, PROVED, planned, result
-from tests.waiting import until
 
 SOLVED, UNSOLVED, LOST = AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOutcome.ERROR
 
@@ -59,25 +56,11 @@ async def test_a_kill_between_the_result_and_its_line_neither_loses_nor_repeats_
         await EvaluationHistory(run, lambda: 0.0).write()
     (line,) = curves.read_evaluations(run.directory.evaluations)
     assert (line.label, line.step, line.time, line.worked, line.solved) == ("step-7", 7, 3.25, 40.0, 1)
+    (point,) = Tail(run.directory.metrics).read().points
+    assert (point.time, point.step, point.values["eval_solve_rate"]) == (3.25, 7, 0.5)
+    assert [each.time for each in await bus.history((Point,))] == [3.25]  # for the monitor
     content = run.directory.evaluations.read_bytes()
     run.directory.evaluations.write_bytes(content[:-20])  # killed while it wrote
     await finished_evaluation(run, "after")
     await EvaluationHistory(run, lambda: 0.0).write()
     assert [each.label for each in curves.read_evaluations(run.directory.evaluations)] == ["step-7", "after"]
-
-
-async def test_the_monitor_gets_a_point_at_the_time_of_the_evaluation(run: Run, bus: Bus) -> None:
-    await run.store.call(Store.add_weights, WeightsRow(1, 7, "digest", "object"), 1.0)
-    await finished_evaluation(run, "step-7")
-    await EvaluationHistory(run, lambda: 0.0).write()
-    points = Tail(run.directory.metrics).read().points
-    values = {"eval_solve_rate": 0.5, "eval_statements": 2.0, "eval_solved": 1.0, "eval_undecided": 0.0}
-    expected = Point(time=3.25, step=7, values=values | {"eval_simulations": 16.0, "eval_beside": 1.0})
-    assert points == [expected]
-
-    async def announced() -> bool:
-        return [msgspec.structs.asdict(each) for each in await bus.history((Point,))] == [
-            msgspec.structs.asdict(expected)
-        ]
-
-    await until(announced, what="the point on the broker")

@@ -13,7 +13,7 @@ from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
 from common.records.rows import Verdict
 from common.records.store import Store
 from node.learner.attempts.dispatcher import Dispatcher
-from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, Tally, needs_attempt, solved_by, tally
+from node.learner.attempts.evaluation import EvaluationHistory, Evaluator, Tally, needs_attempt, solved_by
 from node.learner.learning.publisher import Publisher
 from node.learner.run import Run
 from tests.node.learner.builders import proved, result
@@ -40,31 +40,6 @@ def test_a_statement_is_tried_again_only_when_infrastructure_failed(
     attempts: list[AttemptOutcome | None], needed: bool
 ) -> None:
     assert needs_attempt(attempts, retries=2) is needed
-
-
-def test_a_statement_is_solved_by_a_verified_proof_alone_and_unsolved_by_a_decided_attempt_alone() -> None:
-    attempts: dict[str, list[AttemptOutcome | None]] = {
-        "proved": [PROVED],
-        "refused": [REJECTED],
-        "late": [ERROR, PROVED],
-        "open": [None],
-        "lost": [ERROR, UNDECIDED, POISONED],
-        "failed at last": [UNDECIDED, FAILED],
-    }
-    assert solved_by(attempts) == {
-        "proved": True,
-        "refused": False,
-        "late": True,
-        "open": None,
-        "lost": None,
-        "failed at last": False,
-    }
-
-
-def test_the_tally_leaves_undecided_statements_out_of_the_rate() -> None:
-    found = tally({"a": [PROVED], "b": [FAILED], "c": [ERROR, ERROR], "d": [ERROR], "e": [None]}, retries=1)
-    assert found == Tally(settled=3, solved=1, undecided=1)
-    assert found.solve_rate == 0.5 and Tally().solve_rate == 0.0
 
 
 async def evaluated(run: Run, bus: Bus, folder: Path, answer: Callable[[Attempt], AttemptOutcome]) -> Evaluator:

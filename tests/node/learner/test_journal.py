@@ -10,18 +10,9 @@ from common.curves import Tail
 from common.lean import Context, Place, Theorem
 from common.protocol.attempts import AttemptOutcome, Purpose
 from common.protocol.messages import Point, ProofFound
-from common.records.store import Store
-from node.learner.run import SOLVE_WINDOW, Recorded, Run, now
-from tests.node.learner.builders import planned, proved, result, shown
+from node.learner.run import SOLVE_WINDOW, Run
+from tests.node.learner.builders import planned, shown
 from tests.waiting import eventually
-
-
-async def test_recorded_transitions_are_in_the_replay_gauge(run: Run) -> None:
-    plan = planned(1)
-    await run.store.call(Store.dispatch, [plan], now())
-    await run.store.call(Store.record, result(plan.attempt), proved(3), now())
-    await run.recorded(Recorded("run-1", "t", Purpose.TRAIN, proved(3), 2))
-    assert shown("learner_replay_transitions") == len(run.replay) == 3
 
 
 async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> None:
@@ -36,11 +27,6 @@ async def test_a_proof_in_a_file_is_shown_as_its_command(run: Run, bus: Bus) -> 
         "theorem t (h : p ∧ p) : p := by\n  intro x\n  simp",
         "theorem t (p : Prop) : p → p := by\n  intro x\n  simp",
     ]
-
-
-async def test_the_share_of_time_paused_is_a_gauge(run: Run) -> None:
-    run.journal.paused(0.25)
-    assert shown("learner_pause_ratio") == 0.25
 
 
 async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_statements(run: Run) -> None:
@@ -59,18 +45,6 @@ async def test_the_solve_rate_is_of_recent_decided_attempts_to_prove_train_state
     assert journal.solve_rate() == 1.0
 
 
-async def test_results_are_counted_by_purpose_and_outcome(run: Run) -> None:
-    labels = {"purpose": "disprove", "outcome": "undecided"}
-    before = shown("learner_results_total", **labels)
-    run.journal.counted(Purpose.DISPROVE, AttemptOutcome.UNDECIDED, 7)
-    assert shown("learner_results_total", **labels) == before + 1
-
-
-async def test_speed_is_of_what_came_since_the_last_look(run: Run) -> None:
-    run.journal.counted(Purpose.TRAIN, AttemptOutcome.FAILED, 1000)
-    assert run.journal.speed() > 0 and run.journal.speed() == 0.0
-
-
 async def test_a_point_is_in_the_file_in_the_gauge_and_on_the_way_to_the_monitor(run: Run, bus: Bus) -> None:
     heard: list[Point] = []
     await bus.subscribe("telemetry.learner.*.point", Point, lambda _, point: heard.append(point))
@@ -79,13 +53,3 @@ async def test_a_point_is_in_the_file_in_the_gauge_and_on_the_way_to_the_monitor
     (point,) = Tail(run.directory.metrics).read().points
     assert (point.step, point.values) == (12, {"loss": 1.234568}) and heard[0].step == 12
     assert shown("learner_train_step") == 12
-
-
-async def test_a_proof_is_announced_as_lean_text(run: Run, bus: Bus) -> None:
-    heard: list[ProofFound] = []
-    await bus.subscribe("telemetry.learner.*.proof", ProofFound, lambda _, proof: heard.append(proof))
-    attempt = planned(1).attempt
-    await run.journal.proof(attempt, "  rfl", 16)
-    await eventually(lambda: bool(heard))
-    assert heard[0].lean == f"{attempt.theorem.signature} := by\n  rfl"
-    assert (heard[0].attempt_id, heard[0].simulations) == (attempt.attempt_id, 16)

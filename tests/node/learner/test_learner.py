@@ -15,15 +15,7 @@ from tests.waiting import eventually
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "fault",
-    [
-        "learner:recorded-not-acked#4",
-        "learner:before-commit#4",
-        "learner:before-checkpoint#5",
-        "learner:weights-not-announced#3",
-    ],
-)
+@pytest.mark.parametrize("fault", ["learner:before-checkpoint#5", "learner:weights-not-announced#3"])
 async def test_a_learner_killed_at_a_critical_point_loses_nothing_and_counts_nothing_twice(
     world: World, fault: str
 ) -> None:

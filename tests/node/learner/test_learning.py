@@ -16,7 +16,7 @@ from common.seeds import derive_seed
 from common.weights import KEY as WEIGHTS
 from node.learner.learning import compute_hold, phases
 from node.learner.learning.compute_hold import KEY as PAUSE, ComputeHolder
-from node.learner.learning.loop import Gatekeeper, Learning
+from node.learner.learning.loop import Learning
 from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
@@ -98,34 +98,12 @@ async def test_a_step_that_was_lost_is_taken_again(run: Run, learning: Learning,
     assert trainer.step_number == 3 and len(trainer.batches) == 5
 
 
-async def test_a_learner_that_starts_again_does_not_train_on_the_same_once_more(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
-    await record(run, 1, 4)
-    await learning.turn(RL)
-    again = Learning(run, PlanSettings(minutes=10.0), trainer, Publisher(run, trainer), ComputeHolder(run))
-    await again.restore(RL)
-    assert again.time.worked == learning.time.worked
-    await again.turn(RL)
-    assert trainer.step_number == 3
-
-
 async def test_the_last_turn_trains_on_what_is_still_fresh_and_saves(
     run: Run, learning: Learning, trainer: StandInTrainer
 ) -> None:
     await record(run, 1, 2)  # too few for a turn of its own
     await learning.last_turn(RL)
     assert trainer.step_number == 2 and trainer.saved == [2]
-
-
-async def test_checkpoints_are_written_every_so_many_steps(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
-    run.settings.schedule.pause_budget = 1.0
-    for number in (1, 2, 3, 4):
-        await record(run, number, 4)
-        await learning.turn(RL)
-    assert trainer.step_number == 12 and trainer.saved == [6, 12]
 
 
 async def test_the_control_takes_supervised_steps_and_pauses_nobody(
@@ -262,18 +240,6 @@ async def test_weights_that_a_failing_trainer_brings_back_are_not_published_unme
     await learning.turn(RL)
     state = await bus.get_state(WEIGHTS, WeightsState)
     assert state is not None and state.step == 0 and publisher.latest_step == 0
-
-
-async def test_what_is_not_the_weights_that_act_is_not_measured_in_their_place(
-    run: Run, learning: Learning, trainer: StandInTrainer
-) -> None:
-    known_theorems(run)
-    gatekeeper = Gatekeeper(run, trainer)
-    await gatekeeper.before_training(acting=None)
-    await gatekeeper.before_training(acting=7)
-    assert trainer.measured == []
-    await gatekeeper.before_training(acting=0)
-    assert len(trainer.measured) == 1
 
 
 async def test_points_tell_how_fresh_and_how_often_used_what_was_trained_on_is(run: Run, learning: Learning) -> None:

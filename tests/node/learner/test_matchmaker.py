@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import random
 from collections import Counter
 from copy import copy
 
 import pytest
 
 from common.records.rows import Recent, Standing, learn
-from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker, MatchmakerSettings, budget, weight
+from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker, MatchmakerSettings, SumTree, budget, weight
 from tests.node.learner.builders import choose
 
 SETTINGS = MatchmakerSettings()
@@ -59,27 +60,12 @@ def test_the_budget_grows_with_failures_up_to_its_limit() -> None:
     assert budget(told("error", "error"), SETTINGS) == 250
 
 
-def test_choices_are_equal_for_equal_seeds_and_differ_between_seeds() -> None:
-    names = [f"t{index}" for index in range(50)]
-    first, second, other = (Matchmaker(names, SETTINGS, seed) for seed in (1, 1, 2))
-    choices = [[choose(matchmaker, number) for number in range(30)] for matchmaker in (first, second, other)]
-    assert choices[0] == choices[1] != choices[2]
-
-
 def test_half_of_undecided_attempts_disprove_and_none_of_a_proved_theorem() -> None:
     matchmaker = Matchmaker(["t"], SETTINGS, seed=3)
     share = sum(choose(matchmaker, number).disproof for number in range(1000)) / 1000  # type: ignore[union-attr]
     assert 0.45 < share < 0.55
     matchmaker.recorded("t", False, "proved")
     assert not any(choose(matchmaker, number).disproof for number in range(100))  # type: ignore[union-attr]
-
-
-def test_attempts_explore_as_often_as_asked_and_never_by_default() -> None:
-    exploring = Matchmaker(["t"], MatchmakerSettings(explore_chance=0.25, explore_candidates=5), seed=3)
-    drawn = Counter(choose(exploring, number).explore for number in range(1000))  # type: ignore[union-attr]
-    assert set(drawn) == {0, 5} and 200 < drawn[5] < 300
-    plain = Matchmaker(["t"], SETTINGS, seed=3)
-    assert {choose(plain, number).explore for number in range(100)} == {0}  # type: ignore[union-attr]
 
 
 def test_choices_follow_the_weights() -> None:
@@ -124,3 +110,19 @@ def test_a_restored_matchmaker_goes_on_as_the_first_would(curriculum: Curriculum
     assert [choose(first, number) for number in range(100, 140)] == [
         choose(second, number) for number in range(100, 140)
     ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 100])
+def test_draws_by_weight_find_each_as_often_as_it_weighs_and_what_weighs_nothing_never(count: int) -> None:
+    rng = random.Random(count)
+    weights = [float(rng.randrange(4)) for _ in range(count - 1)] + [1.0]
+    tree = SumTree([0.3] * count)
+    for index in rng.sample(range(count), count):
+        tree[index] = weights[index]
+    expected = [index for index, weight in enumerate(weights) for _ in range(int(weight))]
+    assert tree.total == sum(weights) and [tree.find(place + 0.5) for place in range(len(expected))] == expected
+    assert tree.find(0.0) == expected[0] and tree.find(tree.total) == tree.find(tree.total * 2) == expected[-1]
+    for index in range(count):
+        assert tree.total > 0.0
+        tree[index] = 0.0
+    assert tree.total == 0.0

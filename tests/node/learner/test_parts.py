@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,10 @@ import pytest
 from node.bank.bank import BankTransition
 from node.learner.choosing import data
 from node.learner.errors import DataError
-from node.learner.learning.warm_start import Plateau, key
+from node.learner.learning.warm_start import key, warm_start
 from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import write_bank
-
-
-def test_a_plateau_is_reached_after_some_measurements_without_gain() -> None:
-    plateau = Plateau(patience=2, least_gain=0.01)
-    for loss in (5.0, 4.0, 3.0, 2.99):
-        plateau = plateau.see(loss)
-    assert not plateau.reached and plateau.stale == 1
-    assert plateau.see(2.98).reached
-    assert not plateau.see(2.5).reached and plateau.see(2.5).stale == 0
+from tests.node.learner.stand_in import StandInTrainer
 
 
 def test_the_same_theorems_are_held_out_everywhere() -> None:
@@ -48,11 +41,6 @@ def test_a_bank_that_trains_on_nothing_but_its_test_statements_is_refused(tmp_pa
     (bank / "test.jsonl.gz").write_bytes((bank / "train.jsonl.gz").read_bytes())
     with pytest.raises(DataError, match="no train statements"):
         data.load(LearnerSettings(bank=str(bank)), tmp_path / "segments")
-
-
-def test_a_missing_bank_is_said_clearly(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        data.load(LearnerSettings(bank=str(tmp_path)), tmp_path / "segments")
 
 
 def settings_for(folder: Path, **changes: bool | int | str) -> LearnerSettings:
@@ -111,3 +99,15 @@ def test_a_warm_start_is_named_by_all_it_depends_on(tmp_path: Path) -> None:
     second = key(settings, loaded)
     settings.seed += 1
     assert len({first, second, key(settings, loaded)}) == 3
+
+
+async def test_a_given_checkpoint_that_is_not_there_is_said_with_its_option(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, checkpoint=str(tmp_path / "nowhere"))
+    loaded = data.load(settings, tmp_path / "segments")
+    trainer = StandInTrainer(tmp_path)
+
+    async def report(step: int, values: dict[str, float]) -> None:
+        raise AssertionError("nothing is measured")
+
+    with pytest.raises(DataError, match=r"warm_start\.checkpoint: .*nowhere"):
+        await warm_start(settings, loaded, trainer, report, logging.getLogger())

@@ -9,7 +9,6 @@ from node.learner.learning.phases import (
     DONE,
     EVALUATE_AFTER,
     EVALUATE_BEFORE,
-    REPEAT_BEFORE,
     RL,
     WARM_START,
     PlanSettings,
@@ -30,10 +29,6 @@ def walk(plan: PlanSettings) -> list[str]:
     return seen
 
 
-def test_the_demo_evaluates_before_and_after_learning() -> None:
-    assert walk(PlanSettings(evaluate=True, minutes=5)) == [WARM_START, EVALUATE_BEFORE, RL, EVALUATE_AFTER, DONE]
-
-
 def test_the_control_takes_steps_in_place_of_learning() -> None:
     plan = PlanSettings(evaluate=True, control_steps=10)
     assert walk(plan) == [WARM_START, EVALUATE_BEFORE, CONTROL, EVALUATE_AFTER, DONE]
@@ -52,23 +47,10 @@ def test_learning_ends_early_when_every_theorem_is_decided_if_the_plan_says_so()
     assert finished(replace(learning, undecided=1, learned=1800.0), plan)
 
 
-def test_the_evaluation_before_can_be_repeated() -> None:
-    assert walk(PlanSettings(evaluate=True, repeat=True, minutes=1))[1:3] == [EVALUATE_BEFORE, REPEAT_BEFORE]
-
-
 def test_a_plan_without_evaluation_or_end_learns_for_ever() -> None:
     plan = PlanSettings()
     assert walk(plan) == [WARM_START, RL, DONE]
     assert not finished(Progress(phase=RL, learned=1e9, worked=1e9), plan)
-
-
-def test_learning_ends_after_its_minutes() -> None:
-    plan = PlanSettings(minutes=2)
-    progress = Progress(phase=RL)
-    assert learning_left(progress, plan) == 120
-    progress = tick(progress, 119)
-    assert not finished(progress, plan)
-    assert finished(tick(progress, 1), plan)
 
 
 def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
@@ -95,11 +77,6 @@ def test_the_share_done_goes_by_time_or_by_steps() -> None:
     )
 
 
-def test_only_time_of_learning_counts_as_learning() -> None:
-    progress = tick(Progress(), 50)
-    assert (progress.worked, progress.learned) == (50, 0)
-
-
 SLOW = PlanSettings(evaluate=True, minutes=7.0, transitions=600, training_steps=400, limit_minutes=25.0)
 
 
@@ -120,8 +97,3 @@ def test_a_fast_machine_uses_all_its_minutes_though_the_goals_are_met() -> None:
 def test_the_limit_ends_learning_whatever_was_found_and_the_learning_rates_have_fallen_by_then() -> None:
     late = Progress(phase=RL, worked=1500 - 60 * 1.25 - 20, learned=1200.0, evaluation=60.0, transitions=100)
     assert finished(late, SLOW) and share_done(late, SLOW) == pytest.approx(1.0)
-
-
-def test_goals_need_a_limit_to_end_a_search_that_finds_nothing() -> None:
-    endless = replace(SLOW, limit_minutes=None)
-    assert finished(Progress(phase=RL, learned=421.0), endless)

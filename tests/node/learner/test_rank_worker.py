@@ -11,9 +11,8 @@ import pytest
 
 from common.protocol.attempts import Transition
 from common.records import transitions
-from node.data.errors import NotFinite
 from node.learner.trainer.messages import ComputeConfig, StartConfig, by_file
-from node.learner.trainer.worker import ROW, RankWorker, micro_batches, row_length, share
+from node.learner.trainer.worker import RankWorker, micro_batches, share
 from node.model import checkpoint, weights
 from node.model.checkpoint_folders import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.model.config import ModelConfig
@@ -56,23 +55,6 @@ def test_passes_hold_every_document_once_within_the_budget(prefix_lm: bool) -> N
     assert tokens(passes) == sorted(token for each in whole for token in each.tokens)
     assert len(passes) > 1 and all(each.tokens.numel() <= 1024 for each in passes)
     assert sum(each.count for each in passes) == len(whole)
-
-
-def test_packing_leaves_little_padding() -> None:
-    whole = documents(64, longest=120)
-    passes = micro_batches(whole, SHAPE, 8192)
-    assert sum(each.tokens.numel() for each in passes) < 1.15 * sum(each.used for each in passes)
-
-
-def test_a_row_has_room_for_the_longest_document_and_at_most_the_context() -> None:
-    assert row_length(40, 512) == ROW
-    assert row_length(ROW + 1, 512) == ROW + 64
-    assert row_length(500, 512) == 512
-    assert row_length(90, 100) == 100
-
-
-def test_a_rank_without_documents_has_no_passes() -> None:
-    assert micro_batches([], SHAPE, 1024) == []
 
 
 @pytest.mark.parametrize("proofs", [True, False])
@@ -122,14 +104,6 @@ def test_log_probabilities_come_in_the_order_of_the_transitions_and_add_up_to_th
         metrics = worker.evaluate(several)
         assert -sum(together) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
         assert worker.log_probabilities([]) == []
-
-
-def test_weights_that_are_not_numbers_have_no_log_probabilities(tmp_path: Path) -> None:
-    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
-        worker = worker_of(tmp_path, device)
-        next(worker.trainer.model.parameters()).data.fill_(float("nan"))
-        with pytest.raises(NotFinite):
-            worker.log_probabilities(tactics(worker))
 
 
 def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path) -> None:

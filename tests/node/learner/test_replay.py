@@ -13,7 +13,7 @@ from common.records.readers import UnreadableRecords
 from common.records.rows import Example
 from common.records.store import Store
 from common.records.transitions import TransitionReader
-from node.learner.replay.replay import Replay, ReplaySettings, clear, epochs, sample
+from node.learner.replay.replay import Replay, ReplaySettings, epochs, sample
 from tests.node.learner.builders import planned, proved, result, row, rows
 
 SMALL = ReplaySettings(window=10, segment=4)
@@ -21,12 +21,6 @@ SMALL = ReplaySettings(window=10, segment=4)
 
 def kept(replay: Replay) -> list[int]:
     return [number for _, number in replay.refs()]
-
-
-def test_the_window_holds_the_newest(tmp_path: Path) -> None:
-    replay = Replay(tmp_path, SMALL)
-    assert replay.add(rows(*range(25))) == 25
-    assert kept(replay) == list(range(16, 26)) and len(replay) == 10
 
 
 def test_a_transition_is_held_once(tmp_path: Path) -> None:
@@ -49,12 +43,6 @@ def test_the_target_is_the_shortest_known_way_and_a_longer_proof_only_makes_it_n
     assert kept(replay) == [4, 7]
     replay.add(proofs(1, 1, of="⊢ s", start=8) + proofs(9, start=10))
     assert kept(replay) == [8, 10]  # what has left the window begins again
-
-
-def test_adding_again_changes_nothing(tmp_path: Path) -> None:
-    replay = Replay(tmp_path, SMALL)
-    replay.add(rows(1, 2, 3))
-    assert replay.add(rows(1, 2, 3)) == 0 and replay.last_id == 3
 
 
 @settings(max_examples=40, deadline=None)
@@ -124,13 +112,6 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         file.write(b"x" * (size - 4096))
     with pytest.raises(UnreadableRecords, match=r"transition 4 cannot be read \(.*malformed"):
         TransitionReader(path).read(refs[-1][1])
-
-
-def test_the_copies_that_earlier_versions_kept_go(tmp_path: Path) -> None:
-    for name in ("segment-000001.data", "segment-000001.index", "uses.npz"):
-        (tmp_path / name).write_bytes(b"old")
-    clear(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["uses.npz"]
 
 
 def test_batches_mix_supervised_and_replayed_transitions() -> None:

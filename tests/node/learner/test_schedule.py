@@ -5,14 +5,7 @@ import pytest
 from common.protocol.messages import PauseHold
 from node.learner.attempts.dispatcher import wanted_outstanding
 from node.learner.learning.compute_hold import LENGTH, ComputeHold
-from node.learner.learning.schedule import (
-    PROBE_STEPS,
-    ScheduleSettings,
-    TrainingTime,
-    rate_factor,
-    steps_due,
-    steps_owed,
-)
+from node.learner.learning.schedule import ScheduleSettings, TrainingTime, rate_factor, steps_due, steps_owed
 
 SETTINGS = ScheduleSettings(fresh=100, patience=30, reuse=8, steps_limit=40)
 BUDGET = 0.25
@@ -43,10 +36,6 @@ def test_training_does_not_wait_for_ever() -> None:
     assert due(0, 1e6, known()) == 0
 
 
-def test_the_first_training_phase_is_short_because_nobody_knows_how_long_a_step_takes() -> None:
-    assert due(5000, 5, TrainingTime()) == PROBE_STEPS
-
-
 def test_training_waits_while_its_budget_is_spent() -> None:
     assert due(500, 5, known(worked=26, total=100)) == 0
     assert due(500, 5, known(worked=24, total=100)) == 0
@@ -59,13 +48,6 @@ def test_a_training_phase_never_takes_more_than_the_budget() -> None:
     assert 20 <= steps < 40
     time.saw(steps * 0.3, steps * 0.3, steps, paused=False)
     assert 0.2 < time.share <= 0.25 and time.paused_share == 0
-
-
-def test_time_in_which_inference_stands_still_is_counted_apart() -> None:
-    time = TrainingTime(total=100.0)
-    time.saw(10.0, 9.0, 20, paused=True)
-    time.saw(10.0, 8.0, 40, paused=False)
-    assert (time.worked, time.paused, time.total, time.per_step) == (20.0, 10.0, 120.0, 0.2)
 
 
 def test_learning_rates_fall_to_a_tenth_when_an_end_is_known() -> None:
@@ -98,15 +80,6 @@ def test_the_compute_is_ours_only_while_the_broker_has_confirmed_it() -> None:
     hold.confirmed(hold.renew(110.0))
     assert hold.ours(120.0)
     assert hold.release() == PauseHold(epoch=1, seconds=0.0) and not hold.ours(110.0)
-
-
-def test_a_late_confirmation_of_an_older_epoch_changes_nothing() -> None:
-    hold = ComputeHold()
-    old = hold.take(now=100.0)
-    hold.release()
-    hold.take(now=200.0)
-    hold.confirmed(old)
-    assert not hold.ours(100.0)
 
 
 def test_without_a_budget_all_that_is_owed_is_due_at_once() -> None:

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from common.lean import Context, Place, Theorem
-from common.protocol.attempts import AttemptOutcome, AttemptResult, AttemptStatistics, ResultPart, Transition, divide
+from common.protocol.attempts import AttemptOutcome, AttemptResult, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
-from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof, WeightsRow
+from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof
 from common.records.schema import MIGRATIONS, SCHEMA_VERSION
 from common.records.store import Store
-from tests.node.learner.builders import FAILED, PROVED, planned, proved, result, row
+from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
 
 @pytest.fixture
@@ -25,48 +25,6 @@ def store(tmp_path: Path) -> Store:
     store = Store(tmp_path / "proofs.sqlite")
     store.add_theorems([row("t"), row("u"), row("v", "test")])
     return store
-
-
-def test_an_attempt_is_outstanding_until_its_result_is_recorded(store: Store) -> None:
-    plan = planned(1)
-    store.dispatch([plan], now=1.0)
-    assert store.open_attempt("run-1") == plan.attempt and store.outstanding() == {"train": 1}
-    assert store.record(result(plan.attempt), PROVED, now=2.0)
-    assert store.open_attempt("run-1") is None and store.outstanding() == {}
-    assert store.ids() == ({"run-1"}, set(), {"run-1"})
-    assert store.audit().sound
-
-
-def test_the_first_result_wins_and_a_second_changes_nothing(store: Store) -> None:
-    plan = planned(1)
-    store.dispatch([plan], now=1.0)
-    assert store.record(result(plan.attempt, "failed"), FAILED, now=2.0)
-    before = store.counts()
-    assert not store.record(result(plan.attempt, prover="prover-b"), PROVED, now=3.0)
-    assert store.counts() == before and before["transitions"] == 0
-
-
-def test_a_result_of_an_unknown_attempt_is_not_recorded(store: Store) -> None:
-    assert not store.record(result(planned(7).attempt), PROVED, now=1.0)
-    assert store.counts()["results"] == 0 and store.audit().sound
-
-
-def test_only_verified_proofs_leave_a_proof_and_transitions(store: Store) -> None:
-    plans = [planned(1), planned(2, "u")]
-    store.dispatch(plans, now=1.0)
-    store.record(result(plans[0].attempt), Verdict(AttemptOutcome.REJECTED, "uses sorryAx"), now=2.0)
-    store.record(result(plans[1].attempt), proved(transitions=3), now=2.0)
-    counts = store.counts()
-    assert (counts["train:rejected"], counts["train:proved"], counts["proofs"], counts["transitions"]) == (1, 1, 1, 3)
-
-
-def test_proofs_of_test_statements_never_leave_transitions(store: Store) -> None:
-    evaluation = store.begin_evaluation("before", weights=1, simulations=16, now=1.0)
-    plan = planned(1, "v", "eval", evaluation)
-    store.dispatch([plan], now=1.0)
-    store.record(result(plan.attempt), PROVED, now=2.0)
-    assert store.counts()["proofs"] == 1 and store.examples() == []
-    assert store.evaluated(evaluation) == {"v": ["proved"]}
 
 
 def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Store) -> None:
@@ -116,17 +74,6 @@ def test_an_attempt_that_an_older_version_dispatched_is_still_ours(store: Store)
     assert store.unpublished(10) == [(plan.attempt, 0)]
 
 
-def test_a_file_with_parts_of_an_older_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    db = sqlite3.connect(path, isolation_level=None)
-    migrate(db, "x", MIGRATIONS[:1])
-    db.execute("INSERT INTO parts VALUES ('run-1', 'p', 0, 2, x'00')")
-    db.close()
-    plan = planned(1)
-    whole = msgspec.structs.replace(result(plan.attempt), message="x" * 5_000)
-    assert [Store(path).keep_part(part) for part in parts_of(whole)][-1] == whole
-
-
 def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(store: Store) -> None:
     plans = [planned(number) for number in (1, 2, 3)]
     store.dispatch(plans, now=1.0)
@@ -138,55 +85,6 @@ def test_the_outbox_gives_what_was_not_published_and_all_of_it_after_a_restart(s
     assert [(attempt.attempt_id, tries) for attempt, tries in again.unpublished(10)] == [("run-2", 1), ("run-3", 0)]
     assert again.unpublished(10)[0][0] == plans[1].attempt
     assert again.next_number() == 4
-
-
-def test_evaluations_and_weights_are_kept(store: Store) -> None:
-    first = store.begin_evaluation("before", 3, 16, now=1.0)
-    assert store.begin_evaluation("before", 9, 99, now=2.0) == first
-    row = store.evaluation("before")
-    assert row is not None and (row.weights, row.simulations, row.finished) == (3, 16, None)
-    store.finish_evaluation(first, now=5.0)
-    found = store.evaluation("before")
-    assert found is not None and found.finished == 5.0 and store.evaluation("after") is None
-    store.add_weights(WeightsRow(1, 100, "d", "weights-1"), now=1.0)
-    assert store.weights() == [WeightsRow(1, 100, "d", "weights-1")]
-
-
-def test_notes_survive_a_restart(store: Store) -> None:
-    store.note("progress", {"phase": "rl", "worked": 1.5})
-    assert Store(store.path).noted("progress") == {"phase": "rl", "worked": 1.5}
-    assert store.noted("nothing", 3) == 3
-
-
-def test_a_full_disk_is_said_clearly_and_loses_nothing(store: Store) -> None:
-    plan = planned(1)
-    store.dispatch([plan], now=1.0)
-    store._db.execute(f"PRAGMA max_page_count = {store._db.execute('PRAGMA page_count').fetchone()[0]}")
-    with pytest.raises(RunDirectoryError, match=r"full.*free some space"):
-        store.record(result(plan.attempt), proved(transitions=2000), now=2.0)
-    assert store.ids() == ({"run-1"}, {"run-1"}, set())
-    store._db.execute("PRAGMA max_page_count = 100000")
-    assert store.record(result(plan.attempt), proved(transitions=2000), now=2.0)
-    assert store.counts()["transitions"] == 2000
-
-
-def test_a_read_only_database_is_said_clearly(store: Store) -> None:
-    store._db.execute("PRAGMA query_only = 1")
-    with pytest.raises(RunDirectoryError, match=r"readonly.*writable"):
-        store.dispatch([planned(1)], now=1.0)
-
-
-def test_a_file_that_is_no_database_is_said_clearly(tmp_path: Path) -> None:
-    path = tmp_path / "proofs.sqlite"
-    path.write_bytes(b"not a database at all, but long enough to look at" * 100)
-    with pytest.raises(RunDirectoryError, match="damaged"):
-        Store(path)
-
-
-def test_a_file_of_a_newer_version_is_refused(store: Store) -> None:
-    store._db.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    with pytest.raises(RunDirectoryError, match="schema version"):
-        Store(store.path)
 
 
 def test_a_migration_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
@@ -220,42 +118,6 @@ def test_a_database_of_an_earlier_version_keeps_its_rows_and_takes_new_ones(tmp_
     assert (old["attempts"], old["simulations"], old["seconds"], old["nodes"], old["seconds_lean"]) == (1, 3, 0.5, 0, 0)
     assert store.record(result(planned(2).attempt, "failed"), FAILED, now=10.0)
     assert store.costs()["train"]["attempts"] == 2
-
-
-def test_what_an_attempt_has_cost_is_kept(store: Store) -> None:
-    plans = [planned(1), planned(2, "u"), planned(3, "v", "eval")]
-    store.dispatch(plans, now=1.0)
-    statistics = AttemptStatistics(
-        simulations=5,
-        expansions=4,
-        nodes=9,
-        tactics_tried=24,
-        tactics_failed=11,
-        seconds=3.0,
-        seconds_policy=1.5,
-        seconds_lean=2.25,
-        lean_attempts=23,
-        tokens=180,
-    )
-    for plan in plans:
-        whole = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=statistics)
-        store.record(whole, FAILED, now=2.0)
-    costs = store.costs()
-    assert costs["eval"] == {
-        "attempts": 1,
-        "simulations": 5,
-        "expansions": 4,
-        "expansions_lost": 0,
-        "nodes": 9,
-        "tactics_tried": 24,
-        "tactics_failed": 11,
-        "seconds": 3.0,
-        "seconds_policy": 1.5,
-        "seconds_lean": 2.25,
-        "lean_attempts": 23,
-        "tokens": 180,
-    }
-    assert costs["train"] == {name: 2 * value for name, value in costs["eval"].items()}
 
 
 class Records(RuleBasedStateMachine):
@@ -358,15 +220,6 @@ def test_a_theorem_in_a_file_is_known_again_after_a_restart(tmp_path: Path) -> N
     assert again._rows("SELECT COUNT(*) FROM contexts") == [(1,)]
 
 
-def test_a_run_of_an_earlier_version_keeps_its_theorems(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "proofs.sqlite", isolation_level=None)
-    migrate(connection, "proofs.sqlite", MIGRATIONS[:3])
-    connection.execute("INSERT INTO theorems VALUES ('t', 'train', '', 'True', 'open Nat', 'f', 1)")
-    connection.close()
-    store = Store(tmp_path / "proofs.sqlite")
-    assert store.theorem("t") == TheoremRow(Theorem("t", "", "True", "open Nat"), "train", "f", 1)
-
-
 def test_failed_tactics_are_kept_and_transitions_from_before_have_none(tmp_path: Path) -> None:
     path = tmp_path / "proofs.sqlite"
     connection = sqlite3.connect(path, isolation_level=None)
@@ -383,3 +236,20 @@ def test_failed_tactics_are_kept_and_transitions_from_before_have_none(tmp_path:
     assert store.record(result(plan.attempt), verdict, now=2.0)
     assert store.examples() == [Example(1, Transition("⊢ p", "rfl", 2)), Example(2, failed)]
     store.close()
+
+
+def spoil(path: Path, how: str) -> None:
+    """Make a file of records one that this version cannot open."""
+    if how == "damaged":
+        path.write_bytes(b"not a database at all, but long enough to look at" * 100)
+    else:
+        with sqlite3.connect(path) as database:
+            database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+
+
+@pytest.mark.parametrize("how", ["damaged", "schema version"])
+def test_records_that_cannot_be_opened_are_said_clearly(store: Store, how: str) -> None:
+    store.close()
+    spoil(store.path, how)
+    with pytest.raises(RunDirectoryError, match=how):
+        Store(store.path)

@@ -7,7 +7,6 @@ import pytest
 from common.protocol.messages import Heartbeat
 from node.learner import summary
 from node.learner.summary import compare
-from tests.node.learner.builders import row
 
 
 def outcomes(*solved: int, total: int = 160) -> dict[str, bool]:
@@ -22,15 +21,6 @@ def test_counts_are_exact_and_the_interval_is_that_of_the_paired_difference() ->
     # 30 gained, 10 lost: standard error sqrt((40 - 20²/160) / 160²) = 0.0387.
     assert found.low == pytest.approx(0.125 - 1.96 * 0.0387, abs=0.01)
     assert found.high == pytest.approx(0.125 + 1.96 * 0.0387, abs=0.01)
-
-
-def test_equal_outcomes_have_an_interval_of_no_width() -> None:
-    found = compare(outcomes(1, 2), outcomes(1, 2), seed=1)
-    assert (found.low, found.difference, found.high) == (0.0, 0.0, 0.0)
-
-
-def test_the_interval_is_the_same_for_the_same_seed() -> None:
-    assert compare(outcomes(1), outcomes(2, 3), 5) == compare(outcomes(1), outcomes(2, 3), 5)
 
 
 def test_evaluations_of_different_theorems_are_refused() -> None:
@@ -70,9 +60,3 @@ def test_counts_of_other_processes_are_kept_when_they_have_gone() -> None:
         "lean-proxy.proofs_accepted": 7,
         "lean-proxy.proofs_rejected": 1,
     }
-
-
-def test_tables_count_by_family_and_level() -> None:
-    rows = [row("a", level=1), row("b", level=2), row("c", level=2)]
-    tables = summary.by_group(rows, {"a": True, "b": False, "c": None}, {"a": True, "b": True, "c": False})
-    assert tables == {"family": {"logic": [3, 1, 2]}, "level": {"1": [1, 1, 1], "2": [2, 0, 1]}}

@@ -32,37 +32,21 @@ def told(replay: Replay) -> Usage:
     return usage
 
 
-def test_age_is_counted_from_the_weights_that_found_a_transition(replay: Replay) -> None:
+def test_age_and_uses_are_counted_over_batches_and_within_one_and_a_step_that_is_repeated_counts_once(
+    replay: Replay,
+) -> None:
     usage, refs = told(replay), replay.refs()
     assert usage.seen([refs[0], refs[5], ("supervised", 0)], 150) == [refs[0], refs[5], ("supervised", 0)]
     assert usage.values() == {"replay_age_steps": (50 + 20) / 2, "replay_uses_mean": 1.0, "replay_uses_max": 1.0}
     usage.seen([refs[7]], 151)
     assert usage.values() == {"replay_uses_mean": 1.0, "replay_uses_max": 1.0}  # no weights found it: it has no age
     assert usage.values() == {}
-
-
-def test_uses_are_counted_over_batches_and_within_one(replay: Replay) -> None:
-    usage, refs = told(replay), replay.refs()
-    usage.seen([refs[0], refs[0], refs[1]], 150)
-    usage.seen([refs[0], refs[6]], 151)
-    values = usage.values()
-    assert values["replay_uses_mean"] == ((2 + 2 + 1) / 3 + (3 + 1) / 2) / 2 and values["replay_uses_max"] == 3
-    assert shown("learner_replay_uses_max") == 3 and shown("learner_replay_age_steps") == values["replay_age_steps"]
-
-
-def test_a_step_that_is_taken_again_counts_once(replay: Replay) -> None:
-    usage, refs = told(replay), replay.refs()
     for _ in range(3):
-        usage.seen([refs[0]], 150)
-    usage.seen([refs[0]], 151)
-    assert usage.values()["replay_uses_max"] == 2
-
-
-def test_batches_without_replay_transitions_say_nothing(tmp_path: Path) -> None:
-    usage = Usage(tmp_path / USES, "proofs.sqlite")
-    usage.add([], [])
-    usage.seen([("supervised", 3)], 1)
-    assert usage.new_after([]) == 0 and usage.values() == {}
+        usage.seen([refs[0], refs[0], refs[1]], 152)
+    usage.seen([refs[0], refs[6]], 153)
+    values = usage.values()
+    assert values["replay_uses_mean"] == ((3 + 3 + 1) / 3 + (4 + 1) / 2) / 2 and values["replay_uses_max"] == 4
+    assert shown("learner_replay_uses_max") == 4 and shown("learner_replay_age_steps") == values["replay_age_steps"]
 
 
 def test_a_buffer_that_grows_and_forgets_is_followed(replay: Replay) -> None:

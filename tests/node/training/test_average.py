@@ -27,16 +27,6 @@ def test_it_moves_a_part_of_the_way_with_every_step():
     assert model.weight.item() == 2.0
 
 
-def test_over_one_step_it_is_the_latest():
-    model = nn.Linear(2, 2)
-    average = WeightAverage(model, 0.5)
-    moved(model, 3.0)
-    average.update(model)
-    latest = weights_of(model)
-    with average.acting(model):
-        assert all(torch.equal(parameter, latest[name]) for name, parameter in model.named_parameters())
-
-
 def test_an_error_while_it_acts_leaves_the_latest_weights():
     model = nn.Linear(2, 2)
     average = WeightAverage(model, 10)

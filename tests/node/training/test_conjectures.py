@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from node.bank import bank, statements
-from node.data.errors import InputError
 from node.data.rows import BadRow, conjecture_of, proof_of
 from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
 from node.training.documents import Document, Encoder
-from node.training.loader import readers
 from node.training.settings import DataSettings, StageSettings
-from node.training.stage import corpus, run_config, run_stage
-from tests.node.model.tiny import TEXTS, tiny_tokenizer
-from tests.node.training.conjecturer import CONJECTURES, write_rows
-from tests.node.training.small import small, write_jsonl
+from node.training.stage import run_config
+from tests.node.model.tiny import TEXTS
+from tests.node.training.conjecturer import CONJECTURES
 from tests.node.training.writer import PROOFS, SWAP
 
 
@@ -59,13 +55,6 @@ def test_the_banks_statements_read_the_same_in_training_and_in_generation() -> N
         assert again.signature == theorem.theorem.signature
 
 
-def test_a_conjecture_that_does_not_fit_is_left_out_and_never_cut() -> None:
-    (document,) = documents(CONJECTURES[0])
-    size = len(document.tokens)
-    assert documents(CONJECTURES[0], length=size) == [document]
-    assert documents(CONJECTURES[0], length=size - 1) == []
-
-
 def test_conjectures_are_held_out_with_the_proofs_of_their_seeds() -> None:
     for row in CONJECTURES:
         for held_out in (2, 3, 5, 7):
@@ -78,10 +67,6 @@ def test_conjectures_are_held_out_with_the_proofs_of_their_seeds() -> None:
             assert kinds[:2] == kinds[2:] and sorted(kinds[:2]) == [[0], [1]]
 
 
-def test_a_seed_with_a_gap_teaches_nothing() -> None:
-    assert conjecture_of({**CONJECTURES[0], "proof": "exact (by sorry)"}) is None
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -91,11 +76,8 @@ def test_a_seed_with_a_gap_teaches_nothing() -> None:
         ({"statement": "def f := 1"}, "`statement` is none: it defines data"),
         ({"proof": f"{SWAP} :="}, "`proof` is none: nothing stands behind the statement"),
         ({"weight": 0}, r"`weight` is 0 in the row of 'theorem swap .*make it a finite number above 0"),
-        ({"weight": math.inf}, "`weight` is inf"),
         ({"weight": math.nan}, "`weight` is nan"),
-        ({"weight": -1.5}, "`weight` is -1.5"),
         ({"weight": True}, "`weight` is True"),
-        ({"weight": "2"}, "`weight` is '2'"),
     ],
 )
 def test_rows_that_are_no_conjectures_are_refused(changes: dict[str, Any], says: str) -> None:
@@ -110,24 +92,6 @@ def test_rows_of_proofs_may_have_a_weight() -> None:
     assert document.weight == 3.0
     with pytest.raises(BadRow, match=r"`weight` is -1 in the row of 'theorem swap"):
         proof_of({**PROOFS[0], "weight": -1})
-
-
-def test_a_bad_row_ends_the_training_with_a_line_that_names_the_file(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "made.jsonl", [{**CONJECTURES[0], "weight": -2}])
-    settings = small(tmp_path, data=DataSettings(sources=(f"conjectures:{file}",), held_out=0), bf16="off", length=96)
-    with pytest.raises(InputError, match=f"data conjectures:{file}: `weight` is -2"):
-        run_stage("sft", settings)
-
-
-def test_a_tokenizer_without_marks_of_roles_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="this tokenizer has no marks of roles"):
-        readers(DataSettings(sources=write_rows(tmp_path)[:1]), tiny_tokenizer(), 96, 0)
-
-
-def test_a_tokenizer_is_trained_on_prompts_and_conjectures(tmp_path: Path) -> None:
-    texts = corpus(write_rows(tmp_path)[:1], DataSettings(cache=str(tmp_path / "cache")))
-    assert len(texts) == 2 * len(CONJECTURES)
-    assert texts[0] == conjecture_prompt(*(CONJECTURES[0][name] for name in ("lemma", "statement", "proof")))
 
 
 def test_checkpoints_say_whether_they_were_trained_on_conjectures() -> None:

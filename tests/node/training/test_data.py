@@ -15,12 +15,12 @@ from hypothesis import given, settings, strategies as st
 
 from common.protocol.attempts import Transition
 from node.data.errors import InputError
-from node.data.rows import BadRow, steps_of
+from node.data.rows import steps_of
 from node.data.tables import open_source, parse
 from node.model.names import Names
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
-from node.training.documents import Encoder, augmented, renamed, shuffled
-from node.training.loader import Loader, Prefetch, collate, first_fit_decreasing, held_out, pack, readers
+from node.training.documents import Encoder, renamed, shuffled
+from node.training.loader import Loader, collate, first_fit_decreasing, held_out, readers
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import rows, write_jsonl
@@ -127,22 +127,6 @@ def test_states_of_leantree_read_as_the_policy_reads_them_with_what_each_tactic_
     ]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"text": "x"},
-        {"theorems": [{"by_blocks": [{"tree": {"nodes": [{"id": "a", "state": {"goals": [{"type": 1}]}}]}}]}]},
-        {"state": "⊢ p", "tactic": "x", "remaining_steps": 0},
-        {"state": "⊢ p", "tactic": None, "remaining_steps": 1},
-        {"theorems": [{"blocks": [{"steps": [{"state": "x"}]}]}]},
-        {"theorems": [{"by_blocks": [{"tree": {"nodes": 3}}]}]},
-    ],
-)
-def test_rows_of_no_format_are_refused(row: dict[str, Any]) -> None:
-    with pytest.raises(BadRow):
-        list(steps_of(row))
-
-
 def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -225,11 +209,6 @@ def test_renaming_means_the_same_to_the_network() -> None:
     assert other.hide(after.tactic) == hidden.hide(before.tactic)
 
 
-def test_inaccessible_names_keep_their_order() -> None:
-    before = Transition("h✝ : p\nx : Nat\n⊢ p", "assumption", 1)
-    assert augmented(before, random.Random(0), shuffle=True, rename=False) == before
-
-
 # --- packing --------------------------------------------------------------------------------------------------------
 
 
@@ -245,14 +224,6 @@ def test_first_fit_decreasing_agrees_with_its_definition(lengths: list[int]) -> 
         else:
             bins.append([index])
     assert first_fit_decreasing(lengths, 50) == bins
-
-
-def test_packing_leaves_little_empty() -> None:
-    source = open_source(parse("transitions:bank"))
-    encoder = Encoder(tiny_tokenizer(), "transitions", data(), 512, 0)
-    documents = [each for row in source.once(300) for each in encoder.documents(row, "all", 0)]
-    packed = pack(documents, 512)
-    assert sum(len(each.tokens) for each in documents) > 0.97 * 512 * len(packed)
 
 
 def test_documents_of_one_row_do_not_see_each_other() -> None:
@@ -306,13 +277,6 @@ def test_ranks_share_the_data_and_a_seed_fixes_the_order() -> None:
     assert loader(config, rank=1, ranks=2, seed=1).rows(8) != second
 
 
-def test_an_epoch_holds_every_row_once() -> None:
-    source = open_source(parse("text:pocket"))
-    count = len(list(source.once(1000)))
-    epochs = [sorted(str(source.next()["text"]) for _ in range(count)) for _ in range(2)]
-    assert epochs[0] == epochs[1] == sorted(str(row["text"]) for row in source.once(1000))
-
-
 def test_held_out_theorems_are_never_trained_on(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "t.jsonl", rows(60))
     config = replace(data(f"transitions:{file}", cache=str(tmp_path / "cache")), held_out=3, valid_tokens=10_000)
@@ -329,13 +293,3 @@ def test_data_that_is_all_held_out_is_an_error_and_not_an_endless_search(
     file = write_jsonl(tmp_path / "t.jsonl", [{"text": " "}] * 5)
     with pytest.raises(InputError, match="no documents to train on"):
         loader(data(f"text:{file}", cache=str(tmp_path / "cache"))).rows(1)
-
-
-def test_what_fails_in_the_thread_is_raised_where_the_batch_is_wanted() -> None:
-    def make() -> Any:
-        raise InputError("no more")
-
-    feed = Prefetch(make)
-    with pytest.raises(InputError, match="no more"):
-        next(iter(feed))
-    feed.close()

@@ -64,12 +64,6 @@ def test_the_loss_is_the_weighted_mean_over_tokens_however_rows_are_packed_and_c
     assert split == pytest.approx(whole, rel=1e-5) and torch.allclose(gradient, other, atol=1e-5)
 
 
-def test_weights_that_sum_to_less_than_one_are_still_a_mean() -> None:
-    rows = [replace(row, remaining_steps=None, weight=row.weight * 1e-4) for row in documents()]
-    loss, _ = loss_and_gradient([collate([tuple(rows)], 128)], trainer())
-    assert loss == pytest.approx(expected(rows), rel=1e-5)
-
-
 @dataclass(frozen=True)
 class OneOfTwo(RankDevice):
     """A rank whose sums over both ranks are known beforehand."""
@@ -91,15 +85,6 @@ def test_the_mean_over_ranks_is_the_weighted_mean_over_all_their_tokens() -> Non
     assert sum(losses) / 2 == pytest.approx(expected(rows), rel=1e-5)
 
 
-def test_weights_of_one_change_no_bit() -> None:
-    plain = collate([tuple(documents((1.0,) * 5))], 128)
-    assert plain.weights is None and plain.weight == plain.targets.numel()
-    same = replace(plain, weights=torch.ones(plain.targets.numel()))
-    one, other = trainer(), trainer()
-    assert one.step([plain]) == other.step([same])
-    assert all(torch.equal(a, b) for a, b in zip(one.model.parameters(), other.model.parameters(), strict=True))
-
-
 def test_what_is_reported_knows_no_weights() -> None:
     settings = LossSettings()
     found = []
@@ -109,15 +94,3 @@ def test_what_is_reported_knows_no_weights() -> None:
             report(Objective(tiny_model(context=128), settings)(batch, Totals(batch.weight, 1.0))[1], settings)
         )
     assert found[0] == found[1] and found[0]["value_loss"] > 0
-
-
-def test_heavier_documents_are_learned_first() -> None:
-    rows = [replace(row, remaining_steps=None) for row in documents((1e-6, 1.0))]
-    learner = trainer()
-    batch = collate([(row,) for row in rows], 64)
-    before = learner.log_probabilities([batch])
-    for _ in range(8):
-        learner.step([batch])
-    after = learner.log_probabilities([batch])
-    light, heavy = (late - early for early, late in zip(before, after, strict=True))
-    assert heavy > 5 and heavy > 3 * light

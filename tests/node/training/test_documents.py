@@ -58,10 +58,3 @@ def test_the_state_after_has_the_names_of_the_state_before_and_of_the_tactic() -
     assert after_texts({**row, "state_after": printed}, canonical_names=False) == ["p q : Prop\nh : p\n⊢ q"]
     assert after_texts({**row, "state_after": "no goals"}) == ["no goals"]
     assert after_texts(row) == [""]
-
-
-def test_traced_theorems_have_their_states_after_too() -> None:
-    step = {"state": "p : Prop\n⊢ p ∧ p", "tactic": "constructor", "remaining_steps": 2}
-    goals = ["case left\np : Prop\n⊢ p", "case right\np : Prop\n⊢ p"]
-    row = {"theorems": [{"name": "t", "blocks": [{"steps": [{**step, "after": goals}, {**step, "after": []}]}]}]}
-    assert after_texts(row, canonical_names=False) == ["p : Prop\n⊢ p\n\np : Prop\n⊢ p", "no goals"]

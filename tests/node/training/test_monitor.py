@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from node.training.launch import RENDEZVOUS, monitor
+from node.training.launch import monitor
 from node.training.stage import run_stage
 from tests.node.training.small import curve, small
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 
 async def test_a_stage_is_on_the_page_and_the_page_ends_with_it(
@@ -53,14 +53,3 @@ async def test_a_stage_is_on_the_page_and_the_page_ends_with_it(
         assert any("valid_bits_per_byte" in point["values"] for point in run["points"])
     with pytest.raises(urllib.error.URLError):
         state()
-
-
-@pytest.mark.parametrize("environment", [{"RANK": "1"}, {"RANK": "0", RENDEZVOUS: "/nowhere"}])
-def test_only_one_of_several_ranks_serves_it(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("a second monitor"))
-    with monitor(str(tmp_path), wanted=True):
-        pass

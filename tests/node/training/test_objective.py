@@ -10,25 +10,15 @@ import torch
 import torch.nn.functional as F
 
 from node.data.errors import NotFinite
-from node.model.config import PRESETS, ModelConfig
+from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
-from node.model.tokenizer import EOS, STATE
 from node.model.transformer import Transformer, expected_value
 from node.training import objective
 from node.training.documents import Document, with_state_after
-from node.training.estimate import estimate, flops_per_token
+from node.training.estimate import flops_per_token
 from node.training.loader import PackedBatch, collate
-from node.training.objective import (
-    CALIBRATION_BINS,
-    Objective,
-    Totals,
-    calibration,
-    report,
-    two_hot,
-    value_bins,
-    value_loss,
-)
-from node.training.settings import LossSettings, RateSettings, StageSettings
+from node.training.objective import CALIBRATION_BINS, Objective, Totals, calibration, report, two_hot
+from node.training.settings import LossSettings, RateSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.training.small import SHAPE
@@ -120,23 +110,11 @@ def test_accumulated_and_recomputed_steps_are_the_same_steps() -> None:
         assert all(torch.allclose(other[1][name], weights[name], atol=2e-3) for name in weights)
 
 
-def test_steps_beyond_the_last_bin_are_in_it() -> None:
-    assert value_bins(torch.tensor([0.0, 1, 62.6, 63, 64, 1000]), 64).tolist() == [0, 1, 63, 63, 63, 63]
-
-
 def test_two_hot_targets_have_their_mean_at_the_number_of_steps() -> None:
     targets = two_hot(torch.tensor([0.0, 2.0, 2.25, 7.0, 99.0]), 8)
     assert targets.sum(-1).tolist() == [1.0] * 5
     assert (targets @ torch.arange(8.0)).tolist() == pytest.approx([0, 2, 2.25, 7, 7])
     assert targets[2].nonzero()[:, 0].tolist() == [2, 3]
-
-
-def test_both_kinds_of_value_targets_agree_on_whole_numbers_of_steps() -> None:
-    logits = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
-    remaining = torch.tensor([0.0, 5, 63, 70])
-    assert float(value_loss(logits, remaining, "one-hot")) == pytest.approx(
-        float(value_loss(logits, remaining, "two-hot")), rel=1e-6
-    )
 
 
 def loss_and_metrics(rows: list[Document], settings: LossSettings) -> tuple[float, dict[str, float]]:
@@ -162,13 +140,6 @@ def test_the_state_after_is_predicted_behind_its_mark_and_changes_nothing_before
     assert used == pytest.approx(loss + 0.5 * auxiliary["after_loss"], rel=1e-5)
     assert auxiliary["policy_loss"] == pytest.approx(metrics["policy_loss"], rel=1e-5)
     assert auxiliary["loss"] == pytest.approx(used, rel=1e-5)
-
-
-def test_a_state_after_keeps_its_frame_when_it_is_cut_and_is_left_out_where_there_is_no_room() -> None:
-    (document,) = documents(1)
-    cut = with_state_after(document, tiny_tokenizer(), "p q : Prop\n⊢ q ∧ p", len(document.tokens) + 5)
-    assert cut.after == 5 and cut.tokens[-5] == STATE and cut.tokens[-1] == EOS
-    assert with_state_after(document, tiny_tokenizer(), "p", len(document.tokens) + 2) == document
 
 
 @pytest.mark.parametrize("number", [math.inf, math.nan])
@@ -210,13 +181,3 @@ def test_operations_are_counted_as_torch_counts_them() -> None:
     products = sum(count for name, count in counts.items() if "attention" not in name)
     assert flops_per_token(shape, 0) == pytest.approx(products / 128, rel=0.01)
     assert flops_per_token(shape, 64) - flops_per_token(shape, 0) == 12 * 64 * 32 * 3
-
-
-def test_what_a_stage_costs_is_said_before() -> None:
-    settings = StageSettings(steps=10, length=256, batch_tokens=1024)
-    found = estimate(PRESETS["nano"], settings, ranks=2, supervised=1.0, speed=1e10, bf16=False, kind="cpu")
-    assert found.parameters == Transformer(PRESETS["nano"]).parameter_count()
-    assert found.tokens == 10 * 1024
-    assert found.seconds == pytest.approx(10 * 1024 * found.flops_per_token / (2e10 * 0.6))
-    assert any("3,1" in line or "parameters" in line for line in found.lines())
-    assert found.memory > 12 * found.parameters

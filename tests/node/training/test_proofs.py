@@ -21,13 +21,13 @@ from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
 from node.training.documents import Encoder, proof_document
-from node.training.loader import collate, held_out, pack, readers
+from node.training.loader import collate, pack, readers
 from node.training.settings import DataSettings
-from node.training.stage import dry_run, run_stage
+from node.training.stage import run_stage
 from tests.node.learner.builders import FAILED, planned, result, row
 from tests.node.model.tiny import TEXTS, tiny_model, tiny_tokenizer
 from tests.node.training.small import curve, small, write_jsonl
-from tests.node.training.writer import PROOFS, SWAP, write_rows
+from tests.node.training.writer import SWAP, write_rows
 
 PROOF = "intro h\nconstructor\n· exact h.2\n· exact h.1"
 
@@ -81,11 +81,6 @@ def test_rows_of_datasets_are_read(given: dict[str, str], statement: str, proof:
     assert theorem_of(given, found) == statement and theorem_of({**given, "name": "t"}, found) == "t"
 
 
-def test_a_proof_with_a_gap_teaches_nothing() -> None:
-    assert proof_of({"statement": SWAP, "proof": "intro h\nexact (by sorry)"}) is None
-    assert proof_of({"statement": SWAP, "proof": "intro h -- no sorry here\nexact ⟨h.2, h.1⟩"}) is not None
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -108,11 +103,11 @@ def test_the_banks_proofs_are_held_out_with_the_transitions_of_the_same_theorems
     held = {}
     for kind in ("transitions", "proofs"):
         encoder = Encoder(tokenizer(), kind, DataSettings(held_out=20), 4000, 0)
-        rows = list(open_source(parse(f"{kind}:bank")).once(2000))
+        rows = list(open_source(parse(f"{kind}:bank")).once(600))
         found = {str(each.get("theorem") or each["name"]) for each in rows if list(encoder.documents(each, "valid", 0))}
         held[kind] = found, {str(each.get("theorem") or each["name"]) for each in rows}
     (steps, known), (proofs, proved) = held["transitions"], held["proofs"]
-    assert len(proofs) > 50 and proofs & known == steps & proved
+    assert len(proofs) > 15 and proofs & known == steps & proved
 
 
 def test_proofs_of_a_run_are_those_of_its_training(tmp_path: Path) -> None:
@@ -155,13 +150,6 @@ def test_a_tokenizer_without_marks_of_roles_is_refused(tmp_path: Path) -> None:
         readers(DataSettings(sources=write_rows(tmp_path)), tiny_tokenizer(), 96, 0)
 
 
-def test_a_file_that_holds_no_statements_ends_the_training_with_a_line(tmp_path: Path) -> None:
-    file = write_jsonl(tmp_path / "drafts.jsonl", [{"name": "t", "proof": "rfl"}])
-    settings = small(tmp_path, data=DataSettings(sources=(f"proofs:{file}",)), bf16="off")
-    with pytest.raises(InputError, match=f"data proofs:{file}: no whole proof: expected the texts"):
-        run_stage("sft", settings)
-
-
 def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> None:
     data = DataSettings(sources=write_rows(tmp_path), held_out=0, valid=(write_rows(tmp_path)[0],))
     settings = small(tmp_path, data=data, steps=2, bf16="off")
@@ -179,20 +167,3 @@ def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> 
     assert why_no_proofs(tmp_path / "old") == NO_ROLES
     checkpoint.save(tmp_path / "plain", tiny_model(vocab_size=tokenizer().vocab_size), tokenizer(), step=1)
     assert why_no_proofs(tmp_path / "plain") == NO_PROOFS
-
-
-def test_a_dry_run_counts_what_of_the_proofs_is_predicted(tmp_path: Path) -> None:
-    data = DataSettings(sources=write_rows(tmp_path)[:1], held_out=0)
-    lines = dry_run("sft", small(tmp_path, data=data))
-    assert any("predicted         30% of the tokens (assumed" in line for line in lines)
-    run_stage("sft", small(tmp_path, data=data, steps=1, bf16="off"))
-    lines = dry_run("sft", small(tmp_path, data=data, start=str(tmp_path / "runs/run")))
-    share = next(int(line.split()[1].rstrip("%")) for line in lines if line.startswith("predicted"))
-    assert 15 < share < 60 and "counted in the first rows" in "".join(lines)
-
-
-def test_both_kinds_are_held_out_and_mixed(tmp_path: Path) -> None:
-    sources = write_rows(tmp_path)
-    found = held_out(DataSettings(valid=sources, valid_tokens=400), tokenizer(), 96, 0)
-    assert {document.remaining_steps for document in found} == {None, 1}
-    assert len(found) == len(PROOFS) + 1

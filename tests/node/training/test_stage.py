@@ -49,17 +49,6 @@ def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
     assert found.tokenizer.value_bins == found.model.config.value_bins
 
 
-def test_a_stage_goes_on_with_the_losses_that_it_would_have_had(tmp_path: Path) -> None:
-    settings = small(tmp_path)
-    run_stage("sft", replace(settings, run="undisturbed"))
-    run_stage("sft", replace(settings, minutes=0.0))  # ends after a step, with a checkpoint
-    assert max(curve(tmp_path)) == 1
-    run_stage("sft", replace(settings, steps=6))
-    for name in ("loss", "gradient_norm", "valid_loss"):
-        undisturbed = curve(tmp_path, name, run="undisturbed")
-        assert {step: value for step, value in curve(tmp_path, name).items() if step in undisturbed} == undisturbed
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_killed_in_a_step_it_goes_on_with_the_same_losses(tmp_path: Path, ranks: int) -> None:
@@ -97,15 +86,6 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
     assert max(curve(tmp_path)) == 6
 
 
-def test_stages_chain_by_checkpoint_and_tokenizer(tmp_path: Path) -> None:
-    run_stage("midtrain", small(tmp_path, "midtrain", run="first", steps=2))
-    run_stage("sft", small(tmp_path, run="second", steps=2, start=str(tmp_path / "runs" / "first")))
-    first, second = checkpoint.load(checkpoints(tmp_path, "first") / "step-000002"), checkpoints(tmp_path, "second")
-    begun = checkpoint.load(second / "step-000002")
-    assert begun.tokenizer.digest == first.tokenizer.digest
-    assert begun.model.config == first.model.config
-
-
 def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
     settings = small(tmp_path, steps=2)
     run_stage("sft", settings)
@@ -124,28 +104,6 @@ def test_what_does_not_fit_is_refused_with_the_reason(tmp_path: Path) -> None:
         run_stage("sft", replace(settings, run="lost", start=str(tmp_path / "nowhere")))
 
 
-def test_a_checkpoint_with_another_tokenizer_is_refused(tmp_path: Path) -> None:
-    settings = small(tmp_path, steps=1)
-    run_stage("sft", settings)
-    found = checkpoint.load(checkpoints(tmp_path) / "step-000001")
-    other = Tokenizer.train(["p q : Prop"] * 9, 300)
-    swapped = tmp_path / "swapped"
-    checkpoint.save(swapped, found.model, other, step=1, config=found.config)
-    with pytest.raises(InputError, match="the ids mean other texts"):
-        run_stage("sft", replace(settings, run="next", start=str(swapped)))
-
-
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    settings = small(tmp_path)
-    run_stage("sft", settings)
-    losses = curve(tmp_path)
-    model = checkpoints(tmp_path) / "step-000006" / "model.safetensors"
-    model.write_bytes(model.read_bytes()[:-100])
-    run_stage("sft", settings)
-    assert curve(tmp_path) == losses
-    assert [path.name for path in complete(checkpoints(tmp_path))] == ["step-000003", "step-000006"]
-
-
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
@@ -153,6 +111,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
         (["--data.sources", "transitions:{torn}"], "cannot be read, is it corrupt"),
         (["--data.sources", "transitions:{lines}"], "line 2 is not JSON"),
         (["--data.sources", "transitions:{none}"], "there is no such file"),
+        (["--data.sources", "proofs:{drafts}"], "drafts.jsonl: no whole proof: expected the texts"),
         (["--data.sources", "poems:bank"], "KIND:WHERE"),
         (["--preset", "huge"], "no preset `huge`"),
         (["--batch-tokens", "64"], "less than one row"),
@@ -162,8 +121,15 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> Non
 def test_bad_input_ends_with_code_2_and_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
-    files = {"empty": "e.jsonl", "torn": "torn.parquet", "lines": "lines.jsonl", "none": "none.jsonl"}
+    files = {
+        "empty": "e.jsonl",
+        "torn": "torn.parquet",
+        "lines": "lines.jsonl",
+        "none": "none.jsonl",
+        "drafts": "drafts.jsonl",
+    }
     (tmp_path / "e.jsonl").write_text("")
+    (tmp_path / "drafts.jsonl").write_text('{"name": "t", "proof": "rfl"}\n')
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 this is no table PAR1")
     row = json.dumps({"state": "⊢ True", "tactic": "trivial", "remaining_steps": 1})
     (tmp_path / "lines.jsonl").write_text(f"{row}\n{{torn\n", encoding="utf-8")
@@ -171,3 +137,20 @@ def test_bad_input_ends_with_code_2_and_the_reason(
     code = cli.main(["sft", "--directory", str(tmp_path / "runs"), "--data.cache", str(tmp_path / "cache"), *filled])
     assert code == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_an_interrupted_stage_goes_on_with_the_losses_that_it_would_have_had_whatever_was_damaged(
+    tmp_path: Path,
+) -> None:
+    settings = small(tmp_path)
+    run_stage("sft", replace(settings, run="undisturbed"))
+    run_stage("sft", replace(settings, minutes=0.0))  # ends after a step, with a checkpoint
+    assert max(curve(tmp_path)) == 1
+    run_stage("sft", settings)
+    model = checkpoints(tmp_path) / "step-000006" / "model.safetensors"
+    model.write_bytes(model.read_bytes()[:-100])
+    run_stage("sft", settings)  # from the checkpoint before the damaged one
+    assert [path.name for path in complete(checkpoints(tmp_path))] == ["step-000003", "step-000006"]
+    for name in ("loss", "gradient_norm", "valid_loss"):
+        undisturbed = curve(tmp_path, name, run="undisturbed")
+        assert {step: value for step, value in curve(tmp_path, name).items() if step in undisturbed} == undisturbed

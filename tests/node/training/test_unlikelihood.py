@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-import torch.nn.functional as F
 
 from common.protocol.attempts import Transition
 from node.model.transformer import Transformer
 from node.training.documents import Document, failed_documents, transition_document
-from node.training.loader import PackedBatch, collate
+from node.training.loader import collate
 from node.training.objective import (
     LEAST_NATS,
     MOST_PULL,
@@ -44,11 +43,6 @@ def probabilities(model: Transformer, documents: list[Document]) -> list[float]:
 
 def totals(documents: list[Document]) -> Totals:
     return Totals(sum(each.predicted for each in documents), len(documents))
-
-
-def tensors(batch: PackedBatch) -> list[tuple[str, object]]:
-    values = ((name, getattr(batch, name)) for name in batch.__dataclass_fields__)
-    return [(name, value.tolist() if isinstance(value, torch.Tensor) else value) for name, value in values]
 
 
 @pytest.mark.parametrize("softcap", [0.0, 2.0])
@@ -104,30 +98,6 @@ def test_failed_tactics_change_no_other_metric() -> None:
     assert float(loss.detach()) == pytest.approx(report(sums, settings)["loss"], rel=1e-4)
 
 
-def test_a_rank_may_have_failed_tactics_alone() -> None:
-    model = tiny_model(context=LENGTH)
-    proved, failed = pieces()
-    loss, sums = Objective(model, LossSettings(unlikelihood=1.0))(collate([tuple(failed)], LENGTH), totals(proved))
-    loss.backward()
-    metrics = report(sums, LossSettings())
-    assert metrics["tokens"] == 0 and metrics["unlikelihood_loss"] > 0
-    assert all(parameter.grad is not None for parameter in model.parameters())
-
-
-def test_batches_without_failed_tactics_do_not_depend_on_the_weight() -> None:
-    proved, _ = pieces()
-    bare = transition_document(tiny_tokenizer(), replace_failed(PROVED), LENGTH)
-    batch = collate([tuple(proved)], LENGTH)
-    assert tensors(batch) == tensors(collate([(bare,)], LENGTH))
-    gradients = []
-    for weight in (0.0, 5.0):
-        model = tiny_model(context=LENGTH)
-        loss, _ = Objective(model, LossSettings(unlikelihood=weight))(batch, totals(proved))
-        loss.backward()
-        gradients.append([loss, *(parameter.grad for parameter in model.parameters())])
-    assert all(torch.equal(first, second) for first, second in zip(*gradients, strict=True))
-
-
 def replace_failed(transition: Transition) -> Transition:
     return Transition(transition.state, transition.tactic, transition.remaining_steps)
 
@@ -136,36 +106,3 @@ def test_a_failed_tactic_that_reads_like_the_proof_is_left_out() -> None:
     twin = Transition(STATE, "exact ⟨h.2, h.1⟩", 1, ("exact ⟨h.2, h.1⟩", "simp"))
     assert len(failed_documents(tiny_tokenizer(), twin, LENGTH)) == 1
     assert failed_documents(tiny_tokenizer(), replace_failed(PROVED), LENGTH) == ()
-
-
-def test_training_lowers_a_failed_tactic_and_leaves_other_states_alone() -> None:
-    """One step along the gradient of the unlikelihood loss alone, on a network to which the failed tactic is likely."""
-    model = tiny_model(context=LENGTH)
-    proved, failed = pieces()
-    other = transition_document(tiny_tokenizer(), Transition("n m : Nat\n⊢ n + m = m + n", "rw [ih]", 1), LENGTH)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    likely = [replace(failed[0], failed=False), proved[0], other]
-    batch = collate([(each,) for each in likely], LENGTH)
-    for _ in range(80):
-        optimizer.zero_grad()
-        Objective(model, LossSettings())(batch, Totals(batch.targets.numel(), 2))[0].backward()
-        optimizer.step()
-    before = probabilities(model, likely)
-    assert min(before) > 0.02
-    optimizer.zero_grad()
-    Objective(model, LossSettings(unlikelihood=0.002))(collate([(failed[0],)], LENGTH), Totals(1, 1))[0].backward()
-    optimizer.step()
-    wrong, right, elsewhere = (new / old - 1 for new, old in zip(probabilities(model, likely), before, strict=True))
-    assert wrong < -0.02 < 0 < right and abs(elsewhere) < -wrong / 10
-
-
-def test_the_gradient_of_a_token_is_that_of_the_whole_tactic() -> None:
-    """An unlikely tactic is hardly pushed, although its first token may be certain."""
-    states = torch.tensor([[9.0, 0.0], [0.0, 5.0]], requires_grad=True)
-    targets, owner = torch.tensor([0, 0]), torch.tensor([0, 0])
-    unlikelihood_loss(states, torch.eye(2), targets, owner, 1, 0.0)[0].backward()  # type: ignore[no-untyped-call]
-    assert states.grad is not None and float(states.grad[0].abs().max()) < 1e-4
-    p = float(F.softmax(states.detach(), 1)[:, 0].prod())
-    assert float(states.grad[1, 0]) == pytest.approx(
-        p / (1 - p) * (1 - float(F.softmax(states.detach()[1], 0)[0])), rel=1e-4
-    )
