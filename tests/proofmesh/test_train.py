@@ -37,11 +37,6 @@ def test_what_the_command_refuses_is_an_error_with_its_line(tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_training_without_a_folder_is_refused():
-    with pytest.raises(proofmesh.BadInput, match="out='runs/hf-sft'"):
-        train.sft("models/small-llama")
-
-
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 STEPS = [("p q : Prop\n⊢ p ∧ q → q ∧ p", "intro h"), ("p q : Prop\nh : p ∧ q\n⊢ q ∧ p", "exact ⟨h.2, h.1⟩")]
 
@@ -63,15 +58,6 @@ def teach(folder, monkeypatch, **settings):
 def losses_of(training):
     lines = (training.out / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line)["values"]["loss"] for line in lines]
-
-
-@pytest.mark.compute
-@pytest.mark.process
-def test_a_training_leaves_a_model_and_its_losses(tmp_path, monkeypatch):
-    taught = teach(tmp_path, monkeypatch, steps=6)
-    losses = losses_of(taught)
-    assert len(losses) == 6 and losses[-1] < losses[0]
-    assert (taught.model / "model.safetensors").is_file() and taught.summary
 
 
 @pytest.mark.slow

@@ -10,8 +10,6 @@ import pytest
 
 from node.command import cli
 from scripts.bench.__main__ import benchmarks
-from scripts.bench.harness import report
-from scripts.bench.prove import Fill
 from tests.commands import Called, Run
 
 ROOT = Path(__file__).parents[2]
@@ -33,12 +31,6 @@ def test_every_benchmark_is_listed_with_what_it_measures(bench: Run) -> None:
         assert len(line) > 20, f"{name}: the first line of its docstring says what it measures"
 
 
-def test_a_benchmark_gets_its_arguments(bench: Run) -> None:
-    done = bench("search", "--help")
-    assert done.code == 0, done.err
-    assert "simulations" in done.out
-
-
 def test_an_unknown_benchmark_is_refused(bench: Run) -> None:
     done = bench("nothing")
     assert done.code == 2
@@ -55,30 +47,9 @@ def test_an_evaluation_is_measured_beside_its_searches(bench: Run, tmp_path: Pat
     assert found["medians"]["over_bare"] > 0
 
 
-def test_a_report_has_the_files_that_were_asked_for(tmp_path: Path) -> None:
-    settings = Fill(files=(Path("A.lean"),), json=tmp_path / "out.json")
-    report({"asked": settings.asked()}, settings.json)
-    assert json.loads((tmp_path / "out.json").read_text())["asked"]["files"] == ["A.lean"]
-
-
 def test_a_part_is_also_found_by_the_name_of_its_bench(bench: Run) -> None:
     assert "proofmesh bench verify" in bench("lean", "verify", "--help").out
     assert "name a part of it: loop, scale, matchmaker" in bench("mesh").err
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("flags", "reason"),
-    [
-        (["--policy", "own:nowhere"], "there is no such checkpoint"),
-        (["--limit", "0"], "--limit"),
-        (["--bench", "x"], "no benchmark"),
-    ],
-)
-def test_what_cannot_be_measured_is_said(bench: Run, flags: list[str], reason: str) -> None:
-    done = bench("eval", *flags)
-    assert done.code == 2
-    assert reason in done.err
 
 
 def test_the_choice_of_theorems_is_measured_over_a_whole_bank(bench: Run, tmp_path: Path) -> None:

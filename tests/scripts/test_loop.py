@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from common import config
-from scripts.bench.__main__ import main
 from scripts.bench.mesh import Loop, summary
 
 CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}
@@ -32,18 +29,9 @@ def test_each_part_has_its_share_and_its_price_for_an_expansion() -> None:
     assert found["counted"]["prover.outcome_error"] == 700
 
 
-def test_a_measurement_in_which_nothing_was_expanded_divides_by_nothing() -> None:
-    assert summary(CPU, {}, seconds=20.0)["cpu_ms_per_expansion"] == 10_000.0
-
-
 def test_the_mesh_learns_at_once_from_the_checkpoint(tmp_path: Path) -> None:
     settings = Loop(checkpoint=tmp_path / "step-000250", seconds=60.0, settle=60.0)
     learner = config.read(settings.mesh_file(tmp_path))["learner"]
     assert learner["plan"]["evaluate"] is False and learner["plan"]["minutes"] >= 2
     assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000250")
     assert learner["matchmaker"]["explore_chance"] > 0  # the rest is the recipe's
-
-
-def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["loop", str(tmp_path)]) == 1
-    assert "not a checkpoint" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench.mesh import Sample, cores, extrapolated, memory, percentiles
+from scripts.bench.mesh import Sample, extrapolated, memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,16 +27,6 @@ def test_memory_that_grows_is_told_from_memory_that_does_not() -> None:
     assert flat == {"start_mb": 100.0, "middle_mb": 100.0, "end_mb": 100.0, "mb_per_minute_second_half": 0.0}
     assert growing["mb_per_minute_second_half"] == pytest.approx(3.0)
     assert growing["end_mb"] == 115.0
-
-
-def test_processor_time_counts_from_the_first_look() -> None:
-    assert cores(samples(0.0, 0.25)) == pytest.approx({"learner": 0.25})
-
-
-def test_percentiles_are_in_milliseconds() -> None:
-    found = percentiles([number / 1000 for number in range(1, 1001)])
-    assert found["n"] == 1000 and found["p50_ms"] == 500.5 and 985 < found["p99_ms"] < 995
-    assert percentiles([1.0]) == {}
 
 
 def test_a_larger_mesh_is_limited_by_what_is_fullest() -> None:

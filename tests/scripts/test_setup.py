@@ -34,13 +34,6 @@ def test_a_step_is_done_once_for_a_key(tmp_path: Path) -> None:
     assert journal == ["a", "a"]
 
 
-def test_a_step_that_no_longer_holds_is_done_again(tmp_path: Path) -> None:
-    stamp, journal = steps.Stamp(tmp_path / "stamp.json"), []
-    for _ in range(2):
-        steps.run([step("a", "1", journal, holds=lambda: False)], stamp, lambda line: None)
-    assert journal == ["a", "a"]
-
-
 def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     stamp, journal, broken = steps.Stamp(tmp_path / "stamp.json"), [], [True]
 
@@ -69,26 +62,7 @@ def test_a_step_that_is_being_redone_and_dies_is_not_done(tmp_path: Path) -> Non
     assert stamp.read() == {}
 
 
-def test_a_step_without_a_key_is_always_asked_and_only_news_are_told(tmp_path: Path) -> None:
-    stamp, lines, news = steps.Stamp(tmp_path / "stamp.json"), [], ["fetched", None]
-    for _ in range(2):
-        steps.run([steps.SetupStep("a", None, lambda: news.pop(0))], stamp, lines.append)
-    assert len(lines) == 1
-    assert lines[0].startswith("a: fetched")
-
-
-@pytest.mark.parametrize("content", ["", "{", "[1]", "\x00"])
-def test_a_damaged_stamp_is_as_good_as_none(content: str, tmp_path: Path) -> None:
-    (tmp_path / "stamp.json").write_text(content)
-    assert steps.Stamp(tmp_path / "stamp.json").read() == {}
-
-
 # --- the machine ------------------------------------------------------------------------------------------------------
-
-
-def test_a_good_machine_has_no_problems() -> None:
-    assert steps.problems(GOOD, "cpu", fresh=True) == []
-    assert steps.problems(GOOD, "gpu", fresh=True) == []
 
 
 @pytest.mark.parametrize(
@@ -110,15 +84,6 @@ def test_each_problem_says_what_to_do(changed: dict[str, object], words: str) ->
     assert words in found[0]
 
 
-def test_disk_space_does_not_matter_once_packages_are_there() -> None:
-    facts = steps.Facts("Linux", "x86_64", (2, 39), (3, 12), 10)
-    assert steps.problems(facts, "cpu", fresh=False) == []
-
-
-def test_this_machine_is_read() -> None:
-    assert steps.problems(steps.read_facts(ROOT), "cpu", fresh=False) == []
-
-
 # --- pip --------------------------------------------------------------------------------------------------------------
 
 
@@ -133,11 +98,6 @@ def test_this_machine_is_read() -> None:
 )
 def test_failures_of_pip_come_with_advice(output: str, words: str) -> None:
     assert words in pip.advice(output)
-
-
-def test_large_downloads_are_announced() -> None:
-    assert pip.announcement("  Downloading torch-2.13.0-cp311.whl (190.2 MB)") is not None
-    assert pip.announcement("Downloading mdurl-0.1.2-py3-none-any.whl (10.0 kB)") is None
 
 
 @pytest.mark.process
@@ -167,24 +127,6 @@ def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_byte_code_is_written_for_what_compiles(tmp_path: Path) -> None:
-    packages = tmp_path / "lib" / "python3.11" / "site-packages"
-    packages.mkdir(parents=True)
-    (packages / "whole.py").write_text("x = 1\n")
-    (packages / "template.py").write_text("{{ not python }}: :\n")
-    pip.write_byte_code(tmp_path, Path(sys.executable))
-    assert [file.name.partition(".")[0] for file in packages.rglob("*.pyc")] == ["whole"]
-
-
-@pytest.mark.process
-def test_a_broken_environment_does_not_work(tmp_path: Path) -> None:
-    assert not pip.venv_works(tmp_path)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").symlink_to("/bin/false")
-    assert not pip.venv_works(tmp_path)
-
-
-@pytest.mark.process
 def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A Python without pip whose venv lacks ensurepip, as on Debian."""
     stub = tmp_path / "python3"
@@ -197,22 +139,6 @@ def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, mon
     assert "sudo apt install python3-venv" in str(failure.value)
     assert "ensurepip" in str(failure.value)
     assert not (tmp_path / "venv").exists()
-
-
-@pytest.mark.slow
-def test_a_python_without_ensurepip_gets_pip_from_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Needs the package index."""
-    stub = tmp_path / "python3"
-    real = pip.base_python()
-    stub.write_text(
-        '#!/bin/sh\ncase "$*" in\n'
-        f'"-m venv --without-pip"*|"-m pip"*) exec {real} "$@" ;;\n'
-        "*) echo 'No module named ensurepip' >&2; exit 1 ;;\nesac\n"
-    )
-    stub.chmod(0o755)
-    monkeypatch.setattr(pip, "base_python", lambda: str(stub))
-    pip.make_venv(tmp_path / "venv", lambda line: None)
-    assert pip.venv_works(tmp_path / "venv")
 
 
 def stub_python(folder: Path, version: str, cuda: str) -> Path:
@@ -284,14 +210,6 @@ def test_what_proofmesh_depends_on_is_used_by_it() -> None:
     used = set(re.findall(r"^ *(?:import|from) (\w+)|\"(\w+)\"", text, re.MULTILINE))
     words = {word for pair in used for word in pair}
     assert [name for name in declared if names.get(name, name) not in words] == []
-
-
-def test_torch_is_pinned_within_the_range_of_the_project_file() -> None:
-    version = torch.pinned(ROOT / "requirements" / "cpu.txt")
-    assert torch.is_supported(version)
-    assert torch.is_supported("2.11.0+cu130")
-    assert not torch.is_supported("2.14.0")
-    assert not torch.is_supported("2.9.1")
 
 
 def test_every_transitive_dependency_is_pinned() -> None:

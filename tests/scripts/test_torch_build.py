@@ -6,11 +6,8 @@ import base64
 import hashlib
 import os
 import shutil
-import socket
 import subprocess
-import time
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -134,16 +131,6 @@ def test_without_a_cpu_build_the_default_build_is_taken(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_constraint_on_torch_does_not_keep_the_default_build_away(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """pip reports the missing CPU build as a conflict with the constraint, not as a missing version."""
-    constrain(world, monkeypatch, "torch<=2.14.1")
-    world.holds_torch(DEFAULT)
-    assert world.install_cpu() == DEFAULT
-
-
-@pytest.mark.slow
 def test_a_constraint_that_rules_every_build_out_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     constrain(world, monkeypatch, "torch<2.12")
     world.holds_torch(CPU, DEFAULT)
@@ -175,35 +162,6 @@ def test_uv_comes_first_where_it_reaches_the_index(world: World) -> None:
     assert len(world.said) == 1
 
 
-@pytest.mark.slow
-def test_where_uv_gets_no_answer_pip_is_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "REACH_SECONDS", 0.5)
-    world.has_uv("import time; time.sleep(60)")
-    world.holds_torch(CPU, DEFAULT)
-    assert world.install_cpu() == CPU
-
-
-@pytest.mark.slow
-def test_a_download_that_breaks_off_does_not_lead_to_the_large_build(world: World) -> None:
-    world.has_uv(f"print(' + torch=={CPU}')")
-    world.holds_torch(DEFAULT)
-    with pytest.raises(torch.UvError):
-        world.install_cpu()
-    assert world.installed() == ""
-
-
-@pytest.mark.slow
-def test_the_index_that_the_user_names_is_the_one_that_is_asked(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(torch.INDEX_VARIABLE, (world.folder / "index").as_uri())
-    world.has_uv("sys.exit('not asked')")
-    world.holds_torch(DEFAULT)
-    with pytest.raises(pip.NoSuchVersion):  # its absence is an error of the name, and no reason for the large build
-        world.install_cpu()
-    world.holds_torch(CPU)
-    assert world.install_cpu() == CPU
-    assert not any("uv" in line for line in world.said)
-
-
 @pytest.fixture
 def no_cuda_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides the packages of the machine's own Python."""
@@ -219,45 +177,6 @@ def test_for_a_gpu_uv_picks_the_build_for_the_driver(world: World) -> None:
 
 
 @pytest.mark.usefixtures("no_cuda_torch")
-def test_for_a_gpu_a_cuda_build_that_is_there_stays(world: World) -> None:
-    world.has_torch("2.13.0+cu130")
-    assert world.prepare_gpu() == "2.13.0+cu130"
-    assert world.said == []
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_cuda_torch")
-def test_for_a_gpu_without_a_driver_torch_is_left_to_pip(world: World) -> None:
-    """uv would take a CPU build there."""
-    world.has_uv(f"print(' + torch=={CPU}')")
-    world.holds_torch(CPU, DEFAULT)
-    assert world.prepare_gpu() == ""
-
-
-@pytest.mark.usefixtures("no_cuda_torch")
 def test_a_cpu_build_is_removed_for_a_gpu(world: World) -> None:
     world.has_torch(CPU)
     assert world.prepare_gpu() == ""
-
-
-@pytest.fixture
-def silence() -> Iterator[str]:
-    """The address of a proxy that accepts connections but never responds."""
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-
-@pytest.mark.slow
-def test_a_silent_network_holds_the_real_uv_up_for_seconds(
-    world: World, silence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Needs the package index, for uv."""
-    monkeypatch.delenv("PIP_NO_INDEX")
-    shutil.rmtree(next(torch.site_packages(world.python.parents[1]).glob("uv-*.dist-info")))
-    torch.make_ready(world.python, tmp_path / "log", lambda line: None)
-    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, silence)
-    started = time.monotonic()
-    with pytest.raises(torch.OutOfReach):
-        torch.find_torch(world.python, f"torch=={VERSION}", "cpu", tmp_path / "log")
-    assert time.monotonic() - started < torch.REACH_SECONDS + 2

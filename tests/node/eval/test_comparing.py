@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import msgspec
 import pytest
 
 from common.protocol.attempts import Ended
 from node.eval.comparing import Comparison, ComparisonError, compare, side_curves, sides_of
 from node.eval.folder import Budgets, Evaluation, LeanFacts, Standing
-from tests.node.eval.small import (
-    SIMULATIONS,
-    TACTICS,
-    benchmark,
-    outcomes,
-    solved,
-    statement,
-    undecided,
-    unsolved,
-    write,
-)
+from tests.node.eval.small import TACTICS, benchmark, outcomes, solved, statement, undecided, unsolved, write
 
 
 def compared(*groups: Evaluation | list[Evaluation]) -> Comparison:
@@ -96,32 +84,6 @@ def test_equal_lean_attempts_are_exact_up_to_what_the_shortest_unsolved_attempt_
     assert by_limit[120].found.second == pytest.approx(2 / 3)
 
 
-def test_a_budget_of_lean_attempts_is_had_in_full_where_it_ended_the_search(tmp_path):
-    limited = Budgets(lean_attempts=100)
-    attempts = [unsolved("t1", tactics=98, ended=Ended.LEAN_ATTEMPTS), solved("t2", 4)]
-    first = write(tmp_path / "a", attempts, budgets=limited)
-    second = write(tmp_path / "b", attempts, budgets=limited)
-    found = compared(first, second)
-    assert found.exact_lean_attempts == 100
-    assert found.simulations[-1].limit == SIMULATIONS and found.simulations[-1].exact
-
-
-def test_an_attempt_that_had_nothing_leaves_no_budget_of_lean_attempts_that_is_exact(tmp_path):
-    attempts = [unsolved("t1", simulations=0, ended=Ended.SECONDS), solved("t2", 4)]
-    found = compared(write(tmp_path / "a", attempts), write(tmp_path / "b", attempts))
-    assert (found.exact_lean_attempts, found.exact_simulations) == (0, 0)
-    assert [(each.limit, each.exact) for each in found.lean_attempts] == [(8, False), (16, False)]
-    assert found.lean_attempts[-1].open_first == found.lean_attempts[-1].open_second == 0.5
-
-
-def test_a_side_without_unsolved_attempts_is_exact_everywhere(tmp_path):
-    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 20}))
-    second = write(tmp_path / "b", [solved("t1", 5), unsolved("t2", simulations=16, ended=Ended.EXHAUSTED)])
-    found = compared(first, second)
-    assert all(each.exact for each in (*found.simulations, *found.lean_attempts))
-    assert (found.exact_simulations, found.exact_lean_attempts) == (64, 16 * TACTICS)
-
-
 def test_with_several_passes_rates_are_means_and_the_test_takes_as_many_attempts_of_each_side(tmp_path):
     first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0}) + outcomes({"t1": 3, "t2": 0}, number=1))
     second = write(tmp_path / "b", outcomes({"t1": 0, "t2": 5}))
@@ -152,11 +114,6 @@ def test_seeds_of_a_side_are_averaged_for_each_statement_and_their_spread_is_tol
     assert (found.first.label, found.tries, found.warnings) == ("a0 (3 seeds)", (3, 3), ())
 
 
-def test_the_deviation_of_one_seed_is_not_known(tmp_path):
-    found = compared(write(tmp_path / "a", outcomes({"t1": 3})), write(tmp_path / "b", outcomes({"t1": 3})))
-    assert math.isnan(found.first.deviation)
-
-
 def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_their_order(tmp_path):
     mine = [statement("t1"), statement("t2"), statement("t3", conclusion="n = n"), statement("t4", conclusion="n = n")]
     theirs = [
@@ -172,28 +129,6 @@ def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_t
     assert (found.pairing.shared, found.pairing.only_first, found.pairing.only_second) == (3, 1, 1)
     assert (found.won, found.lost) == (("t1",), ("t3",))
     assert "the benchmarks are not the same (pocket:test and FILE.jsonl): 3 statements in both" in found.warnings[0]
-
-
-def test_the_same_words_behind_another_header_are_another_statement(tmp_path):
-    first = write(tmp_path / "a", outcomes({"t1": 3}))
-    second = write(
-        tmp_path / "b",
-        outcomes({"t1": 3}),
-        benchmark=benchmark("other"),
-        lean=LeanFacts(version="4.29.1", header="open Nat"),
-    )
-    with pytest.raises(
-        ComparisonError,
-        match=r"a and b have no statement in common: one evaluates pocket:test, .* FILE.jsonl \(1 statements are equal",
-    ):
-        compared(first, second)
-
-
-def test_nothing_decided_on_both_sides_is_an_error(tmp_path):
-    first = write(tmp_path / "a", [undecided("t1"), *outcomes({"t2": 1})])
-    second = write(tmp_path / "b", [undecided("t2"), *outcomes({"t1": 1})])
-    with pytest.raises(ComparisonError, match="share 2 statements, but none of them is solved or unsolved in all"):
-        compared(first, second)
 
 
 def test_results_come_without_statements_that_are_known_to_be_flawed_too(tmp_path):
@@ -244,18 +179,6 @@ def test_seeds_that_are_not_alike_are_told(tmp_path):
     assert any("two of its evaluations have the same seed and the same weights" in each for each in warnings)
 
 
-def test_spending_is_equal_within_five_percent(tmp_path):
-    first = write(tmp_path / "a", [unsolved("t1", tactics=100)])
-    second = write(tmp_path / "b", [unsolved("t1", tactics=104)])
-    third = write(tmp_path / "c", [unsolved("t1", tactics=106)], lean_cpu=None)
-    found = compared(first, second)
-    assert found.equal_spending
-    assert (found.second.spent.lean_attempts, found.second.spent.lean_cpu) == (104, 12.0)
-    found = compared(first, third)
-    assert not found.equal_spending
-    assert math.isnan(found.second.spent.lean_cpu)
-
-
 def test_who_solves_more_spends_less_so_what_was_given_shows_where_neither_solved(tmp_path):
     first = write(tmp_path / "a", [*outcomes({"t1": 1}), unsolved("t2", tactics=100)])
     second = write(tmp_path / "b", [*outcomes({"t1": 0}), unsolved("t2", tactics=101)])
@@ -271,13 +194,6 @@ def test_an_evaluation_is_not_compared_with_itself_or_with_nothing(tmp_path):
         compared(only, only)
     with pytest.raises(ComparisonError, match="one side is no comparison"):
         compared([only])
-
-
-def test_sides_whose_folders_have_one_name_are_told_apart_by_their_paths(tmp_path):
-    first = write(tmp_path / "x" / "list", outcomes({"t1": 3}))
-    second = write(tmp_path / "y" / "list", outcomes({"t1": 3}))
-    found = compared(first, second)
-    assert (found.first.label, found.second.label) == (str(first.path), str(second.path))
 
 
 def test_curves_are_of_the_statements_that_count_on_all_sides(tmp_path):

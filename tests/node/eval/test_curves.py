@@ -1,13 +1,9 @@
 """Curves of solved statements against the budget, and the pictures of them."""
 
-import math
-from dataclasses import replace
-
 import pytest
 
 from common.protocol.attempts import Ended
 from node.eval.curves import MOST_POINTS, chart, curve_of, wilson
-from node.eval.folder import AttemptRecord, Standing
 from node.eval.results import results_of
 from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
 
@@ -21,26 +17,12 @@ def test_a_curve_steps_where_each_proof_was_found():
     assert all(low < share < high for (_, share), low, high in zip(curve.points, curve.low, curve.high, strict=True))
 
 
-def test_each_pass_adds_its_part_and_what_is_neither_solved_nor_unsolved_does_not_count():
-    statements = [statement("a"), statement("b"), statement("c", refused="unknown identifier"), statement("d")]
-    lost = AttemptRecord(name="d", number=0, standing=Standing.UNDECIDED)
-    attempts = [solved("a", 3), unsolved("a", number=1), solved("b", 9), lost]
-    curve = curve_of(results_of(evaluation(statements, attempts)), "simulations")
-    assert curve.points == [(3, 0.25), (9, 0.75), (256, 0.75)]
-
-
 def test_behind_the_budget_of_the_first_attempt_that_was_given_up_a_curve_is_a_lower_bound():
     attempts = [solved("a", 200), unsolved("b", 256), unsolved("c", 5, ended=Ended.EXHAUSTED)]
     results = results_of(evaluation([statement(name) for name in "abc"], attempts))
     assert curve_of(results, "simulations").complete_until == 256
     assert curve_of(results, "lean_attempts").complete_until == 4 * 256  # and the proof took 1198
     assert curve_of(results, "lean_attempts").points[-2][0] == 6 * 200 - 2
-
-
-def test_where_nothing_was_given_up_a_curve_is_complete():
-    attempts = [solved("a", 200), unsolved("b", 5, ended=Ended.EXHAUSTED)]
-    results = results_of(evaluation([statement("a"), statement("b")], attempts))
-    assert curve_of(results, "simulations").complete_until == math.inf
 
 
 def test_a_curve_of_many_proofs_is_thinned_and_keeps_its_ends():
@@ -63,10 +45,6 @@ def test_wilsons_interval_agrees_with_published_values():
         assert wilson(solved_count, count) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_without_statements_there_is_no_interval():
-    assert all(map(math.isnan, wilson(0, 0)))
-
-
 def test_pictures_are_drawn_of_whatever_there_is(tmp_path):
     curves = [curve_of(results_of(random_evaluation(60, seed=seed)), "simulations", f"$seed {seed}") for seed in (1, 2)]
     nothing = curve_of(results_of(evaluation([], [])), "simulations", "nothing")
@@ -81,18 +59,3 @@ def test_pictures_are_drawn_of_whatever_there_is(tmp_path):
     chart([("simulations", curves), ("seconds", curves)]).save(tmp_path / "panels.png")
     chart([("simulations", curves)]).save(tmp_path / "two.svg")
     assert b"<svg" in (tmp_path / "two.svg").read_bytes()
-
-
-def test_the_part_that_is_a_lower_bound_is_dashed_and_said_to_be(tmp_path):
-    curve = curve_of(results_of(random_evaluation(60)), "simulations")
-    for name, drawn in [("whole.svg", curve), ("bound.svg", replace(curve, complete_until=20.0))]:
-        chart([("simulations", [drawn])]).save(tmp_path / name)
-    whole, bound = ((tmp_path / name).read_text() for name in ("whole.svg", "bound.svg"))
-    assert "stroke-dasharray" in bound and "Dashed" in bound
-    assert "stroke-dasharray" not in whole and "Dashed" not in whole
-
-
-def test_text_of_a_picture_in_a_page_has_the_colour_of_the_page():
-    picture = chart([("seconds", [curve_of(results_of(random_evaluation(60)), "seconds")])]).__html__()
-    assert picture.startswith("<svg") and picture.endswith("</svg>")
-    assert "currentColor" in picture and "#010203" not in picture

@@ -1,13 +1,10 @@
 """The folder of an evaluation: kept records, torn lines, one process at a time, one evaluation."""
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import msgspec
 import pytest
 
 from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, Plan, identity, read
+from tests.files import limited_files
 from tests.node.eval.building import plan, solved, statement, unsolved
 
 
@@ -46,23 +43,12 @@ def elsewhere() -> Plan:
     return plan(benchmark=facts, proofmesh="another version")
 
 
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """As on a disk that gets full, a write takes what fits."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evaluation_goes_on(tmp_path):
     begun(tmp_path, solved("a"))
     with EvaluationFolder(tmp_path) as folder:
         folder.begin(plan())
         room = (tmp_path / ATTEMPTS).stat().st_size + 20
-        with files_of_at_most(room), pytest.raises(FolderError, match="cannot be written"):
+        with limited_files(room), pytest.raises(FolderError, match="cannot be written"):
             folder.add(unsolved("b"))
         assert (tmp_path / ATTEMPTS).stat().st_size == room  # half a record
     with EvaluationFolder(tmp_path) as folder:
@@ -77,13 +63,6 @@ def test_a_folder_holds_one_evaluation(tmp_path):
     with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError) as problem:
         folder.begin(other)
     assert "budgets.simulations was 64 and is 128; seed was 0 and is 7" in str(problem.value)
-
-
-def test_another_place_of_the_same_files_is_the_same_evaluation(tmp_path):
-    begun(tmp_path)
-    with EvaluationFolder(tmp_path) as folder:
-        found = folder.begin(elsewhere())
-    assert len(found.statements) == 2
 
 
 def test_what_may_go_on_in_one_folder_has_one_name_and_nothing_else_has_it():
@@ -119,17 +98,3 @@ def test_a_damaged_line_is_named(tmp_path):
         file.write(b"oops\n")
     with pytest.raises(FolderError, match=r"attempts\.jsonl, line 2: cannot be read"):
         read(tmp_path)
-
-
-def test_a_folder_without_an_evaluation_says_so(tmp_path):
-    with pytest.raises(FolderError, match="has no evaluation"):
-        read(tmp_path)
-
-
-def test_the_last_line_of_each_process_says_what_it_has_spent(tmp_path):
-    begun(tmp_path)
-    for _ in range(2):
-        with EvaluationFolder(tmp_path) as folder:
-            folder.note_session(1.0, 0.1, 0.5)
-            folder.note_session(2.0, 0.2, 0.7)
-    assert [(each.seconds, each.own_cpu, each.lean_cpu) for each in read(tmp_path).sessions] == [(2.0, 0.2, 0.7)] * 2

@@ -48,14 +48,6 @@ def test_without_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end():
     assert lines[2].startswith("3/4 attempts")
 
 
-def test_the_end_says_nothing_twice():
-    clock, out = Clock(), console()
-    with LiveView(plan(1), [statement("s0")], [], 1, out, clock) as view:
-        clock.now += LINE_SECONDS
-        view.recorded(solved("s0", 3))
-    assert [line.partition(" ")[0] for line in printed(out).splitlines()] == ["0/1", "1/1"]
-
-
 def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
     clock = Clock()
     already = [
@@ -71,41 +63,12 @@ def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
     assert "0.10 attempts/s" in view.line() and "1 min 30 s left" in view.line()
 
 
-def test_what_is_neither_solved_nor_unsolved_is_counted_apart():
-    statements = [statement("a"), statement("b", refused="unknown identifier"), statement("c"), statement("d")]
-    view = LiveView(plan(4), statements, [], 3, console(), Clock())
-    view.recorded(AttemptRecord(name="c", number=0, standing=Standing.NOT_ELABORATED, reason="unknown identifier"))
-    view.recorded(AttemptRecord(name="d", number=0, standing=Standing.UNDECIDED))
-    view.recorded(solved("a", 1))
-    assert "1 solved, 0 unsolved, 1 undecided, 2 statements not elaborated, rate 100.0%" in view.line()
-
-
 def test_proofs_are_counted_by_the_budget_that_finds_them():
     view = LiveView(plan(5), [statement(name) for name in "abcde"], [], 5, console(), Clock())
     for name, at in [("a", 1), ("b", 8), ("c", 9), ("d", 100)]:
         view.recorded(solved(name, at))
     view.recorded(unsolved("e"))
     assert view.counts.solved_within() == [(8, 2), (16, 3), (32, 3), (64, 3), (128, 4)]
-
-
-def test_the_table_shows_the_largest_families_that_fit():
-    statements = [
-        statement(f"{family}{index}", family=f"family {family}") for family in range(20) for index in range(30 - family)
-    ]
-    low = console(terminal=True, height=14)
-    view = LiveView(plan(len(statements)), statements, [], len(statements), low, Clock())
-    view.recorded(solved("00", 5))
-    low.print(view.table())
-    assert "family 4" in printed(low) and "family 5" not in printed(low)
-    assert "and 15 smaller ones" in printed(low)
-    assert printed(low).count("\n") <= 14
-
-
-def test_what_others_wrote_cannot_command_the_terminal():
-    out = console(terminal=True)
-    statements = [statement("a", family="\x1b[2Jevil [red]"), statement("b", family="other")]
-    out.print(LiveView(plan(2, label="\x1b]0;title\x07"), statements, [], 2, out, Clock()).table())
-    assert "\x1b[2J" not in printed(out) and "\x1b]0" not in printed(out) and "[red]" in printed(out)
 
 
 def test_on_a_terminal_the_table_is_live():

@@ -11,7 +11,7 @@ from rich.console import Console
 from common.lean import Theorem
 from node.eval.folder import AttemptRecord, FolderError, Standing
 from node.eval.outputs import ResultsFile, results_file, summary_lines, write_outputs
-from node.eval.report import MOST_CHARACTERS, MOST_SHOWN, report
+from node.eval.report import report
 from node.eval.results import results_of
 from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
 
@@ -36,10 +36,6 @@ class Seen(HTMLParser):
         self.text += data
 
 
-def words(page: str) -> str:
-    return " ".join(Seen(page).text.split())
-
-
 def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     made = random_evaluation(60, passes=3, path=tmp_path)
     results = write_outputs(made, 3)
@@ -55,26 +51,11 @@ def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     assert re.search(rb"NaN|Infinity", (tmp_path / "results.json").read_bytes()) is None
 
 
-def test_numbers_that_are_not_known_are_null():
-    found = results_file(results_of(evaluation([statement("a")], []), 1))
-    assert (found.total.rate, found.total.low, found.curves["seconds"].complete_until) == (None, None, None)
-    assert (found.missing, found.statements[0].standing) == (1, "not-played")
-
-
 def test_budgets_that_some_attempts_never_had_are_marked_as_lower_bounds():
     attempts = [solved("a", 200), unsolved("b")]
     found = results_file(results_of(evaluation([statement("a"), statement("b")], attempts)))
     assert not any(each.lower_bound for each in found.budgets["simulations"])
     assert [each.budget for each in found.budgets["lean_attempts"] if each.lower_bound] == [2048]
-
-
-def test_files_of_proofs_that_are_no_longer_needed_are_taken_away(tmp_path):
-    statements = [statement(name, theorem=Theorem(name, "", "True", f"import {name.upper()}")) for name in ("a", "b")]
-    attempts = [solved("a", 3), solved("b", 3)]
-    write_outputs(evaluation(statements, attempts, tmp_path), 1)
-    assert (tmp_path / "proofs-2.lean").read_text().startswith("import B")
-    write_outputs(evaluation(statements, attempts[:1], tmp_path), 1)
-    assert not (tmp_path / "proofs-2.lean").exists()
 
 
 def test_a_folder_that_is_gone_is_said_to_be(tmp_path):
@@ -97,43 +78,6 @@ def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     assert "<link" not in page and "@import" not in page and "default-src 'none'" in page
 
 
-def test_the_page_says_what_counts_as_neither_solved_nor_unsolved_and_why():
-    statements = [statement("a"), statement("b"), statement("c", refused="unknown identifier 'Real'"), statement("d")]
-    lost = AttemptRecord(name="d", number=0, standing=Standing.UNDECIDED, reason="the Lean process died")
-    page = words(report(results_of(evaluation(statements, [solved("a", 3), unsolved("b"), lost]))))
-    assert "50.0% solved" in page and "1 of 2 statements, 95% interval 9.5 to 90.5%" in page
-    assert "statements not elaborated: 1" in page and "unknown identifier 'Real'" in page
-    assert "statements undecided: 1" in page and "the Lean process died" in page
-    assert "known to be flawed" not in page
-
-
-def test_the_page_gives_the_share_without_flawed_statements():
-    statements = [statement("a", flaw="its hypotheses contradict each other"), statement("b")]
-    page = words(report(results_of(evaluation(statements, [solved("a", 3), unsolved("b")]))))
-    assert "Without statements that are known to be flawed: 0.0%, 0 of 1" in page
-    assert "its hypotheses contradict each other" in page
-
-
-def test_passes_are_reported_where_there_are_several():
-    one, four = (words(report(results_of(random_evaluation(40, passes)))) for passes in (1, 4))
-    assert "pass@k" in four and "in the mean of 4 passes" in four
-    assert "pass@k" not in one
-
-
-def test_a_page_of_very_many_statements_shows_some_and_says_where_all_are():
-    count = MOST_SHOWN + 10
-    statements = [statement(f"s{index}") for index in range(count)]
-    statements[0] = statement("s0", theorem=Theorem("s0", "", "x" * 3 * MOST_CHARACTERS))
-    page = report(results_of(evaluation(statements, [solved("s0", 3)])))
-    assert page.count('class="row"') == MOST_SHOWN
-    assert f"The first {MOST_SHOWN:,} of {count:,} are shown" in words(page) and "attempts.jsonl" in words(page)
-    assert "more characters" in page and len(page) < 2_000_000
-
-
-def test_an_evaluation_without_a_statement_has_a_page_too():
-    assert "– solved" in words(report(results_of(evaluation([], []))))
-
-
 def shown(results) -> str:
     console = Console(file=io.StringIO(), width=110)
     console.print(summary_lines(results))
@@ -148,14 +92,3 @@ def test_the_summary_names_what_is_solved_and_what_does_not_count():
     assert "neither solved nor unsolved: 1 not elaborated by this Lean" in summary
     assert "[red]other" in summary and "ended by: simulations 1" in summary
     assert re.search(r"^8 +simulations +1 +50\.0%", summary, re.MULTILINE)
-
-
-def test_the_summary_does_not_command_the_terminal():
-    statements = [statement("a", family="\x1b[2Jevil"), statement("b")]
-    made = evaluation(statements, [solved("a", 3), unsolved("b", ended="\x1b[31m")], label="\x1b]0;title\x07")
-    assert "\x1b" not in shown(results_of(made)) and "evil" in shown(results_of(made))
-
-
-def test_the_summary_of_several_passes_has_pass_at_k():
-    assert "pass@k" in shown(results_of(random_evaluation(20, passes=2)))
-    assert "pass@k" not in shown(results_of(random_evaluation(20)))

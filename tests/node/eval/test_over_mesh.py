@@ -14,9 +14,8 @@ from common.protocol.attempts import AttemptResult
 from common.protocol.messages import LeanProxyFacts, NetworkFacts, ProverFacts
 from common.settings import Sampling
 from node.eval import over_mesh
-from node.eval.folder import AttemptRecord, LeanFacts, Standing, StatementRecord
+from node.eval.folder import LeanFacts, Standing
 from node.eval.over_mesh import NoNodes, mesh_venue
-from node.eval.player import Player, Slot
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play import mesh as play
 from node.play.mesh import MeshAttempts
@@ -77,26 +76,6 @@ async def test_a_result_that_the_broker_lost_is_asked_for_again(
         found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
     assert found["swap"].standing is Standing.SOLVED
     assert heard[0] == heard[1]
-
-
-async def test_a_refused_proof_is_not_the_end_of_its_search(
-    broker: BusSettings, bus: Bus, prover: Prover, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[bool] = []
-    played = Player._played
-
-    async def refused_at_first(
-        self: Player, statement: StatementRecord, number: int, slot: Slot, *, verify: bool
-    ) -> AttemptRecord | None:
-        asked.append(verify)
-        found = await played(self, statement, number, slot, verify=verify)
-        return found if verify else None
-
-    monkeypatch.setattr(Player, "_played", refused_at_first)
-    async with mesh_venue(broker.url, bus.run, "tactics", 1, print) as venue:
-        found = await evaluated(venue, tmp_path, statements=STATEMENTS[:1])
-    assert asked == [False, True]
-    assert found["swap"].standing is Standing.SOLVED
 
 
 async def test_a_mesh_that_lacks_provers_is_told(
@@ -163,16 +142,3 @@ def test_lean_proxies_that_serve_different_leans_are_told_with_the_difference(
     other = msgspec.structs.replace(one, **changed)
     with pytest.raises(BadPolicy, match=f"lean-proxy-1 and lean-proxy-2 serve different Leans: {says}; give both"):
         over_mesh._lean([info("lean-proxy", facts=one), info("lean-proxy", facts=other, number=2)])
-
-
-def test_the_same_commits_of_a_project_in_two_folders_are_the_same_lean() -> None:
-    facts = [msgspec.structs.replace(LEAN, project=folder, library={"project": "abc"}) for folder in ("/a", "/b")]
-    lean = over_mesh._lean([info("lean-proxy", facts=each, number=number) for number, each in enumerate(facts)])
-    assert lean.library == {"project": "abc"}
-
-
-@pytest.mark.process
-async def test_a_network_of_this_machine_is_not_the_meshs() -> None:
-    with pytest.raises(BadPolicy, match="proofmesh up --policy own:PATH"):
-        async with mesh_venue("nats://127.0.0.1:1", "demo", "own:runs/demo", 0, print):
-            pass

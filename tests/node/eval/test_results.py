@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
-from node.eval.folder import Budgets, Evaluation, Session, Standing, standing
+from node.eval.folder import Evaluation, Session, Standing, standing
 from node.eval.results import results_of
 from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
 
@@ -62,11 +62,6 @@ def test_smaller_budgets_are_read_off_the_same_attempts():
     ]
 
 
-def test_a_budget_that_is_no_power_of_two_is_the_last_one():
-    found = results_of(evaluation([statement("a")], [solved("a")], plan(budgets=Budgets(lean_attempts=100))))
-    assert [limit for limit, _ in found.budgets["lean_attempts"]] == [8, 16, 32, 64, 100]
-
-
 def test_several_passes_give_scores_and_pass_at_k():
     attempts = [solved("a", number=0), unsolved("a", number=1), unsolved("b", number=0), unsolved("b", number=1)]
     found = results_of(evaluation([statement("a"), statement("b")], attempts))
@@ -74,11 +69,6 @@ def test_several_passes_give_scores_and_pass_at_k():
     assert [(each.k, each.unbiased) for each in found.pass_at] == [(1, 0.25), (2, 0.5)]
     assert found.pass_at[0].blocks == 2
     assert found.pass_at[0].mean == 0.25
-
-
-def test_attempts_that_were_not_played_yet_are_missing():
-    found = results_of(evaluation([statement("a"), statement("b"), statement("c", refused="no")], [solved("a")]), 2)
-    assert found.missing == 3
 
 
 def test_known_flawed_statements_are_counted_with_and_without():
@@ -116,13 +106,6 @@ def test_costs_are_summed_over_attempts_and_sessions():
     assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 220, 15.0, 5.0)
 
 
-def test_without_a_single_attempt_there_are_no_results():
-    found = results_of(evaluation([statement("a")], []))
-    assert found.total.statements == 0
-    assert found.pass_at == []
-    assert found.missing == 1
-
-
 @pytest.mark.parametrize(
     ("outcome", "statistics", "expected"),
     [
@@ -138,9 +121,3 @@ def test_without_a_single_attempt_there_are_no_results():
 )
 def test_time_that_was_used_up_is_a_budget_and_a_lost_expansion_is_not(outcome, statistics, expected):
     assert standing(outcome, msgspec.structs.replace(AttemptStatistics(), **statistics)) is expected
-
-
-def test_fewer_passes_than_were_played_hide_none_of_them():
-    attempts = [solved("a", number=0), unsolved("a", number=1)]
-    found = results_of(evaluation([statement("a")], attempts), 1)
-    assert (found.passes, found.missing, [each.k for each in found.pass_at]) == (2, 0, [1, 2])

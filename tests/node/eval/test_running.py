@@ -55,10 +55,6 @@ def test_what_is_decided_or_not_elaborated_is_not_played_again():
     assert names(due(statements, attempts, 2)) == [("c", 0), ("a", 1), ("b", 1), ("c", 1)]
 
 
-def test_the_latest_record_of_an_attempt_counts():
-    assert due([statement("a")], [undecided("a"), solved("a")], 1) == []
-
-
 async def test_every_attempt_is_recorded_once_with_no_more_searches_than_slots(folder: EvaluationFolder):
     player = Script({"b": [Standing.UNSOLVED]}, slots=3)
     statements = [statement(name) for name in "abcdefgh"]
@@ -125,14 +121,3 @@ async def test_a_search_that_waits_for_its_verification_leaves_its_slot_to_anoth
     second.leave()  # once only
     await back
     assert slots.taken == 1
-
-
-async def test_slots_follow_the_provers_of_a_mesh():
-    slots = Slots(1)
-    await slots.take()
-    waiting = asyncio.create_task(slots.take())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    slots.resize(2)
-    await waiting
-    assert slots.taken == 2

@@ -36,14 +36,6 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def trained_adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a LoRA adapter of `trained_folder`, likewise."""
-    folder = tmp_path_factory.getbasetemp() / "small-llama-lora"
-    if not folder.exists():
-        train_swap(folder, base=trained_folder(tmp_path_factory))
-    return folder
-
-
 def train_swap(folder: Path, base: Path | None = None) -> None:
     """Train until it knows the theorem, some seconds; or an adapter of `base` for three steps."""
     from scripts.small_llama import SmallLlamaSettings, train

@@ -228,12 +228,6 @@ def test_no_broker_is_said_with_its_address(refused: Refused, unused_tcp_port: i
     assert url in err and "proofmesh broker" in err
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:4222", ""])
-def test_an_address_that_is_none_is_not_waited_for(refused: Refused, url: str) -> None:
-    err = refused("prover", "--bus.url", url)
-    assert "[bus] url" in err and "nats://127.0.0.1:4222" in err
-
-
 def test_a_metrics_port_in_use_is_said(refused: Refused, broker: BusSettings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])

@@ -73,13 +73,6 @@ def test_dry_run_prints_toml_that_config_reads_back(role: str, proofmesh: Run, t
     assert tomllib.loads(second.out) == resolved
 
 
-def test_flags_win_over_the_file(proofmesh: Run, tmp_path: Path) -> None:
-    file = tmp_path / "mesh.toml"
-    file.write_text('[broker]\nport = 4300\nstore = "elsewhere"\n')
-    broker = tomllib.loads(proofmesh("broker", "--config", str(file), "--port", "4301", "--dry-run").out)["broker"]
-    assert (broker["port"], broker["store"]) == (4301, "elsewhere")
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -120,22 +113,6 @@ def test_a_reader_that_ends_early_is_no_error(arguments: list[str]) -> None:
     """`proofmesh ... | head -1`."""
     done = without_reader(*arguments)
     assert (done.returncode, done.stderr) == (Exit.READER_GONE, "")
-
-
-@pytest.mark.lean
-def test_a_reader_of_verdicts_that_ends_early_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "A.lean").write_text("theorem a : 1 = 1 := rfl\n\ntheorem b : 2 = 2 := rfl\n")
-    done = without_reader("verify", str(tmp_path / "A.lean"))
-    assert (done.returncode, done.stderr) == (Exit.READER_GONE, "")
-
-
-def test_a_broken_pipe_of_something_else_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(command: object, arguments: list[str]) -> int:
-        raise BrokenPipeError("a connection")
-
-    monkeypatch.setattr(cli, "_run", breaks)
-    with pytest.raises(BrokenPipeError, match="a connection"):
-        cli.main(["models", "list"])
 
 
 def without_reader(*arguments: str) -> subprocess.CompletedProcess[str]:

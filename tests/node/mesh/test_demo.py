@@ -17,7 +17,6 @@ from common import config
 from common.life.process import kill_group, spawn_child
 from node.command import demo
 from node.command.demo import DemoSettings, mesh_config, plan_for
-from node.learner.settings import LearnerSettings
 from tests.node.learner.builders import write_bank
 
 RECIPE = """
@@ -122,18 +121,6 @@ def check(summary: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-async def test_a_tiny_demo_learns_from_end_to_end(tmp_path: Path) -> None:
-    process = await start(tmp_path, "--recipe", str(recipe(tmp_path)))
-    out, err = await finish(process, 160)
-    assert process.returncode == 0, err
-    summary = json.loads((tmp_path / "runs" / "demo" / "summary.json").read_text())
-    check(summary)
-    assert summary["lean_version"] and summary["recorded_proofs"] > 0 and summary["kind"] == "rl"
-    assert summary["solved_after"] > 0
-    assert "solved before" in out and "evaluation after learning" in err
-
-
-@pytest.mark.slow
 async def test_a_demo_that_was_interrupted_goes_on_where_it_was_and_has_a_control(tmp_path: Path) -> None:
     flags = ["--recipe", str(recipe(tmp_path, minutes=0.5, ui=1)), "--repeat"]
     database = tmp_path / "runs" / "demo" / "proofs.sqlite"
@@ -187,14 +174,6 @@ def _ids(database: Path) -> set[str]:
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 
-def test_the_recipe_is_a_configuration_that_every_role_reads() -> None:
-    content = config.read(demo.RECIPE)
-    settings = config.convert(LearnerSettings, content["learner"], "demo.toml: [learner]")
-    assert settings.plan.evaluate and 150 <= settings.evaluation.statements <= 200
-    assert settings.evaluation.simulations == 16 and settings.plan.limit_minutes is not None
-    assert settings.plan.limit_minutes < 30 and settings.plan.transitions and settings.plan.training_steps
-
-
 def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(demo.MINUTES_VARIABLE, "0.5")
     content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
@@ -229,11 +208,6 @@ def test_a_recipe_without_evaluations_is_refused(tmp_path: Path, capsys: pytest.
     assert "mine.toml: [learner.plan] evaluate is not true" in capsys.readouterr().err
 
 
-def test_a_bad_run_name_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main(["--run", "My Run", "--directory", str(tmp_path)]) == 2
-    assert "bad run name" in capsys.readouterr().err
-
-
 def test_a_port_in_use_is_replaced_and_said(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -253,28 +227,6 @@ def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Pat
     demo._put_aside(folder)
     assert not folder.exists()
     assert len(list(tmp_path.glob("demo-*/summary.json"))) == 1
-
-
-SUMMARY: dict[str, Any] = dict.fromkeys((key for _, key in demo.ROWS), 0) | {
-    "run": "demo",
-    "kind": "rl",
-    "undecided_before": 0,
-    "undecided_after": 0,
-    "difference": 0.25,
-    "ci_low": 0.125,
-    "ci_high": 0.5,
-    "solved_by": {"family": {"logic": [4, 1, 2]}},
-}
-
-
-@pytest.mark.parametrize(("undecided", "shown"), [(0, False), (3, True)])
-def test_the_table_shows_undecided_statements_when_there_are_any(
-    undecided: int, shown: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    demo.show_summary(SUMMARY | {"undecided_after": undecided})
-    said = capsys.readouterr().out
-    assert ("undecided" in said) is shown and ("0 before, 3 after" in said) is shown
-    assert "+25.0 (+12.5 to +50.0)" in said
 
 
 # --- the plan and its message on machines of different speed ---------------------------------------------------------
@@ -299,14 +251,3 @@ def test_a_very_slow_machine_searches_less_and_is_not_promised_the_same_gain() -
     plan = plan_for(0.15, 2, PLANNED)
     assert 6 <= plan.simulations < 16
     assert "smaller gain" in plan.words and f"{plan.simulations} simulations in place of 16" in plan.words
-
-
-@pytest.mark.parametrize("share", [0.0, 0.01])
-def test_even_a_machine_that_does_nothing_gets_a_plan(share: float) -> None:
-    plan = plan_for(share, 1, PLANNED)
-    assert plan.simulations == 6 and "28 minutes" in plan.words
-
-
-def test_a_recipe_with_few_simulations_does_not_get_more() -> None:
-    recipe = {"learner": {**PLANNED["learner"], "evaluation": {"simulations": 4}}}
-    assert plan_for(0.1, 1, recipe).simulations == 4

@@ -120,14 +120,6 @@ def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp
         assert not (tmp_path / "evals").exists()
 
 
-def test_two_evaluations_do_not_share_a_folder(evaluate: Run, rows: Path) -> None:
-    bench = ["--bench", str(rows), "--policy", "tactics", "--out", "e"]
-    assert evaluate(*bench, "--simulations", "1")[0] == Exit.DONE
-    code, _, err = evaluate(*bench, "--simulations", "2")
-    assert code == Exit.UNUSABLE
-    assert "holds another evaluation (budgets.simulations was 1 and is 2)" in err
-
-
 def flags(rows: Path, out: Path) -> list[str]:
     how = ["--policy", "tactics", "--method", "random", "--simulations", "16", "--searches", "1", "--passes", "2"]
     return ["--bench", str(rows), "--out", str(out), *how]

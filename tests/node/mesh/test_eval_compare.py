@@ -7,7 +7,7 @@ import json
 import pytest
 
 from node.command.evaluate.compare import main
-from node.eval.folder import ATTEMPTS, PLAN, Budgets
+from node.eval.folder import ATTEMPTS, PLAN
 from tests.node.eval.small import benchmark, outcomes, statement, undecided, unsolved, write
 
 
@@ -51,14 +51,6 @@ def test_tables_have_each_budget_and_fit_into_the_terminal(evals, width, capsys)
     assert "64 simulations and 100 Lean attempts" in " ".join(text.split())
 
 
-def test_each_side_is_compared_with_the_first_one(evals, capsys):
-    write(evals / "random", outcomes({"t1": 0, "t2": 0, "t3": 0, "t4": 0}), method="random")
-    assert main([str(evals / "list"), str(evals / "network"), str(evals / "random")]) == 0
-    text = capsys.readouterr().out
-    assert text.count("A  list: the list of tactics, mcts") == 2
-    assert "B  random: the list of tactics, random" in text
-
-
 def test_json_has_all_of_it(evals, capsys):
     assert main([str(evals / "list"), str(evals / "network"), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -78,16 +70,6 @@ def test_json_has_all_of_it(evals, capsys):
     assert found["other"]["what"] == "network demo, mcts"
     assert found["baseline"]["deviation"] is None
     assert found["total"]["difference"] == pytest.approx(0.2)
-
-
-def test_another_seed_of_the_bootstrap_leaves_the_difference(evals, capsys):
-    intervals = set()
-    for seed in ("0", "0", "5"):
-        assert main([str(evals / "list"), str(evals / "network"), "--json", "--seed", seed]) == 0
-        (found,) = json.loads(capsys.readouterr().out)
-        intervals.add((found["total"]["difference"], found["total"]["low"], found["total"]["high"]))
-    assert len({difference for difference, _, _ in intervals}) == 1
-    assert len(intervals) <= 2
 
 
 def test_folders_joined_by_commas_are_seeds_of_one_side(tmp_path, capsys):
@@ -113,34 +95,6 @@ def test_the_test_that_p_is_of_is_named(evals, tmp_path, capsys):
     assert "p is of their difference (permutation test)" in text and "p: McNemar" not in text
     assert "only A, only B: solved with the first attempt (McNemar's test on these" in text
     assert "solved by A and not by B with the first attempt: 1 (t2)" in text
-
-
-def test_an_unfair_comparison_is_marked(evals, capsys):
-    write(evals / "short", outcomes({"t1": 3, "t2": 0}), samples=9, budgets=Budgets(simulations=32))
-    assert main([str(evals / "list"), str(evals / "short")]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert (
-        "! budgets differ, so compare at budgets that both had: 64 simulations in list, 32 simulations in short" in text
-    )
-    assert "! samples for each expansion differ: 4 in list, 9 in short" in text
-
-
-@pytest.mark.parametrize("ending", ["png", "svg"])
-def test_a_picture_of_all_is_drawn(evals, ending, capsys):
-    picture = evals / f"compared.{ending}"
-    assert main([str(evals / "list"), str(evals / "network"), "--picture", str(picture), "--json"]) == 0
-    content = picture.read_bytes()
-    assert content.startswith(b"\x89PNG") if ending == "png" else b"network" in content
-    assert json.loads(capsys.readouterr().out)
-
-
-def test_names_that_a_terminal_would_obey_are_shown_as_text(tmp_path, capsys):
-    write(tmp_path / "a", outcomes({"[bold]t\x1b[31m": 0}), [statement("[bold]t\x1b[31m", "True")])
-    write(tmp_path / "b", outcomes({"[bold]t\x1b[31m": 3}), [statement("[bold]t\x1b[31m", "True")])
-    assert main([str(tmp_path / "a"), str(tmp_path / "b")]) == 0
-    text = capsys.readouterr().out
-    assert "\x1b" not in text
-    assert r"[bold]t\x1b[31m" in text
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import msgspec
 import pytest
 
 from node.command.evaluate.show import main
@@ -48,49 +47,6 @@ def test_evaluations_are_grouped_by_benchmark_the_best_first(evals, width, capsy
     assert "not finished: 3 attempts missing" in words
 
 
-def test_evaluations_of_the_same_statements_are_one_group_whatever_file_they_came_from(tmp_path, width, capsys):
-    facts = benchmark("d3", "z.jsonl")
-    unread = {"unread": (("line 2", "no statement"), ("line 3", "no statement"))}
-    for name, spec, statements, solved_at in (("a", "z.jsonl", 1, 0), ("b", "y.jsonl", 1, 3), ("c", "z.jsonl", 2, 3)):
-        made = msgspec.structs.replace(facts, spec=spec, statements=statements, **unread)
-        write(tmp_path / name, outcomes({f"t{number}": solved_at for number in range(statements)}), benchmark=made)
-    write(tmp_path / "d", outcomes({"t1": 3}), benchmark=benchmark("d4", "z.jsonl"))
-    assert main([str(tmp_path)]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if line and not line.startswith((" ", "evaluation"))]
-    assert [line if "digest" in line else line.split()[0] for line in lines] == [
-        "y.jsonl = z.jsonl (1 statement, 2 rows not read, digest d3)",
-        *("b", "a"),
-        "z.jsonl (2 statements, 2 rows not read, digest d3)",
-        "c",
-        "z.jsonl (1 statement, digest d4)",
-        "d",
-    ]
-    assert main([str(tmp_path / "b")]) == 0
-    words = " ".join(capsys.readouterr().out.split())
-    assert "solved 1 of 1 statement, 100.0%" in words and "1 statement evaluated, 2 rows not read" in words
-    assert "1 attempt, 3 simulations" in words
-
-
-def test_evals_is_where_it_looks_when_nothing_is_named(evals, capsys, monkeypatch):
-    monkeypatch.chdir(evals)
-    (evals / "evals").mkdir()
-    for each in ("list", "mini"):
-        (evals / each).rename(evals / "evals" / each)
-    assert main([]) == 0
-    text = capsys.readouterr().out
-    assert "mini" in text and "list" in text and "network" not in text
-
-
-def test_one_evaluation_is_shown_in_detail(evals, width, capsys):
-    assert main([str(evals / "list")]) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= width
-    words = " ".join(text.split())
-    assert "solved 2 of 4 statements, 50.0%" in words
-    assert "the list of tactics, mcts, 64 simulations for each attempt, seed 0" in words
-    assert "digest of all d1" in words
-
-
 def test_json_of_several_is_a_list_of_rows_and_of_one_its_results(evals, capsys):
     assert main([str(evals), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -103,16 +59,6 @@ def test_json_of_several_is_a_list_of_rows_and_of_one_its_results(evals, capsys)
     assert rows[0]["rate_without_flawed"] is None
     assert main([str(evals / "list"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"]["solved"] == 2
-
-
-def test_an_evaluation_that_has_not_begun_has_no_rate(tmp_path, capsys):
-    write(tmp_path / "new", [], [statement("t1"), statement("t2")])
-    write(tmp_path / "old", outcomes({"t1": 3, "t2": 0}))
-    assert main([str(tmp_path), "--json"]) == 0
-    old, new = json.loads(capsys.readouterr().out)
-    assert (old["rate"], new["rate"], new["missing"], new["undecided"]) == (0.5, None, 2, 0)
-    assert main([str(tmp_path)]) == 0
-    assert "0 of 0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

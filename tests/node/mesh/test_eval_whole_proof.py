@@ -107,16 +107,3 @@ def test_a_person_has_given_proofs_checked(proves: Run) -> None:
     assert code == Exit.FAILED and "no more proofs were to be had after 4" in json.loads(out)["reason"]
     code, _, err = proves(STATEMENTS["sum"], "--method", "whole-proof")
     assert code == Exit.UNUSABLE and "needs --policy, with one that writes whole proofs" in err
-
-
-def test_what_an_evaluation_shows_says_how_whole_proofs_were_played(evaluate: Run, tmp_path: Path) -> None:
-    (tmp_path / "tactics.txt").write_text("omega\n", encoding="utf-8")
-    code, out, err = evaluate(
-        *("--bench", "rows.jsonl", "--policy", "proofs:proofs.jsonl+tactics:tactics.txt", "--method", "whole-proof"),
-        *("--then", "mcts", "--simulations", "2", "--out", "e"),
-    )
-    assert code == Exit.DONE, err
-    found = {each.name: each for each in read(tmp_path / "e").attempts}
-    assert found["sum"].standing == "solved", "the search has found what the first proof had not"
-    assert found["sum"].statistics.solved_at_simulations == 2
-    assert "whole-proof, then mcts" in out + (tmp_path / "e/report.html").read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
 """`proofmesh fill PATH...`, with real Lean."""
 
 import json
-import os
 import signal
 import stat
 import subprocess
@@ -14,7 +13,6 @@ from functools import partial
 import pytest
 
 from node.command import cli
-from tests import lean_project
 from tests.node.prover.nodes import shared_prover
 
 pytestmark = pytest.mark.lean
@@ -118,29 +116,6 @@ def test_a_folder_is_filled_file_by_file_and_files_may_import_each_other(fill, t
     assert again.code == 0 and again.out == ""
 
 
-def test_a_file_that_imports_what_does_not_compile_says_so(fill, tmp_path):
-    (tmp_path / "Bad.lean").write_text("def bad : Nat := true\n")
-    (tmp_path / "Use.lean").write_text("import Bad\ntheorem t : bad = bad := sorry\n")
-    result = fill(tmp_path / "Use.lean")
-    assert result.code == 2 and "it imports Bad: " in result.err and "line 1: " in result.err
-
-
-@pytest.mark.slow
-def test_a_lake_project_is_filled_with_its_own_lean_and_what_it_has_built(fill, tmp_path, monkeypatch):
-    toolchain = lean_project.make_elan(tmp_path / "elan")
-    project = lean_project.make_project(tmp_path / "demo", toolchain)
-    for name, value in lean_project.environ(tmp_path / "elan", tmp_path / "elan" / "bin").items():
-        monkeypatch.setenv(name, value)
-    use = project / "Demo" / "Use.lean"
-    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
-    result = fill(use, "--write")
-    assert result.code == 0 and "sorry" not in use.read_text(), result.err
-    os.utime(project / "Demo" / "Basic.lean")
-    use.write_text("import Demo.Basic\ntheorem t (n : Nat) : Demo.double n = Demo.double n := sorry\n")
-    stale = fill(use)
-    assert stale.code == 2 and "run `lake build`" in stale.err
-
-
 BAD = {
     "whole": (b"theorem a : True := trivial\n", "no `sorry` in it"),
     "error": (b"theorem a : True := sorry\ntheorem b : 1 = true := rfl\n", "does not compile: line 2: "),
@@ -166,15 +141,6 @@ def test_bad_input_gets_a_line_that_says_what_is_wrong_and_the_rest_goes_on(fill
     assert result.code == 2 and "+++ good.lean" in result.out and "+++ error.lean" in result.out
 
 
-def test_senseless_arguments_exit_with_2(fill):
-    result = fill()
-    assert result.code == 2 and "files or folders" in result.err
-    result = fill("x.lean", "--lean.project", "nowhere")
-    assert result.code == 2 and "nowhere" in result.err
-    result = fill("x.lean", "--seconds", "0")
-    assert result.code == 2 and "--seconds" in result.err
-
-
 @pytest.mark.parametrize(
     ("flag", "value", "code", "says"),
     [("--url", "nats://127.0.0.1:9", 3, "127.0.0.1:9"), ("--policy", "own:nowhere", 2, "--policy: ")],
@@ -194,15 +160,6 @@ def test_a_write_protected_file_is_printed_and_not_written(fill, tmp_path):
     result = fill(file, "--write")
     assert result.code == 2 and "not written: it is write-protected" in result.err
     assert "+theorem a : True := by " in result.out and "sorry" in file.read_text()
-
-
-def test_one_gap_of_many_is_filled_when_it_is_named(fill, tmp_path):
-    file = tmp_path / "x.lean"
-    file.write_text("theorem a : True := sorry\ntheorem b : True := sorry\n")
-    assert fill(file, "--only", "2", "--write").code == 0
-    assert file.read_text().startswith("theorem a : True := sorry\ntheorem b : True := by ")
-    nothing = fill(file, "--only", "b")
-    assert nothing.code == 2 and "matches --only b" in nothing.err
 
 
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
@@ -234,17 +191,6 @@ def test_a_file_that_changes_meanwhile_is_not_written(tmp_path):
         _, said = process.communicate(timeout=60)
     assert process.returncode == 2 and "not written: it has changed since it was read" in said
     assert file.read_text() == "-- another text\n" and len(list(tmp_path.iterdir())) == 1
-
-
-@pytest.mark.slow
-def test_a_context_of_ten_thousand_lines_is_no_hindrance(fill, tmp_path):
-    comment = "-- sorry\n" * 9
-    above = "".join(f"theorem t{number} : {number % 99} < 100 := by decide\n{comment}" for number in range(1000))
-    file = tmp_path / "x.lean"
-    file.write_text(f"{above}theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by\n  sorry\n")
-    result = fill(file, "--write")
-    assert result.code == 0, result.err
-    assert file.read_text().startswith(above) and file.read_text().count("sorry") == 9000
 
 
 def test_gaps_are_given_to_a_running_mesh(fill, background, mesh_run, lean_proxy, tmp_path):

@@ -50,11 +50,6 @@ def test_other_messages_stay_as_they_are(message: str, text: str) -> None:
     assert with_hint(message, text) == message
 
 
-def test_a_hint_takes_the_place_of_a_long_list_of_commands() -> None:
-    listed = "unexpected identifier; expected " + ", ".join(f"'{name}'" for name in ("instance", "theorem") * 20)
-    assert with_hint(listed, "@[simp] lemma b : P := h").startswith("unexpected identifier; `lemma` is a command of")
-
-
 def test_a_letter_for_numbers_that_nothing_declares_is_noticed() -> None:
     said = unnoticed("-- ℚ\n\ntheorem a (x : ℝ) : x = x := rfl\n")
     assert said.startswith("line 3: nothing here declares `ℝ`") and "--lean.project" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -82,14 +81,6 @@ def test_verify_prints_one_line_for_each_verdict(printed: Printed, form: str) ->
         assert sorted(own) == ["accepted", "note", "note", "proofmesh", "rejected"]
 
 
-def test_verify_gives_exact_data_as_json(printed: Printed) -> None:
-    verdicts("json").finish()
-    shown = printed()
-    assert harmless(shown)
-    document = json.loads(shown)
-    assert document["theorems"][0]["theorem"] == HOSTILE and document["theorems"][0]["file"] == SURROGATE
-
-
 def test_prove_reports_in_lines_and_prints_the_proof_as_it_is(printed: Printed) -> None:
     report = ProveReport(json=False, many=True)
     report.note(f"searching for a proof of {HOSTILE}")
@@ -97,12 +88,6 @@ def test_prove_reports_in_lines_and_prints_the_proof_as_it_is(printed: Printed) 
     assert harmless_and_whole(printed())
     report.add(Answer("t", PROVED, lean="theorem «a\x1b» : True := by\n  trivial"))
     assert "theorem «a\x1b» : True := by\n  trivial\n" in printed()
-
-
-def test_prove_gives_exact_data_as_json(printed: Printed) -> None:
-    ProveReport(json=True, many=False).add(Answer(SURROGATE, FAILED, reason=HOSTILE))
-    first, *rest = printed().splitlines()
-    assert harmless("\n".join([first, *rest])) and json.loads(first)["reason"] == HOSTILE
 
 
 def gap_result(state: GapState) -> GapResult:
@@ -202,13 +187,6 @@ def test_status_shows_nodes_and_facts(printed: Printed) -> None:
     assert harmless_and_whole(printed())
 
 
-def test_status_cuts_long_facts(printed: Printed) -> None:
-    lean = LeanProxyFacts(version="4.35.0", header="open Nat\n" * 10_000)
-    status._show(NodeSettings(), [NodeInfo("p1", "lean-proxy", "h", 1, "0", 0.0, facts=lean)])
-    (header,) = [line for line in printed().splitlines() if line.startswith("  header")]
-    assert r"open Nat\nopen Nat" in header and header.endswith("…") and len(header) < 1_000
-
-
 def test_up_shows_events_and_children(printed: Printed) -> None:
     Status(HOSTILE, live=False).event(HOSTILE)
     assert harmless_and_whole(printed())
@@ -226,13 +204,6 @@ def agents_report() -> agent_report.Report:
     diff = f"--- a\n+++ b\n+{HOSTILE}\n ````\n```````````\n"
     table = agent_report.Table(("where", "reason"), "Every gap", (HOSTILE,)).fill(rows)
     return agent_report.Report([table], [(HOSTILE, diff)], [HOSTILE])
-
-
-def test_the_agent_shows_its_tables(printed: Printed) -> None:
-    from common.output.terminal import Console
-
-    agent_report.show(agents_report(), Console(width=2000))
-    assert harmless_and_whole(printed())
 
 
 def test_the_agents_reports_are_plain_text(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from functools import partial
 from pathlib import Path
 
@@ -12,12 +11,8 @@ import pytest
 from common.output.command import Exit
 from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
-from node.llm.address import HubAddress
-from node.llm.command import main as models_command
-from node.llm.hub.loading import Loaded, load
-from node.llm.settings import HubSettings
 from tests.commands import Called, Command, Run
-from tests.node.llm.hub.tiny import SWAP, llama, saved, taught
+from tests.node.llm.hub.tiny import SWAP, saved, taught
 
 STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 
@@ -46,27 +41,6 @@ def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
 
 
 @pytest.mark.lean
-def test_the_time_to_load_a_model_is_not_the_searchs(prove: Run, prover: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slow(address: HubAddress, settings: HubSettings) -> Loaded:
-        time.sleep(2.2)
-        return load(address, settings)
-
-    monkeypatch.setattr("node.llm.hub.sampler.load", slow)
-    policy = f"hf:{prover}@bfs-prover-v1"
-    code, _, err = prove(*ALONE, "--seconds", "2", "--policy", policy, STATEMENT)
-    assert code == Exit.DONE and "by language model" in err, err
-
-
-@pytest.mark.lean
-def test_two_models_and_a_list_are_one_policy(prove: Run, prover: Path, tmp_path: Path) -> None:
-    other = saved(llama(5), tmp_path / "BFS-Prover-V1-other")
-    policy = f"hf:{prover}@bfs-prover-v1*2+hf:{other}*0.5+tactics"
-    code, _, err = prove(*ALONE, "--policy", policy, STATEMENT)
-    assert code == Exit.DONE and "by language model and list" in err, err
-    assert f"{other}: " in err and f"{prover}@bfs-prover-v1: " in err
-
-
-@pytest.mark.lean
 def test_an_evaluation_says_which_weights_it_is_of(
     prover: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,14 +55,6 @@ def test_an_evaluation_says_which_weights_it_is_of(
     plan = json.loads(Path("e/evaluation.json").read_text())
     assert plan["policy"] == policy and plan["label"] == "language model"
     assert ", weights " in plan["weights"][policy]
-
-
-def test_a_model_is_tried(called: Called, prover: Path) -> None:
-    state = next(iter(SWAP)).removesuffix(":::")
-    attempt = partial(called, lambda argv: models_command(["try", "bfs-prover-v1", *argv]))
-    code, out, err = attempt(state, "--policy", f"hf:{prover}", "--temperature", "0")
-    assert code == 0 and err == "", err
-    assert "\nintro h\nlog-probability (sum over tokens): -0." in out and "1 of 1 answers kept\n" in out
 
 
 @pytest.mark.lean

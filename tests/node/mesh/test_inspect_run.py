@@ -50,13 +50,6 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
     assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
 
 
-def test_inspect_shows_the_hardest_theorems_of_a_run(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(store.path.parent), "--theorems", "2"]) == Exit.DONE
-    shown = capsys.readouterr().out
-    assert "…" not in shown and "expansions" in shown  # whole words in 80 columns
-    assert "hardest" in shown and shown.index("hard ") < shown.index("easy") and "false" not in shown
-
-
 def test_inspect_says_what_a_folder_without_statistics_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

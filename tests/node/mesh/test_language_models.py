@@ -61,20 +61,6 @@ def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove:
     assert code == Exit.UNAVAILABLE and "no answer yet from openai:http://127.0.0.1:1" in err, err
 
 
-def test_what_cannot_be_asked_is_a_clear_line(prove: Run) -> None:
-    with in_a_thread(Server(model=MODEL, key="secret")) as server:
-        told = {
-            f"openai:{server.url}": "names no model",
-            f"openai:{server.url}#{MODEL}": "requires a key: set $PROOFMESH_OPENAI_KEY or $OPENAI_API_KEY",
-            f"openai:{server.url}#gpt": "no template is known for the model `gpt`",
-            f"openai:{server.url}#{MODEL}@nope": "no template `nope`",
-        }
-        for policy, words in told.items():
-            code, out, err = prove(*ALONE, "--policy", policy, SWAP)
-            lines = [line for line in err.splitlines() if not line.startswith("searching")]
-            assert code == 2 and not out and len(lines) == 1 and words in lines[0], err
-
-
 def test_an_evaluation_counts_what_a_dead_server_leaves_as_undecided_and_goes_on_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,16 +27,3 @@ def test_a_command_line_of_the_page_is_taken(line: str, monkeypatch: pytest.Monk
         pytest.skip(f"this installation has no {TRAINERS[words[1]].entry}")
     monkeypatch.chdir(ROOT)  # recipes are named from here
     assert refusal_of(words, monkeypatch) == ""
-
-
-@pytest.mark.parametrize(
-    ("line", "refusal"),
-    [
-        ("tokenizer train", "--out"),
-        ("fill PROJECT --no-such-flag", "--no-such-flag"),
-        ("eval pocket:test --policy tactics", "pocket:test"),
-        ("up no-such-recipe.toml", "no-such-recipe.toml"),
-    ],
-)
-def test_a_page_with_a_wrong_command_line_would_fail(line: str, refusal: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal in refusal_of(shlex.split(line), monkeypatch)

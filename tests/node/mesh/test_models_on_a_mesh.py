@@ -155,38 +155,6 @@ def test_what_the_mesh_does_not_serve_is_one_line_that_says_what_it_serves(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("model", "flags"),
-    [
-        (BFS, ()),
-        pytest.param(GOEDEL, ("--method", "whole-proof", "--correct", "1"), marks=pytest.mark.slow),
-    ],
-)
-def test_an_evaluation_over_the_mesh_is_that_of_one_process(
-    model: str, flags: tuple[str, ...], served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-
-    def results(out: str, *more: str) -> tuple[dict[str, object], dict[str, object]]:
-        budget = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
-        assert eval_command.main(["--bench", "rows.jsonl", *budget, *more]) == Exit.DONE
-        plan = json.loads(Path(out, "evaluation.json").read_text())
-        found = json.loads(Path(out, "results.json").read_text())["statements"]
-        attempts = [json.loads(line) for line in Path(out, "attempts.jsonl").read_text().splitlines()]
-        scripts = {each["name"]: each.get("script", "") for each in attempts}
-        same = ("policy", "label", "weights", "sampling", "leaves")
-        return {row["name"]: (row["standing"], scripts[row["name"]]) for row in found}, {key: plan[key] for key in same}
-
-    server = {BFS: served.tactics, GOEDEL: served.proofs}[model]
-    here = results("here", "--policy", f"openai:{server.url}#{model}", *flags)
-    there = results("there", "--policy", f"openai:{model}", *served.flags, *flags)
-    assert here == there
-    assert here[0]["swap"][0] == "solved" and here[0]["false"][0] == "unsolved"  # type: ignore[index]
-
-
-@pytest.mark.process
 def test_a_server_that_fails_is_told_by_status_and_leaves_theorems_undecided(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prove: Run, called: Called
 ) -> None:
@@ -253,45 +221,6 @@ async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served:
 # --- a model in transformers ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.process
-def test_a_model_in_transformers_on_a_mesh_is_that_of_one_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    from tests.node.llm.hub.tiny import SWAP as SWAP_PROOF, saved, taught
-
-    saved(taught(SWAP_PROOF), Path("swap-prover"))
-    config = json.loads(Path("swap-prover/config.json").read_text())
-    Path("swap-prover/config.json").write_text(json.dumps(config | {"proofmesh_template": "bfs-prover-v1"}))
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    port = free_port()
-    Path("mesh.toml").write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
-    url = f"nats://127.0.0.1:{port}"
-
-    def results(out: str, *more: str) -> tuple[dict[str, str], dict[str, str]]:
-        flags = ("--simulations", "8", "--samples", "2", "--out", out, "--searches", "1")
-        assert eval_command.main(["--bench", "rows.jsonl", *flags, *more]) == Exit.DONE
-        found = json.loads(Path(out, "results.json").read_text())["statements"]
-        plan = json.loads(Path(out, "evaluation.json").read_text())
-        return {row["name"]: row["standing"] for row in found}, plan["weights"]
-
-    here, _ = results("here", "--policy", "hf:swap-prover")
-    _, weights = results("named", "--policy", "hf:swap-prover@bfs-prover-v1")
-    with asyncio.Runner() as runner:
-        command = [sys.executable, "-m", "node.command.cli", "up", "mesh.toml", "--policy", "hf:swap-prover"]
-        up = runner.run(spawn_child(command, stderr=asyncio.subprocess.DEVNULL))
-        try:
-            runner.run(registered(url, 4))
-            there = results("there", "--url", url, "--run", RUN)
-        finally:
-            up.send_signal(signal.SIGTERM)
-            runner.run(up.wait())
-            runner.run(kill_group(up, grace=0))
-    assert here == {"swap": "solved", "false": "unsolved"}
-    assert there == (here, weights) and "weights" in weights["hf:swap-prover@bfs-prover-v1"]
-
-
 # --- what nodes are told ---------------------------------------------------------------------------------------------
 
 
@@ -312,14 +241,6 @@ def test_each_model_has_a_node_of_its_own() -> None:
     # One model that is asked in two ways is one model.
     nodes = told(f"openai:http://a/v1#m@stp+openai:http://a/v1#m@{'bfs-prover-v1'}")
     assert [name for name in nodes if name.startswith("inference")] == ["inference-m"]
-
-
-def test_a_mesh_that_learns_may_serve_models_besides(tmp_path: Path) -> None:
-    file = tmp_path / "mesh.toml"
-    file.write_text(f'[up]\nmodels = ["openai:http://a/v1#{BFS}"]\n[prover]\npolicy = "inference+openai:{BFS}"\n')
-    nodes = told(file=file, models=(f"openai:http://a/v1#{BFS}",))
-    assert {"learner", "inference", "inference-BFS-Prover-V1-7B"} <= nodes.keys()
-    assert "--model" not in nodes["inference"]
 
 
 @pytest.mark.parametrize(
@@ -358,13 +279,3 @@ def test_sections_that_make_no_sense_are_told(
     assert main(["up", str(file), "--dry-run"]) == Exit.UNUSABLE
     error = capsys.readouterr().err
     assert says in error and error.count("\n") == 1
-
-
-def test_a_folder_that_is_none_is_told_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("BFS-Prover-V1").mkdir()
-    assert main(["up", "--dry-run", "--policy", "hf:BFS-Prover-V1"]) == Exit.UNUSABLE
-    error = capsys.readouterr().err
-    assert "hf:BFS-Prover-V1" in error and error.count("\n") == 1

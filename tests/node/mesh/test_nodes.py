@@ -1,13 +1,11 @@
 """`proofmesh status`, with and without a mesh."""
 
-import asyncio
 import json
 import urllib.request
 from functools import partial
 
 import pytest
 
-from common.protocol.messages import BrokerFacts, NodeInfo
 from node.command import status as command
 
 
@@ -32,21 +30,6 @@ def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(status
 
     code, output, _ = status()
     assert code == 0 and "lean-proxy" in output and "network" in output
-
-
-async def test_a_node_that_is_unhealthy_says_why(bus, status):
-    problems = {"nats-server": "refuses writes: no space left on device"}
-    facts = BrokerFacts(lost="r-todo had vanished")
-    who = {"node_id": "broker-1", "role": "broker", "host": "h", "pid": 1, "version": "0", "started": 1.0}
-    await bus.register(NodeInfo(**who, state="unhealthy", problems=problems, facts=facts))
-    code, output, _ = await asyncio.to_thread(status)
-    assert code == 1 and "broker-1 is unhealthy" in output and "no space left on device" in output
-    assert "r-todo had vanished" in output
-
-
-def test_a_run_without_nodes_is_not_healthy(status):
-    code, output, _ = status()
-    assert code == 1 and "no node of run" in output
 
 
 @pytest.mark.lean

@@ -1,6 +1,5 @@
 """A lean-proxy, `verify` and `prove` on a Lake project."""
 
-import json
 from functools import partial
 
 import pytest
@@ -88,23 +87,3 @@ def test_verify_uses_the_project(run, project, config, tmp_path):
     assert result.code == 2 and "Demo" in result.err, "pocket Lean knows no such module"
     result = run("verify", file, "--lean.project", tmp_path)
     assert result.code == 2 and "is not a Lake project" in result.err
-
-
-def test_a_sorry_of_a_projects_file_is_proved_with_the_projects_lean_and_modules(run, project):
-    file = project / "Demo" / "Own.lean"
-    file.write_text("import Demo.Basic\nopen Demo\ntheorem t : double 0 = 0 := by\n  sorry\n")
-    result = run("prove", f"{file}:4", "--fixed", "--json")
-    assert result.code == 0, result.err
-    assert json.loads(result.out)["lean"].startswith("theorem t : double 0 = 0 := by\n  ")
-
-
-@pytest.mark.slow
-def test_prove_uses_the_project(run, project, config):
-    statement = "theorem t : double 0 = 0"
-    flags = ["--fixed", "--lean.imports", "Demo.Basic", "--lean.opens", "Demo"]
-    result = run("prove", statement, "--lean.project", project, *flags)
-    assert result.code == 0 and result.out.startswith(f"{statement} := by"), result.err
-    result = run("prove", statement, "--lean.project", project, *flags, "Nowhere")
-    assert result.code == 2 and "unknown namespace" in result.err.lower()
-    result = run("prove", statement, "--lean.project", project.parent / "nowhere")
-    assert result.code == 2 and "there is no folder" in result.err

@@ -12,15 +12,11 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.output.command import Exit
 from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
-from node.command.evaluate import command as evaluating
 from node.command.proofs import prove
-from node.eval.folder import read
 from node.lean.text.script import proof_script
-from node.model import checkpoint
 from node.play.policies import check
 from node.prover.policies.names import BadPolicy
 from tests.commands import Called, Run
-from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
 from tests.node.training.writer import EITHER, SWAP, TWICE, trained_writer
@@ -72,21 +68,6 @@ def test_the_same_network_goes_on_with_tactics_where_its_proof_was_wrong(proves:
     assert code == Exit.FAILED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
 
 
-def test_an_evaluation_counts_its_proofs_and_tokens(called: Called, writer: Path, tmp_path: Path) -> None:
-    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": "theorem false (p q : Prop) : p → q"}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    code, _, err = called(
-        evaluating.main,
-        *("--bench", "rows.jsonl", "--policy", f"own:{writer}", "--method", "whole-proof"),
-        *("--simulations", "12", "--out", "e"),
-    )
-    assert code == Exit.DONE, err
-    found = {each.name: each for each in read(tmp_path / "e").attempts}
-    assert {name: str(each.standing) for name, each in found.items()} == {"swap": "solved", "false": "unsolved"}
-    assert all(each.statistics.tokens > each.statistics.samples > 0 for each in found.values())
-    assert found["false"].statistics.simulations == 12
-
-
 async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tactics(
     bus: Bus, broker: BusSettings, lean_proxy: object, writer: Path
 ) -> None:
@@ -113,26 +94,6 @@ async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tac
     assert found["wrong"].outcome is AttemptOutcome.FAILED and found["both"].outcome is AttemptOutcome.PROVED
     for name, says in (("corrected", "a network of ours corrects nothing"), ("idle", "`tactics` proposes tactics")):
         assert found[name].outcome is AttemptOutcome.ERROR and says in found[name].message
-
-
-async def test_a_mesh_whose_network_knows_no_proofs_says_so(
-    bus: Bus, broker: BusSettings, lean_proxy: object, tmp_path: Path
-) -> None:
-    checkpoint.save(tmp_path / "step-000001", tiny_model(), tiny_tokenizer(), step=1)
-    theorem = Theorem("t", "(p : Prop)", "p → p")
-    attempt = Attempt(
-        attempt_id="a",
-        theorem_id="t",
-        theorem=theorem,
-        purpose=Purpose.EVAL,
-        simulations=4,
-        seed=1,
-        method=Method.WHOLE_PROOF,
-    )
-    async with inference_node(bus, broker, str(tmp_path / "step-000001")):
-        found = (await played(bus, [attempt], policy="inference"))["a"]
-    assert found.outcome is AttemptOutcome.ERROR
-    assert "this network cannot write whole proofs: its tokenizer has no marks of roles" in found.message
 
 
 async def test_what_cannot_write_proofs_is_refused_before_anything_starts(run_folder: Path, writer: Path) -> None:

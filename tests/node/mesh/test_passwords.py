@@ -69,13 +69,6 @@ def test_without_a_broker_no_command_shows_the_password(command: str, capfd: pyt
     assert SECRET not in shown and "127.0.0.1:9" in shown
 
 
-def test_a_mistyped_option_does_not_show_the_password(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["status", "--urll", f"nats://mesh:{SECRET}@127.0.0.1:9"])
-    shown = "".join(capfd.readouterr())
-    assert SECRET not in shown and "127.0.0.1:9" in shown
-
-
 async def test_a_child_of_up_shows_no_password_and_gets_no_secret_that_it_does_not_need(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

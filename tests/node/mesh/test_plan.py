@@ -9,10 +9,9 @@ import pytest
 from common import config
 from common.bus import Signer
 from common.config import ConfigError, load, load_node
-from common.files import recipe
 from common.settings import BusSettings, NodeSettings
 from node.mesh.mesh import Mesh
-from node.mesh.plan import ORDER, SECRETS, UpSettings, environment, make_plan
+from node.mesh.plan import ORDER, UpSettings, environment, make_plan
 
 
 def test_counts_names_and_order() -> None:
@@ -63,11 +62,6 @@ def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
     assert "--no-server" in keeper.argv and plan.broker_address is None, "it only keeps the run's streams"
 
 
-def test_a_machine_of_workers_leaves_the_streams_to_the_learners_machine() -> None:
-    plan = make_plan(None, UpSettings(broker=0, learner=0, inference=0, ui=0), NodeSettings(run="r"))
-    assert [child.name for child in plan.children] == ["lean-proxy", "prover"]
-
-
 def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() -> None:
     for bus, user in (
         (BusSettings(user="mesh", password="secret-word"), "mesh"),
@@ -113,14 +107,6 @@ def test_a_child_gets_only_the_secrets_that_it_needs(role: str, model: str, gets
     assert given == others | {name: KEYS[name] for name in gets.split()}
 
 
-def test_every_role_of_a_mesh_says_which_secrets_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in KEYS.items():
-        monkeypatch.setenv(name, value)
-    plan = make_plan(None, UpSettings(), NodeSettings(run="r"))
-    assert {child.name for child in plan.children} == set(SECRETS)
-    assert all(child.env is not None and "WANDB_API_KEY" not in child.env for child in plan.children)
-
-
 @pytest.mark.parametrize(
     ("up", "verifies"),
     [
@@ -155,18 +141,6 @@ def test_all_nodes_of_a_mesh_know_its_verifier_and_those_of_the_file(tmp_path: P
     (tmp_path / "demo" / "verifier.pem").write_text("secret")
     with pytest.raises(ConfigError, match=r"verifier\.pem: not a private key as PEM"):
         Mesh.from_file(file)
-
-
-def test_the_recipe_for_joining_machines_has_no_verifier() -> None:
-    worker = recipe("worker")
-    plan = make_plan(worker, load(UpSettings, worker, "up"), load_node(worker))
-    assert not plan.verifier_key
-
-
-def test_a_fixed_metrics_port_is_the_first_of_a_range() -> None:
-    plan = make_plan(None, UpSettings(), NodeSettings(run="r", metrics_port=9100))
-    ports = [child.argv[list(child.argv).index("--node.metrics-port") + 1] for child in plan.children]
-    assert ports == [str(9100 + index) for index in range(len(plan.children))]
 
 
 def test_each_of_several_inference_nodes_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

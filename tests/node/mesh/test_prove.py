@@ -48,18 +48,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "file.lean"
 
 
-@pytest.mark.process
-def test_true_statement_is_proved_and_the_printed_text_is_a_proof(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "node.command.cli", "prove", SWAP, "--fixed"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert run.returncode == Exit.DONE, run.stderr
-    lines = run.stdout.rstrip("\n").split("\n")
-    assert lines[0] == f"{SWAP} := by"
-    assert len(lines) > 1 and all(line.startswith("  ") for line in lines[1:])
-    assert "accepted by Lean 4." in run.stderr
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.lean
 def test_false_statement_is_not_proved_and_with_disprove_its_negation_is(prove: Run) -> None:
     code, out, err = prove(FALSE, "--simulations", "3", "--fixed", "--json")
@@ -84,12 +72,6 @@ def test_every_method_searches_within_its_lean_attempts(prove: Run) -> None:
 
 
 @pytest.mark.lean
-def test_the_network_of_a_mesh_is_not_at_hand_without_one(prove: Run) -> None:
-    code, out, err = prove(SWAP, "--policy", "inference+tactics")
-    assert code == Exit.UNUSABLE and out == "" and "name the mesh with --url" in err
-
-
-@pytest.mark.lean
 def test_places_of_a_file_and_statements_in_its_context(file: Path, prove: Run) -> None:
     code, out, err = prove("file.lean:5", "--json", "--fixed")
     assert code == Exit.DONE, err
@@ -102,13 +84,6 @@ def test_places_of_a_file_and_statements_in_its_context(file: Path, prove: Run) 
     assert code == Exit.DONE and "theorem t (h : True ∧ double 1 = 2)" in out, err
     code, out, err = prove("--context", "file.lean", "theorem t : double 2 = 4", "--fixed")
     assert code == Exit.DONE and out.startswith("theorem t : double 2 = 4 := by\n  "), err
-
-
-@pytest.mark.lean
-def test_a_gap_is_proved_while_another_of_its_theorem_stays_open(file: Path, prove: Run) -> None:
-    file.write_text("theorem t (p : Prop) (h : p) : p ∧ 1 = 2 := by\n  constructor\n  · sorry\n  · sorry\n")
-    code, out, err = prove("file.lean:3", "--fixed")
-    assert code == Exit.DONE and out.strip() and "1 other `sorry` of its command is left" in err
 
 
 @pytest.mark.lean
@@ -130,13 +105,6 @@ def test_rows_of_standard_input_are_answered_line_by_line(prove: Run) -> None:
 def test_a_model_that_is_not_there_is_told_before_the_search(prove: Run, flags: list[str]) -> None:
     code, out, err = prove(SWAP, *flags)
     assert code == Exit.UNUSABLE and out == "" and "no/such/folder" in err
-
-
-@pytest.mark.lean
-def test_lines_of_a_text_file_are_statements(prove: Run, tmp_path: Path) -> None:
-    (tmp_path / "true.txt").write_text(f"-- one\n\n{SWAP} := sorry\n", encoding="utf-8")
-    code, out, err = prove("--from", "true.txt", "--fixed")
-    assert code == Exit.DONE and out.startswith(f"{SWAP} := by\n  ") and "1 statements: 1 proved" in err
 
 
 @pytest.mark.lean

@@ -91,11 +91,3 @@ def test_an_interrupted_recheck_goes_on(tmp_path: Path, capsys: pytest.CaptureFi
     recheck._keep(run / PROGRESS, kept[0])
     assert recheck.main([*flags, "--again"]) == Exit.FAILED
     assert "going on" not in capsys.readouterr().err
-
-
-def test_a_folder_without_records_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert recheck.main([str(tmp_path)]) == Exit.UNUSABLE
-    assert f"{tmp_path} is not the folder of a run (it has no {DATABASE}); name one" in capsys.readouterr().err
-    (tmp_path / DATABASE).write_text("no database")
-    assert recheck.main([str(tmp_path)]) == Exit.UNUSABLE
-    assert "file is not a database" in capsys.readouterr().err

@@ -67,12 +67,3 @@ async def test_a_run_at_work_is_not_removed_and_one_that_is_over_is(
     assert await call(broker, "remove", kept.run, "--yes") == 0
     assert kept.run not in await kept.runs()
     await streams.ensure(kept)
-
-
-@pytest.mark.parametrize("run", ["no-such-run", "No Run", "*"])
-async def test_a_run_that_is_not_there_is_bad_input(
-    broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str], run: str
-) -> None:
-    assert await call(broker, "remove", run, "--yes") == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said and (run != "no-such-run" or kept.run in said)

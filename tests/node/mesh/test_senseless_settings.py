@@ -81,24 +81,9 @@ def test_senseless_value_is_refused_as_a_flag(
     assert f"{flag} = {number_of(value)}: must be " in capsys.readouterr().err
 
 
-def test_a_key_that_has_moved_into_a_part_is_shown_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "mesh.toml"
-    file.write_text("[prover]\ntemperature = 0.7\n")
-    assert main(["prover", "--config", str(file), "--dry-run"]) == Exit.UNUSABLE
-    assert "sampling.temperature" in capsys.readouterr().err
-
-
 def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learner", "--model.heads", "3", "--dry-run"]) == Exit.UNUSABLE
     assert "--model: width is 128; it must be a multiple of heads, 3" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("argv", [["prove", "theorem t : True", "--simulations", "0"], ["demo", "--port", "-1"]])
-def test_tools_refuse_senseless_flags_too(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(argv) == Exit.UNUSABLE
-    assert f"{argv[-2]} = {argv[-1]}: must be at least" in capsys.readouterr().err
 
 
 def test_every_number_of_the_configuration_has_limits() -> None:

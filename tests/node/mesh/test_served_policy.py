@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from common.bus import Bus
-from common.config import ConfigError
 from common.life.process import kill_group, spawn_child
 from common.output.command import Exit
 from common.protocol.attempts import AttemptResult, ResultPart
@@ -70,22 +68,6 @@ def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
     assert told(f"own:{run},tactics")["prover"].endswith(" --policy inference,tactics")
 
 
-def test_a_list_needs_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "list").write_text("rfl\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    for policy, wanted in (("tactics", "tactics"), ("tactics:list", f"tactics:{tmp_path}/list")):
-        nodes = told(policy)
-        assert {"learner", "inference"}.isdisjoint(nodes)
-        assert nodes["prover"].endswith(f" --policy {wanted}")
-
-
-def test_damaged_checkpoints_are_passed_over_with_a_word(tmp_path: Path) -> None:
-    run = run_folder(tmp_path)
-    (run / "checkpoints/step-000009").mkdir()
-    plan = make_plan(None, UpSettings(policy=f"own:{run}"), NodeSettings(run="r"))
-    assert len(plan.notes) == 1 and "damaged checkpoint" in plan.notes[0]
-
-
 @pytest.mark.parametrize(
     ("policy", "says"),
     [
@@ -110,18 +92,6 @@ def test_what_cannot_be_served_is_told_before_anything_starts(
     error = capsys.readouterr().err
     assert "policy: " in error and says in error and error.count("\n") == 1
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_network_without_inference_nodes_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="inference = 0: no node would serve"):
-        told(f"own:{run_folder(tmp_path)}", inference=0)
-
-
-def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["up", "--help"])
-    words = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
-    assert "Serve this policy without learning" in words and "The mesh then has no learner" in words
 
 
 @pytest.mark.process

@@ -9,7 +9,7 @@ import pytest
 
 from common.output.command import Exit
 from node.command.stp.command import main
-from node.command.stp.run import RECIPE, keep_recipe, owned
+from node.command.stp.run import RECIPE, keep_recipe
 from node.stp.records import FILE
 from node.stp.store import StpStore
 from tests.commands import Called, Run
@@ -64,18 +64,3 @@ def test_a_run_that_has_begun_keeps_its_settings_and_says_which_have_changed(stp
     assert code == Exit.UNUSABLE and errors.count("\n") == 1
     assert "other settings (stp.prover.samples, stp.seed;" in errors or "(stp.seed, stp.prover.samples;" in errors
     assert (plan.directory / RECIPE).read_bytes() == before
-
-
-def test_a_run_is_played_by_one_process(stp: Run, tmp_path: Path) -> None:
-    plan = tiny_plan(tmp_path)
-    with owned(plan.directory):
-        code, _, errors = stp("run", "tiny.toml")
-    assert code == Exit.FAILED and errors.count("\n") == 1 and "another process plays this run" in errors
-
-
-def test_a_run_around_one_statement_is_gone_on_with_by_focus(stp: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "runs/tiny/focus/tiny-focus-0-t"
-    folder.mkdir(parents=True)
-    (folder / RECIPE).write_text("")
-    code, _, errors = stp("resume", str(folder))
-    assert code == Exit.UNUSABLE and "is a run of `stp focus`: repeat that command" in errors

@@ -47,18 +47,6 @@ async def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
     assert child.pid is None
 
 
-async def test_a_child_that_always_dies_ends_the_mesh_with_its_last_words(tmp_path: Path) -> None:
-    dies = spec(tmp_path, "dies", "raise SystemExit('there is no such checkpoint')")
-    async with Supervisor([dies, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:
-        with pytest.raises(ChildFailed) as failure:
-            await supervisor.wait()
-    assert "dies ended with code 1" in str(failure.value)
-    assert "crashed 4 times" in str(failure.value)
-    assert "there is no such checkpoint" in str(failure.value)
-    assert str(dies.log) in str(failure.value)
-    assert [child.state for child in supervisor.children] == [ChildState.FAILED, ChildState.STOPPED]
-
-
 async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path: Path) -> None:
     async with Supervisor([spec(tmp_path, "wrong", "raise SystemExit(2)")], QUICK) as supervisor:
         with pytest.raises(ChildFailed, match="configuration is wrong"):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from common.lean import Context
 from node.command import trace
 from tests.lean_project import environ, make_elan, make_project
 from tests.repositories import commit, repository
@@ -49,18 +48,6 @@ def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing
     assert "2 files (1 of an earlier run" in capsys.readouterr().out
     assert sum(path.read_bytes() == text for path, text in written.items()) == 1
     assert rows(out / "steps.jsonl")[-1]["theorem"] == "renamed"
-
-
-def test_the_text_above_each_theorem_is_written_by_its_digest(tmp_path):
-    text = "/-- One. -/\n" + GOOD.format(name="first") + "open Nat in\n" + GOOD.format(name="second")
-    (tmp_path / "a.lean").write_text(text)
-    assert trace.main([str(tmp_path / "a.lean"), "--out", str(tmp_path / "out"), "--context"]) == 0
-    (row,) = rows(tmp_path / "out" / "contexts.jsonl")
-    theorems = rows(tmp_path / "out" / "theorems.jsonl")
-    above = [row["text"][: row["contexts"][theorem["context_digest"]]] for theorem in theorems]
-    assert above == ["", text[: text.index("open Nat")]]
-    assert [Context.of(each).digest for each in above] == [theorem["context_digest"] for theorem in theorems]
-    assert {step["context"] for step in rows(tmp_path / "out" / "steps.jsonl")} == set(row["contexts"])
 
 
 def test_a_file_that_cannot_be_traced_is_told_and_the_others_are_traced(tmp_path, capsys):

@@ -18,7 +18,6 @@ import pytest
 
 from common.output.command import Exit
 from node.command.proofs import prove as prove_command
-from node.llm import command as models_command
 from tests.commands import Called, Run
 from tests.node.llm.small_llama import trained_folder
 
@@ -85,14 +84,3 @@ def test_it_proves_a_theorem_step_by_step(served: str, prove: Run) -> None:
 def test_it_proves_a_theorem_by_a_whole_proof(served: str, prove: Run) -> None:
     code, out, err = prove("--method", "whole-proof", "--policy", f"{served}@stp", SWAP)
     assert code == Exit.DONE and "exact ⟨h.2, h.1⟩" in out, err
-
-
-def test_it_is_tried_and_its_answer_shown(served: str, called: Called) -> None:
-    code, out, err = called(models_command.main, "try", "bfs-prover-v1", STATE, "--policy", served, "--samples", "2")
-    assert code == Exit.DONE and "intro h" in out and "of 2 answers kept" in out, err
-
-
-def test_another_name_than_its_models_is_refused_in_one_line(served: str, prove: Run) -> None:
-    other = served.partition("#")[0] + "#nobody/nothing@bfs-prover-v1"
-    code, out, err = prove("--policy", other, SWAP)
-    assert code == 2 and not out and "does not have the model `nobody/nothing`" in err, err

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
@@ -25,7 +24,6 @@ from common.settings import BusSettings
 from node.command import cli
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
-from node.mesh.supervisor import ChildState
 from tests.commands import Called, Run
 from tests.waiting import eventually, until
 
@@ -162,23 +160,6 @@ async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None
     await eventually(lambda: all(is_gone(child) for child in below), what="the end of all processes")
 
 
-async def test_the_mesh_goes_on_without_a_monitor(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        file = mesh_file(tmp_path)
-        file.write_text(file.read_text().replace("[ui]\nport = 0", f"[ui]\nport = {taken.getsockname()[1]}"))
-        lines: list[str] = []
-        mesh = Mesh.from_file(file, lines.append)
-        mesh.plan.up.restarts = 0
-        async with Mesh(mesh.plan, lines.append) as mesh:
-            ui = next(child for child in mesh.children if child.spec.name == "ui")
-            await eventually(lambda: ui.state is ChildState.FAILED, 60, "the monitor's failure")
-            assert any("cannot serve the monitor" in line and "going on without it" in line for line in lines)
-            others = [child for child in mesh.children if child is not ui]
-            assert all(child.state is ChildState.RUNNING for child in others)
-
-
 @pytest.fixture
 def called_up(called: Called) -> Run:
     """The command in this process, for what ends by itself."""
@@ -194,25 +175,7 @@ def test_a_port_in_use_is_said_before_anything_starts(called_up: Run, broker: Bu
     assert not (tmp_path / "up-test").exists()
 
 
-def test_a_run_directory_that_cannot_be_written_is_said(called_up: Run, tmp_path: Path) -> None:
-    (tmp_path / "up-test").write_text("a file is in the way")
-    code, _, err = called_up(mesh_file(tmp_path))
-    assert code == Exit.FAILED and "up-test" in err
-
-
 def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp_path: Path) -> None:
     extra = "[node]\nhost = '192.0.2.1'\n"  # an address for documentation (RFC 5737): nobody can listen on it
     code, _, err = called_up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
     assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err
-
-
-def test_dry_run_starts_nothing(called_up: Run, tmp_path: Path) -> None:
-    code, out, _ = called_up(mesh_file(tmp_path, provers=2), "--dry-run")
-    assert code == Exit.DONE and "[up]" in out and "# prover-2: " in out
-    assert not (tmp_path / "up-test").exists()
-
-
-def test_a_wrong_file_is_refused_before_anything_starts(called_up: Run, tmp_path: Path) -> None:
-    code, _, err = called_up(mesh_file(tmp_path, extra="[learner]\nsedd = 1\n"))
-    assert code == Exit.UNUSABLE and "did you mean `seed`" in err
-    assert not (tmp_path / "up-test").exists()

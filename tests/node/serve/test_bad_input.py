@@ -53,22 +53,6 @@ async def test_what_lean_refuses_is_an_error_message(wire):
     assert results[-1]["verdict"]["accepted"]
 
 
-@pytest.mark.slow
-async def test_a_megabyte_of_text_is_checked(wire):
-    text = GOOD + "\n-- " + "words " * 1000
-    text += "\n-- ∀ more" * ((MOST_CHARACTERS - len(text)) // 10)
-    (result,) = await wire.check(text)
-    assert len(text) > 1_000_000 and result["verdict"]["accepted"], str(result)[:400]
-
-
-async def test_a_comment_that_talks_of_an_import_imports_nothing(wire):
-    loop = f"{FOR_EVER}\n/- one could\nimport Nothing -/"
-    (stopped,) = await wire.check(loop, timeout=2)
-    assert stopped["error"] == "Lean REPL command timed out in 2.0 seconds"
-    (proved,) = await wire.check(GOOD + "\n/- or\nimport Nothing -/")
-    assert proved["verdict"]["accepted"]
-
-
 BODIES = [
     (b'{"snippets": [{"id": "a", "code": "\xff"}]}', 400, "not UTF-8"),
     (b'{"snippets": [{"id": "a", "code": "\\ud800"}]}', 422, "not JSON"),
@@ -150,11 +134,6 @@ async def cancelled(wire: Wire) -> float:
     name = "proofmesh_serve_cancelled_total "
     lines = (await wire.text("/metrics")).split("\n")
     return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
-
-
-async def test_a_snippet_without_time_times_out_at_once(wire):
-    (result,) = await wire.check(GOOD, timeout=0)
-    assert result["error"] == "Lean REPL command timed out in 0.0 seconds"
 
 
 async def test_a_snippet_that_asks_for_a_fresh_process_gets_one(wire):

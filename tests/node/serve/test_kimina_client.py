@@ -36,12 +36,6 @@ async def test_every_kind_of_result_has_the_status_that_it_should(wire):
     answer.analyze(1.0)  # its table takes every result
 
 
-async def test_many_batches_at_once_come_back_whole(wire):
-    texts = [f"theorem t{number} : {number} + 1 = {number + number % 2} + 1 := rfl" for number in range(12)]
-    answer = await client().AsyncKiminaClient(wire.url).check(texts, batch_size=3, show_progress=False)
-    assert [result.analyze().status.value for result in answer.results] == ["valid", "lean_error"] * 6
-
-
 async def test_the_key_is_the_one_that_the_client_sends(monkeypatch):
     async with serving(workers=1, api_key="right") as wire:
         module = client()
@@ -72,14 +66,3 @@ async def test_readers_of_the_older_answers_see_what_is_proved(wire):
     assert [sample.is_valid_with_sorry for sample in samples] == [True, False, True, False, True]
     assert [result["verdict"]["accepted"] for result in answer["results"]] == [True] + [False] * 4
     assert all(sample.time > 0 for sample in samples)
-
-
-async def test_info_trees_come_as_they_are_asked_for(wire):
-    module = client()
-    kimina = module.KiminaClient(wire.url)
-    for kind in (module.Infotree.original, module.Infotree.full):
-        checked = await asyncio.to_thread(kimina.check, AND, infotree=kind, show_progress=False)
-        (result,) = checked.results
-        assert result.analyze().status.value == "valid" and result.response["infotree"][0]["node"]
-    (without,) = (await asyncio.to_thread(kimina.check, AND, show_progress=False)).results
-    assert "infotree" not in without.response

@@ -1,26 +1,12 @@
 """Answers as their readers take them, and the lines that import: without Lean."""
 
 from node.lean.snippets.judge import single_proof
-from node.lean.snippets.snippet import (
-    UNFINISHED,
-    Fault,
-    message,
-    unproved,
-    with_faults,
-    with_old_spelling,
-    with_sorry_shown,
-)
+from node.lean.snippets.snippet import UNFINISHED, message, unproved, with_sorry_shown
 from node.lean.text.statement import leading_imports
 
 PLACE = {"line": 1, "column": 0}
-NEW_WARNING = message("warning", PLACE, PLACE, "declaration uses `sorry`")
 OLD_WARNING = message("warning", PLACE, PLACE, "declaration uses 'sorry'")
 SORRY = {"goal": "⊢ 1 = 2", "proofState": 0, "pos": PLACE, "endPos": PLACE}
-
-
-def test_the_warning_about_sorry_is_spelt_as_every_reader_knows_it():
-    assert with_old_spelling({"env": 0, "messages": [NEW_WARNING]}) == {"env": 0, "messages": [OLD_WARNING]}
-    assert with_old_spelling({"env": 0}) == {"env": 0}
 
 
 def test_sorry_shows_in_messages_and_sorries_alike_or_is_an_error():
@@ -39,16 +25,6 @@ def test_an_answer_claims_a_proof_only_without_errors_and_sorry():
         assert unproved(response).reason == UNFINISHED
     error = message("error", {"line": 7, "column": 2}, PLACE, "no")
     assert unproved({"messages": [OLD_WARNING, error]}).reason == "line 7: no"
-
-
-def test_each_fault_is_an_error_message_behind_the_others():
-    response = with_faults({"env": 0, "messages": [OLD_WARNING]}, [Fault(3, "an axiom"), Fault(4, "another")])
-    assert [(item["severity"], item["pos"]["line"]) for item in response["messages"]] == [
-        ("warning", 1),
-        ("error", 3),
-        ("error", 4),
-    ]
-    assert with_faults({"env": 0}, []) == {"env": 0}
 
 
 def test_only_the_beginning_of_a_text_imports():

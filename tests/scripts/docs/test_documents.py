@@ -11,7 +11,7 @@ import re
 import pytest
 
 from node.command.cli import COMMANDS, main
-from scripts.docs.reading import ROOT, Document, documents, slug
+from scripts.docs.reading import ROOT, Document, documents
 
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]
 """The log describes commands of its time, which may not exist any more."""
@@ -138,8 +138,3 @@ def test_wrong_command_lines_are_found() -> None:
     assert wrong_with(["./start", "prove", "--simulation", "3"]) == "`proofmesh prove` has no flag --simulation"
     assert wrong_with(["proofmesh", "bank", "imports"]) == "proofmesh bank has no imports"
     assert wrong_with(["proofmesh", "prove", "--seconds", "3", "theorem t : True"]) == ""
-
-
-def test_headings_have_the_anchors_of_github() -> None:
-    assert slug("In this process: `hf:`") == "in-this-process-hf"
-    assert slug("What, where, and *why*?") == "what-where-and-why"

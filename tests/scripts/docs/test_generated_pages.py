@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from common.protocol import attempts, messages, subjects
-from scripts.docs import configuration, metrics
+from scripts.docs import configuration
 from scripts.docs.__main__ import COMMAND, PAGES, stale
 
 
@@ -42,10 +42,3 @@ def test_every_subject_has_a_channel() -> None:
 
 def test_every_section_of_a_mesh_file_is_described() -> None:
     assert configuration.unknown_sections() == set()
-
-
-def test_metrics_are_found_in_the_source_with_labels_and_suffix() -> None:
-    found = {metric.name: metric for metric in metrics.declared()}
-    assert found["proofmesh_prover_attempts_total"].labels == ("purpose", "outcome")
-    assert found["proofmesh_inference_queue"].kind == "gauge"
-    assert found["proofmesh_llm_requests_total"].labels == ("model", "outcome")

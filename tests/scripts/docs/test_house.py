@@ -76,31 +76,3 @@ def test_rooms_have_doors_and_floors_of_imports_that_run_at_once(tree: Path) -> 
     assert (rooms["a"]["doors"], rooms["a"]["floors"]) == (4, 2)
     (tree / "a/room/low.py").write_text("from a.room import high\n", encoding="utf-8")
     assert house.static(tree)["rooms"]["a/room"]["floors"] is None
-
-
-@pytest.mark.slow
-def test_the_real_tree_is_counted_whole() -> None:
-    counts = house.static()
-    assert counts["total"]["files"] > 500 and counts["total"]["lines"] > 80_000
-    assert sum(each["files"] for each in counts["packages"].values()) == counts["total"]["files"]
-    assert not any(each["floors"] is None for each in counts["rooms"].values())
-
-
-@pytest.mark.broker
-@pytest.mark.lean
-async def test_a_run_finds_the_modules_on_a_theorems_way(tmp_path: Path) -> None:
-    calls = house.Calls()
-    try:
-        found = await house.theorem_way(tmp_path, calls)
-    finally:
-        calls.end()
-    parts = (
-        "node.bank.bank",
-        "node.learner.attempts.dispatcher",
-        "node.prover.search.tree",
-        "node.lean.check.verify.judge",
-    )
-    assert {*parts, "node.learner.replay.replay"} <= set(found)
-    assert not any(
-        name.startswith(("node.learner.learning.publisher", "node.stp", "scripts", "tests")) for name in found
-    )

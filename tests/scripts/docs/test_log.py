@@ -43,8 +43,3 @@ def test_lines_are_wrapped_and_tables_are_not() -> None:
 
 def test_a_laid_out_log_stays_as_it_is() -> None:
     assert laid_out(laid_out(LOG)) == laid_out(LOG)
-
-
-def test_an_entry_written_on_top_is_sorted_in() -> None:
-    text = laid_out(LOG).replace("Newest first.\n", "Newest first.\n\n## Rewards\n\n2026-11-23, new.\n")
-    assert laid_out(text).index("## 2026-11-23") < laid_out(text).index("## 2026-11-22")

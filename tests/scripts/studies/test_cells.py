@@ -39,21 +39,6 @@ def test_every_cell_of_every_study_is_a_command_with_a_name_of_its_own(name: str
         assert not any("{" in str(part) or part == "" for part in command)
 
 
-def test_the_study_of_reinforcement_learning_has_the_cells_that_it_always_had(tmp_path: Path) -> None:
-    for kind in ("rl", "control", "expert"):
-        finished_run(tmp_path / f"rl-pocket-{kind}-0")
-    study, _, _ = read(["rl-pocket", "--runs", str(tmp_path)])
-    policies = ["list-mcts", "warm-mcts", "warm-and-list-mcts", "learned-mcts", "learned-and-list-mcts", "control-mcts"]
-    both = {f"{bench}-{policy}-0" for bench in ("test", "textbook") for policy in [*policies, "expert-best-first"]}
-    more = {"test-warm-best-first-0", "test-list-mcts-x10-0", "test-warm-and-list-mcts-x10-0"}
-    assert {name for name, _, _ in study.cells()} == {"run-rl-0", "run-control-0", "run-expert-0"} | both | more
-    only_rl, _, _ = read(["rl-pocket", "--runs", str(tmp_path), "--kinds", "rl", "--seeds", "0", "1"])
-    names = {name for name, _, _ in only_rl.cells()}
-    witness, _, _ = read(["rl-pocket", "--runs", str(tmp_path), "--bank", "witness"])
-    assert not any("textbook" in name for name, _, _ in witness.cells())
-    assert "test-warm-mcts-1" in names and "test-list-mcts-1" not in names and "test-control-mcts-0" not in names
-
-
 STUDY = """
 [settings]
 out = "OUT"

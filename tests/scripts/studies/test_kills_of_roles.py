@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -15,9 +11,8 @@ import pytest
 
 from common.records.readers import outstanding, results
 from common.records.store import Store
-from scripts.studies.kills_of_roles import ROLES, RoleKillSettings, tallied
-from tests.node.learner.builders import FAILED, PROVED, planned, result, row, write_bank
-from tests.node.mesh.whole import private_cache
+from scripts.studies.kills_of_roles import RoleKillSettings, tallied
+from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
 ROOT = Path(__file__).parents[3]
 
@@ -73,15 +68,6 @@ def test_a_proof_without_its_result_is_seen(database: Path) -> None:
     assert not tallied(database, ()).sound
 
 
-def test_there_are_no_records_before_the_learner_made_them(tmp_path: Path) -> None:
-    assert results(tmp_path / "none.sqlite") == [] and outstanding(tmp_path / "none.sqlite") == set()
-
-
-def study(*flags: str, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.studies.kills_of_roles", *flags]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, **env})
-
-
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
@@ -94,26 +80,3 @@ def study(*flags: str, **env: str) -> subprocess.CompletedProcess[str]:
 def test_what_cannot_be_tried_is_said(settings: RoleKillSettings, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         settings.check()
-
-
-@pytest.mark.process
-def test_senseless_flags_are_one_line() -> None:
-    done = study("--kills", "0")
-    assert done.returncode == 2
-    assert "--kills" in done.stderr and "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.timeout(1200)
-def test_nothing_is_lost_when_a_node_of_each_role_is_killed(tmp_path: Path) -> None:
-    bank, out = write_bank(tmp_path / "bank"), tmp_path / "numbers.json"
-    flags = ["--kills", "1", "--bank", str(bank), "--out", str(tmp_path / "study"), "--json", str(out)]
-    done = study(*flags, PROOFMESH_CACHE=str(private_cache(tmp_path)))
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(out.read_text())
-    assert found["sound"] and {role: each["kills"] for role, each in found["roles"].items()} == dict.fromkeys(ROLES, 1)
-    assert all(count >= 1 for count in found["restarts"].values())
-    records = found["records"]
-    assert records["recorded"] == records["dispatched"] - records["outstanding"] > len(ROLES)
-    assert records["outcomes"].keys() <= {"proved", "failed"}, "no fault of the mesh is taken for one of a theorem"

@@ -8,9 +8,8 @@ from common import config
 from common.files import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
-from scripts.studies.__main__ import Study, changed, filled, main, read
+from scripts.studies.__main__ import Study, changed, filled, read
 from scripts.studies.pages import difference
-from tests.commands import Called
 
 ROOT = Path(__file__).parents[3]
 
@@ -43,30 +42,12 @@ def test_every_part_is_left_out_by_keys_that_the_roles_know(tmp_path: Path) -> N
         config.load(ProverSettings, file, "prover")
 
 
-def test_the_control_takes_as_many_steps_as_the_whole_run(tmp_path: Path) -> None:
-    found = {name: (values, table) for name, values, table in study(tmp_path).cells()}
-    values, table = found["control-0"]
-    command = filled(table["command"], {**values, "recipe": "r.toml"})
-    assert command[-3:] == ["--control", "--steps", "5"] and "--minutes" not in command
-
-
-def test_the_recipe_itself_stays_as_it_is() -> None:
-    content = config.read(recipe("demo"))
-    changed(content, {"learner.matchmaker": {"explore_chance": 0.0}})
-    assert content == config.read(recipe("demo"))
-
-
 def test_undecided_statements_do_not_count_in_a_difference() -> None:
     first = {"a": True, "b": True, "c": False, "d": None, "e": True}
     second = {"a": True, "b": False, "c": False, "d": True, "e": None}
     points, p = difference(first, second)
     assert points.startswith("-33.3 [")  # one of a, b, c
     assert p == "1.000"
-
-
-def test_an_unknown_part_ends_with_the_names_of_those_that_exist(called: Called) -> None:
-    code, _, err = called(main, "rl-ablations", "--only", "no-such-part")
-    assert code == 2 and "no-such-part" in err and "no-exploration" in err
 
 
 def _toml(content: dict[str, object]) -> str:
