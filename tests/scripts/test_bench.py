@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
@@ -37,25 +36,6 @@ def test_an_unknown_benchmark_is_refused(bench: Run) -> None:
     assert "no benchmark `nothing`" in done.err
 
 
-@pytest.mark.lean
-def test_an_evaluation_is_measured_beside_its_searches(bench: Run, tmp_path: Path) -> None:
-    done = bench("eval", "--limit", "3", "--simulations", "2", "--rounds", "1", "--json", str(tmp_path / "out.json"))
-    assert done.code == 0, done.err
-    found = json.loads((tmp_path / "out.json").read_text())
-    bare, evaluated = found["rounds"][0]["solved"]
-    assert bare == evaluated
-    assert found["medians"]["over_bare"] > 0
-
-
 def test_a_part_is_also_found_by_the_name_of_its_bench(bench: Run) -> None:
     assert "proofmesh bench verify" in bench("lean", "verify", "--help").out
     assert "name a part of it: loop, scale, matchmaker" in bench("mesh").err
-
-
-def test_the_choice_of_theorems_is_measured_over_a_whole_bank(bench: Run, tmp_path: Path) -> None:
-    sizes = ("--statements", "3000", "--choices", "700", "--attempts", "2000", "--curriculum")
-    done = bench("matchmaker", *sizes, "--json", str(tmp_path / "out.json"))
-    assert done.code == 0, done.err
-    found = json.loads((tmp_path / "out.json").read_text())
-    assert 0 < found["assign_ms"]["p50"] <= found["assign_ms"]["p99"] and found["record_ms"]["p50"] > 0
-    assert found["restore_cpu_s"] > 0 and found["fill_cpu_s"] > 0

@@ -11,7 +11,7 @@ from scripts.bench import gpu
 from scripts.bench.gpu import CHECKS, PARTS_SECONDS, Gpu
 from scripts.bench.harness import run
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def test_a_part_that_fails_or_takes_too_long_does_not_stop_the_others(
@@ -35,8 +35,6 @@ def test_each_part_has_its_time_and_its_paragraph() -> None:
     assert all(f"`{part}`:" in (Gpu.__doc__ or "") for part in CHECKS)
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_every_part_runs_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu, "PARTS_SECONDS", dict.fromkeys(PARTS_SECONDS, 300))  # the machine may have other load
     found = Gpu(device="cpu").measure()

@@ -118,6 +118,7 @@ def constrain(world: World, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     monkeypatch.setenv("PIP_CONSTRAINT", str(world.folder / "constraints.txt"))
 
 
+@pytest.mark.slow
 def test_a_cpu_build_that_pip_finds_is_taken(world: World) -> None:
     """Without uv, which pip does not find here."""
     shutil.rmtree(next(torch.site_packages(world.python.parents[1]).glob("uv-*.dist-info")))
@@ -155,6 +156,7 @@ def test_a_failure_that_is_not_a_missing_build_does_not_lead_to_the_large_one(wo
     assert world.installed() == ""
 
 
+@pytest.mark.slow
 def test_uv_comes_first_where_it_reaches_the_index(world: World) -> None:
     world.has_uv(f"print(' + torch=={CPU}')")
     world.holds_torch(CPU, DEFAULT)
@@ -176,6 +178,7 @@ def test_for_a_gpu_uv_picks_the_build_for_the_driver(world: World) -> None:
     assert world.prepare_gpu() == "2.13.0+cu130"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_cuda_torch")
 def test_a_cpu_build_is_removed_for_a_gpu(world: World) -> None:
     world.has_torch(CPU)

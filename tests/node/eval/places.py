@@ -11,7 +11,7 @@ from common.protocol.messages import NodeFacts, NodeInfo
 from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, StatementRecord, read
 from node.eval.over_mesh import MeshVenue
 from node.eval.player import Runner, due, open_player
-from tests.node.eval.building import plan, statement
+from tests.node.eval.small import plan, statement
 
 STATEMENTS = [
     statement("swap", theorem=Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p")),

@@ -51,17 +51,18 @@ def benchmark(digest: str, spec: str = "FILE.jsonl") -> BenchmarkFacts:
 
 def statement(name: str, conclusion: str = "", **fields: Any) -> StatementRecord:
     theorem = Theorem(name, "(n : Nat)", conclusion or f"n = n + 0 * {name.strip('tuvwx') or 0}")
-    return StatementRecord(name=name, theorem=theorem, family="nat", level=1, **fields)
+    return StatementRecord(**{"name": name, "theorem": theorem, "family": "logic", "level": 1} | fields)
 
 
-def solved(name: str, at: int, number: int = 0) -> AttemptRecord:
-    """Solved with the simulation `at`, by its last tactic."""
+def solved(name: str, at: int = 5, number: int = 0, lean_attempts: int = 0) -> AttemptRecord:
+    """Solved with the simulation `at`, by its last tactic; without a number of Lean attempts with all its tactics."""
+    tried = lean_attempts or at * TACTICS
     found = AttemptStatistics(
         simulations=at,
         solved_at_simulations=at,
-        solved_at_lean_attempts=at * TACTICS,
-        tactics_tried=at * TACTICS,
-        lean_attempts=at * TACTICS,
+        solved_at_lean_attempts=tried,
+        tactics_tried=tried,
+        lean_attempts=tried,
         seconds=at / 10,
         tokens=at * 50,
     )
@@ -80,9 +81,12 @@ def unsolved(
 
 
 def undecided(name: str, number: int = 0) -> AttemptRecord:
-    return AttemptRecord(
-        name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason="a worker is gone"
-    )
+    return AttemptRecord(name=name, number=number, standing=Standing.UNDECIDED, ended="error", reason="no Lean")
+
+
+def not_elaborated(name: str) -> AttemptRecord:
+    reason = "unknown module Mathlib"
+    return AttemptRecord(name=name, number=0, standing=Standing.NOT_ELABORATED, ended="bad-statement", reason=reason)
 
 
 def outcomes(found: Mapping[str, int], number: int = 0) -> list[AttemptRecord]:

@@ -14,7 +14,7 @@ from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, Sta
 from node.eval.player import Runner, due, open_player
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.eval.building import plan, statement
+from tests.node.eval.small import plan, statement
 
 pytestmark = pytest.mark.lean
 

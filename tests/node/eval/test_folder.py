@@ -5,7 +5,7 @@ import pytest
 
 from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, Plan, identity, read
 from tests.files import limited_files
-from tests.node.eval.building import plan, solved, statement, unsolved
+from tests.node.eval.small import plan, solved, statement, unsolved
 
 
 def begun(path, *records):

@@ -8,7 +8,7 @@ import pytest
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
 from node.eval.folder import Evaluation, Session, Standing, standing
 from node.eval.results import results_of
-from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
+from tests.node.eval.small import not_elaborated, plan, solved, statement, undecided, unsolved
 
 
 def evaluation(statements, attempts, of=None, sessions=()):
@@ -103,7 +103,7 @@ def test_costs_are_summed_over_attempts_and_sessions():
     costs = results_of(
         evaluation([statement("a"), statement("b")], [solved("a"), unsolved("b")], sessions=sessions)
     ).costs
-    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 220, 15.0, 5.0)
+    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 276, 15.0, 5.0)
 
 
 @pytest.mark.parametrize(

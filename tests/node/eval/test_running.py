@@ -11,7 +11,7 @@ import pytest
 
 from node.eval.folder import AttemptRecord, EvaluationFolder, Standing, StatementRecord, read
 from node.eval.player import FAILURES, TRIES, EvaluationFailed, Runner, Slot, Slots, due
-from tests.node.eval.building import not_elaborated, plan, solved, statement, undecided, unsolved
+from tests.node.eval.small import not_elaborated, plan, solved, statement, undecided, unsolved
 
 TURNS = 20
 """Of the event loop that an attempt takes: time for others to begin."""

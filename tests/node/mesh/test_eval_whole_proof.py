@@ -68,17 +68,6 @@ def test_pass_at_k_of_given_proofs_is_what_one_computes_by_hand(evaluate: Run, t
     assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
 
 
-def test_the_proofs_of_one_pass_are_its_simulations(evaluate: Run, tmp_path: Path) -> None:
-    code, _, err = evaluate(*WHOLE, "--simulations", "4", "--out", "e")
-    assert code == Exit.DONE, err
-    found = {each.name: each for each in read(tmp_path / "e").attempts}
-    assert (found["swap"].statistics.solved_at_simulations, found["sum"].statistics.solved_at_simulations) == (2, 3)
-    assert found["sum"].statistics.lean_attempts == 3 and found["sum"].statistics.without_proof == 1
-    assert found["false"].statistics.duplicates == 1
-    assert found["unheard"].reason == "no more proofs were to be had after 0"
-    assert found["swap"].script == "  intro h\n  constructor\n  · exact h.2\n  · exact h.1"
-
-
 def test_what_does_not_go_together_is_a_clear_line(evaluate: Run, tmp_path: Path) -> None:
     bench = ("--bench", "rows.jsonl")
     (tmp_path / "bad.jsonl").write_text('{"name": "swap"}\n')

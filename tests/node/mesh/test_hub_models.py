@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
@@ -38,23 +37,6 @@ def test_a_model_proves_what_it_has_learned(prove: Run, prover: Path) -> None:
     assert code == Exit.DONE and out.startswith("theorem swap") and "accepted by Lean" in err, err
     assert "by language model" in err and f"{prover}@bfs-prover-v1: " in err and "tokens in" in err
     assert len(err.splitlines()) == 3, err  # no words of the libraries
-
-
-@pytest.mark.lean
-def test_an_evaluation_says_which_weights_it_is_of(
-    prover: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = [{"name": "swap", "statement": STATEMENT}, {"name": "false", "statement": "theorem f (p q : Prop) : p → q"}]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    policy = f"hf:{prover}@bfs-prover-v1"
-    flags = ("--simulations", "8", "--out", "e", "--searches", "1")
-    assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags]) == Exit.DONE
-    found = json.loads(Path("e/results.json").read_text())
-    assert {row["name"]: row["standing"] for row in found["statements"]} == {"swap": "solved", "false": "unsolved"}
-    plan = json.loads(Path("e/evaluation.json").read_text())
-    assert plan["policy"] == policy and plan["label"] == "language model"
-    assert ", weights " in plan["weights"][policy]
 
 
 @pytest.mark.lean

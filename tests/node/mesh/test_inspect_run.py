@@ -77,17 +77,6 @@ def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts
     assert all(script.strip() in text for script in proofs.values()) and set(proofs) == {"easy", "false_neg"}
 
 
-def test_inspect_without_a_run_or_a_place_for_the_proofs_says_what_is_wrong(
-    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path), "--proofs", str(tmp_path / "no folder" / "proofs.lean")]) == Exit.UNUSABLE
-    assert "proofs.lean: cannot be written" in capsys.readouterr().err
-    search = tmp_path / "search.json"
-    search.write_text("{}")
-    assert main([str(search), "--proofs", str(tmp_path / "proofs.lean")]) == Exit.UNUSABLE
-    assert "is not a run directory" in capsys.readouterr().err
-
-
 def test_proofs_never_replace_or_delete_a_file_that_is_not_ours(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

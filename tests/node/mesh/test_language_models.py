@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import random
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from common.output.command import Exit
-from node.command.evaluate import command as eval_command
 from node.command.proofs import prove as prove_command
 from tests.commands import Called, Run
 from tests.node.llm.server import Payload, Server, in_a_thread
@@ -53,32 +50,8 @@ def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove:
     model = Server(model=MODEL, fault=lambda number: "unavailable")
     with in_a_thread(model) as server:
         policy = f"openai:{server.url}#{MODEL}"
-        # Its patience ends first, or the theorem's time does.
-        for flags in (("--models.patience", "0.3"), ("--seconds", "1")):
-            code, out, err = prove(*ALONE, "--policy", policy, "--models.wait", "0.05", *flags, SWAP)
-            assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
+        patience = ("--models.patience", "0.3", "--models.wait", "0.05")
+        code, out, err = prove(*ALONE, "--policy", policy, *patience, SWAP)
+        assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
     code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "1", FALSE)
     assert code == Exit.UNAVAILABLE and "no answer yet from openai:http://127.0.0.1:1" in err, err
-
-
-def test_an_evaluation_counts_what_a_dead_server_leaves_as_undecided_and_goes_on_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
-    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-    def standings(policy: str) -> dict[str, str]:
-        flags = ("--simulations", "8", "--out", "e", "--searches", "1")
-        servers = ("--models.patience", "0.2", "--models.wait", "0.05")
-        assert eval_command.main(["--bench", "rows.jsonl", "--policy", policy, *flags, *servers]) == Exit.DONE
-        found = json.loads(Path("e/results.json").read_text())
-        return {row["name"]: row["standing"] for row in found["statements"]}
-
-    with in_a_thread(Server(model=MODEL, fault=lambda number: "broken")) as dead:
-        assert standings(f"openai:{dead.url}#{MODEL}") == {"swap": "undecided", "false": "undecided"}
-    with in_a_thread(Server(model=MODEL, texts=lambda payload, chance: "simp_all")) as alive:
-        assert standings(f"openai:{alive.url}#{MODEL}") == {"swap": "solved", "false": "unsolved"}
-    plan = json.loads(Path("e/evaluation.json").read_text())
-    assert plan["policy"] == f"openai:{MODEL}" and plan["label"] == "language model"
-    assert list(plan["weights"]) == [plan["policy"]]

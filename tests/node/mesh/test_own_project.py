@@ -15,8 +15,6 @@ from tests import lean_project
 
 pytestmark = pytest.mark.lean
 
-PROOF = "theorem t : double 0 = 0 := by\n  exact double_zero\n"
-
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
@@ -64,8 +62,6 @@ def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project
     ("flags", "says"),
     [
         (["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"]),
-        pytest.param(["--lean.imports", "Demo.Nope"], ["there is no module Demo.Nope"], marks=pytest.mark.slow),
-        pytest.param(["--lean.toolchain", "v4.9.0"], ["remove toolchain"], marks=pytest.mark.slow),
     ],
 )
 def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(run, mesh_run, config, flags, says):
@@ -73,17 +69,3 @@ def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(run, mes
     assert result.code == 2, result.err
     told = result.err.replace("\\n", "\n")
     assert all(text.lower() in told.lower() for text in says), told
-
-
-def test_verify_uses_the_project(run, project, config, tmp_path):
-    file = tmp_path / "proof.lean"
-    file.write_text(PROOF)
-    result = run("verify", "--config", config, file)
-    assert result.code == 0, result.err
-    own = tmp_path / "own.lean"
-    own.write_text(f"import Demo.Basic\nopen Demo\n{PROOF}")
-    assert run("verify", own, "--lean.project", project).code == 0, "a header of its own"
-    result = run("verify", own)
-    assert result.code == 2 and "Demo" in result.err, "pocket Lean knows no such module"
-    result = run("verify", file, "--lean.project", tmp_path)
-    assert result.code == 2 and "is not a Lake project" in result.err

@@ -19,9 +19,9 @@ from node.prover.policies.names import BadPolicy
 from tests.commands import Called, Run
 from tests.node.play.opened import open_policy
 from tests.node.prover.nodes import inference_node, played
-from tests.node.training.writer import EITHER, SWAP, TWICE, trained_writer
+from tests.node.training.writer import SWAP, TWICE, trained_writer
 
-pytestmark = pytest.mark.lean
+pytestmark = pytest.mark.slow
 
 NOTHING_ELSE = "[prove]\nclosing = []\nsearching = []\n"
 
@@ -54,18 +54,6 @@ def test_a_network_proves_what_it_has_learned_under_other_names(proves: Run, wri
     code, out, err = proves(f"theorem long : {'True ∧ ' * 200}True", *how)
     assert code == Exit.FAILED
     assert json.loads(out)["reason"] == "no more proofs were to be had after 0", "it is more than the network reads"
-
-
-def test_the_same_network_goes_on_with_tactics_where_its_proof_was_wrong(proves: Run, writer: Path) -> None:
-    policy = ("--policy", f"own:{writer}", "--method", "whole-proof", "--simulations", "24")
-    code, out, _ = proves(EITHER, *policy)
-    assert code == Exit.FAILED
-    code, out, err = proves(EITHER, *policy, "--then", "best-first")
-    found = json.loads(out)
-    assert code == Exit.DONE, (found, err)
-    assert found["by"] == "network" and found["simulations"] > 12
-    code, out, err = proves("theorem t (p q : Prop) : p → q", *policy, "--then", "best-first")
-    assert code == Exit.FAILED and "whole proofs: 12 simulations" in json.loads(out)["reason"]
 
 
 async def test_a_mesh_writes_whole_proofs_with_the_network_that_proposes_its_tactics(

@@ -44,7 +44,7 @@ def records(folder: Path, proofs: Mapping[Theorem, str], disproofs: Mapping[Theo
     return folder
 
 
-@pytest.mark.lean
+@pytest.mark.slow
 def test_honest_proofs_are_accepted_again_by_both_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = records(tmp_path, HONEST, {FALSE: "  decide"})
     assert recheck.main([str(run)]) == Exit.DONE

@@ -94,7 +94,7 @@ def test_what_cannot_be_served_is_told_before_anything_starts(
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.process
+@pytest.mark.slow
 async def test_a_mesh_that_serves_a_network_proves_for_others(called: Called, tmp_path: Path) -> None:
     tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})

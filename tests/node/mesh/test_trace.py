@@ -85,13 +85,6 @@ def test_a_lake_project_is_traced_with_its_own_lean_and_modules(tmp_path, monkey
     assert "2 files (0 of an earlier run" in capsys.readouterr().out, "what imports a changed module is traced again"
 
 
-def test_paths_without_lean_are_refused(tmp_path, capsys):
-    assert trace.main([str(tmp_path / "nothing")]) == 2
-    assert "no such file or folder" in capsys.readouterr().err
-    assert trace.main([str(tmp_path)]) == 2
-    assert "no .lean file in it" in capsys.readouterr().err
-
-
 def test_a_commit_of_a_repository_is_traced_and_what_cannot_be_cloned_is_told_in_a_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("node.lean.trace.sources.cache_directory", lambda: tmp_path / "cache")
     origin = repository(tmp_path / "origin", {"A.lean": GOOD.format(name="first"), "lakefile.toml": 'name = "a"\n'})

@@ -181,9 +181,3 @@ async def test_a_policy_that_fails_is_an_error(method: Method, error: Exception)
         result = await Agent(wanted, Failing(0), ToyLean(3, closing=10_000), Playing("p", leaves=4)).play()
         assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
         assert result.statistics.ended is None
-
-
-async def test_an_unknown_method_is_an_error_that_names_the_known_ones() -> None:
-    result = await play(1, method="whole-proof")
-    assert result.outcome is AttemptOutcome.ERROR
-    assert "no search method 'whole-proof': this prover has mcts, best-first, random" in result.message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 
 import msgspec
 import pytest
@@ -11,15 +10,12 @@ import pytest
 from common.settings import Sampling
 from node.llm import templates
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, SamplerError, Token
-from node.llm.settings import ModelSettings
 from node.llm.templates import Template
-from node.play.attempts import ProvingFailed
 from node.play.policies import check, check_for_mesh
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
-from tests.node.llm.server import Server, running, tokens_of
-from tests.node.play.opened import open_policy
+from tests.node.llm.server import tokens_of
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 BFS = "ByteDance-Seed/BFS-Prover-V1-7B"
@@ -117,28 +113,6 @@ def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
         LanguageModelPolicy(Says(), templates.load("deepseek-prover-v2"))
     with pytest.raises(BadPolicy, match="distinct"):
         LanguageModelPolicy(Says(), sums(), sampling=Sampling(distinct=True))
-
-
-async def test_a_server_that_fails_for_good_is_bad_advice_and_told_as_trouble() -> None:
-    settings = ModelSettings(patience=0.2, wait=0.01, rest=0.02)
-    async with running(Server(model=BFS, fault=lambda number: "unavailable")) as server, AsyncExitStack() as stack:
-        opening = open_policy(f"openai:{server.url}#{BFS}", models=settings, strict=True)
-        opened = await stack.enter_async_context(opening)
-        assert not opened.sources.trouble()
-        with pytest.raises(BadAdvice, match=r"no answer within 0.2 s: .*503: loading"):
-            await opened.policy.advise(STATE, 6, 7)
-        assert "503: loading" in opened.sources.trouble()
-
-
-async def test_what_cannot_be_opened_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.llm.openai.PATIENCE", 0.0)
-    with pytest.raises(ProvingFailed, match="cannot be reached"):
-        async with open_policy(f"openai:http://127.0.0.1:1#{BFS}"):
-            pass
-    async with running(Server()) as server:
-        with pytest.raises(BadPolicy, match="does not have the model"):
-            async with open_policy(f"openai:{server.url}#{BFS}"):
-                pass
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Proofs through states that Lean gave other names and another order: what Lean says of them, written out."""
+"""Proofs through states that Lean gave other names: what Lean says of them, written out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ pytestmark = pytest.mark.lean
 
 SWAPPED = Theorem("t", "(p q : Prop)", "p ∧ q ↔ q ∧ p")
 CHOICE = Theorem("t", "(P : Nat → Prop)", "(∀ n m : Nat, P m → ∃ k, P k) ∧ (∀ n m : Nat, P n → ∃ k, P k)")
-ORDERED = Theorem("t", "(P : Nat → Prop) (n m : Nat)", "(P n → n = m → P m) ∧ (m = n → P m → P n)")
 
 SWAP: Mapping[str, Sequence[str]] = {
     "⊢ p ∧ q ↔ q ∧ p": ("constructor",),
@@ -31,13 +30,6 @@ SWAP: Mapping[str, Sequence[str]] = {
 }
 """Tactics by the end of the state. Of the second direction the list knows nothing."""
 
-REORDER: Mapping[str, Sequence[str]] = {
-    "⊢ (P n → n = m → P m) ∧ (m = n → P m → P n)": ("constructor",),
-    "⊢ P n → n = m → P m": ("intro hn e",),
-    "⊢ m = n → P m → P n": ("intro eq x",),
-    "e : n = m\n⊢ P m": ("exact (e ▸ hn : P m)",),
-}
-"""The two ways bring the same hypotheses in another order under other names."""
 
 LATEST: Mapping[str, Sequence[str]] = {
     "⊢ (∀ (n m : Nat), P m → ∃ k, P k) ∧ ∀ (n m : Nat), P n → ∃ k, P k": ("constructor",),
@@ -76,8 +68,6 @@ async def play(
     theorem: Theorem,
     table: Mapping[str, Sequence[str]],
     merging: Merging = "names-and-order",
-    *,
-    and_nodes: bool = True,
 ) -> Played:
     """The search, each proof of which Lean verifies in a fresh process."""
     verdicts: list[str] = []
@@ -94,7 +84,7 @@ async def play(
         attempt,
         ByState(table),
         environment_of(lean, theorem),
-        Playing("p", leaves=1, parameters=SearchParameters(merging=merging, and_nodes=and_nodes), verify=verify),
+        Playing("p", leaves=1, parameters=SearchParameters(merging=merging), verify=verify),
     )
     result = await agent.play()
     script = "\n".join(proof_lines(result.proof, "")) if result.proof else ""
@@ -110,12 +100,6 @@ async def test_one_direction_is_proved_and_the_other_by_symmetry(opened_lean: Op
     assert alone.outcome is AttemptOutcome.FAILED, "the tactics are those of one direction"
 
 
-async def test_hypotheses_in_another_order_are_one_state(opened_lean: OpenedLean) -> None:
-    played = await play(opened_lean, ORDERED, REORDER)
-    assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
-    assert "exact (e ▸ hn : P m)" in played.script and "exact (eq ▸ x : P n)" in played.script
-
-
 async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_without_the_merge(
     opened_lean: OpenedLean,
 ) -> None:
@@ -124,15 +108,3 @@ async def test_a_proof_that_cannot_be_renamed_is_refused_and_the_search_goes_on_
     played = await play(opened_lean, CHOICE, ITS_OWN)
     assert played.outcome is AttemptOutcome.PROVED and [bool(reason) for reason in played.verdicts] == [True, False]
     assert "exact ⟨‹Nat›, h⟩" in played.script and "exact ⟨n, h⟩" in played.script
-
-
-async def test_without_and_nodes_goals_are_proved_one_after_the_other_in_one_state(opened_lean: OpenedLean) -> None:
-    table: Mapping[str, Sequence[str]] = {
-        "⊢ p ∧ q ↔ q ∧ p": ("constructor",),
-        "⊢ p ∧ q → q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("intro h",),
-        "h : p ∧ q\n⊢ q ∧ p\n\np q : Prop\n⊢ q ∧ p → p ∧ q": ("exact ⟨h.2, h.1⟩",),
-        "⊢ q ∧ p → p ∧ q": ("exact fun k => ⟨k.2, k.1⟩",),
-    }
-    played = await play(opened_lean, SWAPPED, table, and_nodes=False)
-    assert (played.outcome, played.verdicts) == (AttemptOutcome.PROVED, [""])
-    assert "·" not in played.script, "no bullets: there is one state"

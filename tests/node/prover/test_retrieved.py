@@ -7,7 +7,6 @@ from common.output.command import UserError
 from node.command.evaluate import command as eval
 from node.lean.opened import OpenedLean
 from node.llm import templates
-from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, BadAdvice, Proposal
@@ -96,15 +95,6 @@ async def test_a_model_without_a_place_for_premises_is_joined_by_tactics():
     policy = LanguageModelPolicy(model, templates.load("reprover"))
     assert "apply Nat.add_comm" in await tactics(with_retrieved(policy, THEOREM, Source(), has_values=False))
     assert model.prompts == [STATE]
-
-
-async def test_each_of_several_policies_by_turns_is_joined():
-    turns = with_retrieved(
-        ByTurns((Player(Listed("a"), True), Player(Listed("b")))), THEOREM, Source(), has_values=True
-    )
-    assert isinstance(turns, ByTurns)
-    assert all(["apply Nat.add_comm" in await tactics(player.policy) for player in turns.players])
-    assert [player.has_values for player in turns.players] == [True, False]
 
 
 async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():

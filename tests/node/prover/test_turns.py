@@ -14,8 +14,6 @@ from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.turns import TurnSearch
-from node.proving.answers import Answer
-from node.proving.explain import SearchRecorder
 from tests.node.prover.toys import ERROR, PROVED, goals
 
 
@@ -133,21 +131,3 @@ async def test_a_long_list_beside_a_narrow_policy_does_not_keep_it_from_going_de
     assert result.statistics.lean_attempts == len(lean.sent) <= 100
     alone = await Agent(attempt(100), broad.policy, Chain(8), Playing("p", leaves=1)).play()
     assert alone.outcome is AttemptOutcome.FAILED
-
-
-async def test_who_looks_on_sees_each_search_with_its_own_states() -> None:
-    recorder = SearchRecorder()
-    policy = ByTurns((Player(Says("step", "close"), has_values=True), Player(Says("other", "step"))))
-    asked = attempt(100)
-    agent = Agent(asked, policy, Chain(40), Playing("p", leaves=2, on_expansion=recorder.watch(asked)))
-    result = await agent.play()
-    assert isinstance(agent.search, TurnSearch)
-    assert result.statistics.nodes == sum(len(each.tree.nodes) for each in agent.search.searches)
-    explained = recorder.explanation(
-        Answer(name="t", outcome="failed", reason="", lean="", by="", seconds=0.0)
-    ).searches
-    assert [len(each.states) for each in explained] == [len(each.tree.nodes) for each in agent.search.searches]
-    proposed = [
-        {each.tactic for state in search.states for each in (*state.tactics, *state.failed)} for search in explained
-    ]
-    assert proposed == [{"step", "close"}, {"step", "other"}]

@@ -9,7 +9,7 @@ import pytest
 
 from common.bus import Unanswered
 from common.lean import Outcome, ProofTree, Step
-from common.protocol.attempts import AttemptOutcome, Ended, Method
+from common.protocol.attempts import AttemptOutcome, Ended
 from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.prover.agent import Playing
 from node.prover.player import agent_of
@@ -66,13 +66,6 @@ async def test_a_budget_is_used_up_to_the_last_proof_and_not_beyond() -> None:
             assert result.statistics.ended is Ended.LEAN_ATTEMPTS and len(lean.ran) == attempts
 
 
-async def test_a_later_attempt_goes_on_behind_the_proofs_of_earlier_ones() -> None:
-    source = Listed(*PROOFS)
-    result = await play(source, first=5, simulations=2)
-    assert [(each.first, each.count) for each in source.asked] == [(5, 2)]
-    assert result.statistics.solved_at_simulations == 2
-
-
 async def test_a_failed_proof_goes_back_with_leans_words_as_often_as_asked() -> None:
     source = Listed("bad 0", "", "bad 10")
     result = await play(source, Lean(good=("bad 12",)), correct=2, samples=3)
@@ -124,12 +117,6 @@ async def test_an_attempt_for_whole_proofs_that_nothing_writes_is_an_error_that_
     result = await agent.play()
     assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
     assert "the method whole-proof needs a policy that writes whole proofs" in result.message
-
-
-async def test_tactics_that_nothing_proposes_are_an_error_that_says_so() -> None:
-    wanted = attempt(method=Method.MCTS)
-    result = await agent_of(wanted, NoTactics(), Listed(), Lean(), Playing("p", leaves=1)).play()
-    assert result.outcome is AttemptOutcome.ERROR and "no tactics" in result.message
 
 
 @pytest.mark.parametrize("error", [ProofsUnavailable("no server"), Unanswered("no inference")])

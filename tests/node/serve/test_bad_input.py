@@ -134,12 +134,3 @@ async def cancelled(wire: Wire) -> float:
     name = "proofmesh_serve_cancelled_total "
     lines = (await wire.text("/metrics")).split("\n")
     return next(float(line.removeprefix(name)) for line in lines if line.startswith(name))
-
-
-async def test_a_snippet_that_asks_for_a_fresh_process_gets_one(wire):
-    processes = []
-    for reuse in (True, True, False):
-        (result,) = await wire.check(GOOD, reuse=reuse)
-        assert result["verdict"]["accepted"]
-        processes.append({worker.lean.pid for worker in wire.checker.workers})
-    assert processes[0] == processes[1] != processes[2]

@@ -68,11 +68,3 @@ def test_importers_are_imports_anywhere_and_entry_points_in_strings(tree: Path) 
     assert counts["one_importer_small"]["importer_of"].keys() == small
     assert counts["one_importer"]["files"] == len(small)
     assert counts["one_importer"]["importer_in_same_room"] == len(small - {"a.room.page", "a.run"})
-
-
-def test_rooms_have_doors_and_floors_of_imports_that_run_at_once(tree: Path) -> None:
-    rooms = house.static(tree)["rooms"]
-    assert (rooms["a/room"]["doors"], rooms["a/room"]["floors"]) == (4, 3)
-    assert (rooms["a"]["doors"], rooms["a"]["floors"]) == (4, 2)
-    (tree / "a/room/low.py").write_text("from a.room import high\n", encoding="utf-8")
-    assert house.static(tree)["rooms"]["a/room"]["floors"] is None
