@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from common import config
-from scripts.bench.mesh import Loop, summary
+from scripts.bench.mesh import summary
 
 CPU = {"lean-workers": 6.0, "training": 3.0, "verification": 1.0}
 
@@ -27,11 +24,3 @@ def test_each_part_has_its_share_and_its_price_for_an_expansion() -> None:
     assert found["lean_cpu_ms_per_candidate"] == 7.5  # those from the cache cost Lean nothing
     assert found["verification_cpu_ms_per_proof"] == 100
     assert found["counted"]["prover.outcome_error"] == 700
-
-
-def test_the_mesh_learns_at_once_from_the_checkpoint(tmp_path: Path) -> None:
-    settings = Loop(checkpoint=tmp_path / "step-000250", seconds=60.0, settle=60.0)
-    learner = config.read(settings.mesh_file(tmp_path))["learner"]
-    assert learner["plan"]["evaluate"] is False and learner["plan"]["minutes"] >= 2
-    assert learner["warm_start"]["checkpoint"] == str(tmp_path / "step-000250")
-    assert learner["matchmaker"]["explore_chance"] > 0  # the rest is the recipe's

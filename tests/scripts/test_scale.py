@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench.mesh import Sample, extrapolated, memory
+from scripts.bench.mesh import Sample, memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,19 +27,6 @@ def test_memory_that_grows_is_told_from_memory_that_does_not() -> None:
     assert flat == {"start_mb": 100.0, "middle_mb": 100.0, "end_mb": 100.0, "mb_per_minute_second_half": 0.0}
     assert growing["mb_per_minute_second_half"] == pytest.approx(3.0)
     assert growing["end_mb"] == 115.0
-
-
-def test_a_larger_mesh_is_limited_by_what_is_fullest() -> None:
-    found = extrapolated({"learner": 0.2, "nats-server": 0.05}, 30.0, 100, 3.0)
-    assert found["1000"] == {
-        "results_per_s": 300.0,
-        "cores": {"learner": 2.0, "nats-server": 0.5},
-        "fullest": "learner",
-        "fits_with_attempts_of_s": 6.0,
-    }
-    assert found["10000"]["fits_with_attempts_of_s"] == 60.0
-    small = extrapolated({"learner": 0.01, "nats-server": 0.02}, 1.0, 100, 3.0)
-    assert small["1000"]["fits_with_attempts_of_s"] == 3.0, "it fits as it is"
 
 
 @pytest.mark.slow

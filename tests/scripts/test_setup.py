@@ -171,16 +171,6 @@ def test_a_torch_with_cuda_that_the_machine_has_is_seen(
     assert not link.exists()
 
 
-@pytest.mark.process
-@pytest.mark.parametrize(("version", "cuda"), [("2.11.0+cpu", ""), ("2.9.0+cu126", "12.6"), ("2.14.0+cu130", "13.0")])
-def test_a_torch_without_cuda_or_out_of_range_is_not_used(
-    version: str, cuda: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, version, cuda)))
-    found = torch.find_cuda_torch(pip.python_version(Path(sys.executable)))
-    assert found is None or found["python"] != "stub"
-
-
 # --- pins -------------------------------------------------------------------------------------------------------------
 
 
@@ -198,18 +188,6 @@ def test_pins_agree_with_the_project_file() -> None:
         name, _, version = requirement.partition(";")[0].strip().partition("==")
         if not name.startswith("torch"):
             assert pins().get(name.lower().replace("_", "-")) == version, requirement
-
-
-def test_what_proofmesh_depends_on_is_used_by_it() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = [re.split(r"[=<>;]", each)[0].strip().replace("-", "_") for each in project["dependencies"]]
-    names = {"nats_py": "nats"}
-    files = [file for folder in ("broker", "common", "node", "ui") for file in (ROOT / folder).rglob("*.py")]
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    # Some packages are only looked for: `find_spec("plotly")`.
-    used = set(re.findall(r"^ *(?:import|from) (\w+)|\"(\w+)\"", text, re.MULTILINE))
-    words = {word for pair in used for word in pair}
-    assert [name for name in declared if names.get(name, name) not in words] == []
 
 
 def test_every_transitive_dependency_is_pinned() -> None:

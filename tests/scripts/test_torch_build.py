@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass, field
@@ -112,32 +111,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def constrain(world: World, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    """Have the user's configuration of pip constrain torch."""
-    (world.folder / "constraints.txt").write_text(f"{line}\n")
-    monkeypatch.setenv("PIP_CONSTRAINT", str(world.folder / "constraints.txt"))
-
-
-@pytest.mark.slow
-def test_a_cpu_build_that_pip_finds_is_taken(world: World) -> None:
-    """Without uv, which pip does not find here."""
-    shutil.rmtree(next(torch.site_packages(world.python.parents[1]).glob("uv-*.dist-info")))
-    world.holds_torch(CPU, DEFAULT)
-    assert world.install_cpu() == CPU
-
-
 def test_without_a_cpu_build_the_default_build_is_taken(world: World) -> None:
     world.holds_torch(DEFAULT)
     assert world.install_cpu() == DEFAULT
-
-
-@pytest.mark.slow
-def test_a_constraint_that_rules_every_build_out_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    constrain(world, monkeypatch, "torch<2.12")
-    world.holds_torch(CPU, DEFAULT)
-    with pytest.raises(pip.NoSuchVersion, match="PIP_CONSTRAINT"):
-        world.install_cpu()
-    assert world.installed() == ""
 
 
 @pytest.mark.parametrize("there", [CPU, DEFAULT])
@@ -176,10 +152,3 @@ def test_for_a_gpu_uv_picks_the_build_for_the_driver(world: World) -> None:
     world.has_uv("print(' + torch==2.13.0+cu130')")
     world.holds_torch("2.13.0+cu130", CPU, DEFAULT)
     assert world.prepare_gpu() == "2.13.0+cu130"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_cuda_torch")
-def test_a_cpu_build_is_removed_for_a_gpu(world: World) -> None:
-    world.has_torch(CPU)
-    assert world.prepare_gpu() == ""

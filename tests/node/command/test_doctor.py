@@ -154,26 +154,6 @@ async def test_a_header_that_lean_refuses_is_broken_with_leans_words_and_prove_d
     assert "correct opens" in found.advice
 
 
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("script", "state", "says"),
-    [
-        ('[ "$1 $LEAN_SYSROOT" = "Demo.Own {folder}" ]', "ok", "accepts Demo.Own"),
-        ("echo leanchecker found a problem in $1 >&2; exit 1", "broken", "refuses Demo.Own"),
-        ("echo no such thing >&2; exit 1", "warning", "no such thing"),
-        ("", "not met", "since 4.28"),
-    ],
-)
-async def test_leanchecker_is_asked_about_a_module_of_the_project_where_there_is_one(tmp_path, script, state, says):
-    if script:
-        lean_project.program(tmp_path / "bin" / "leanchecker", script.format(folder=tmp_path))
-    checks = lean.LeanChecks(LeanSettings(), ["kernels"], time.monotonic() + 60)
-    checks.toolchain = lean.LeanToolchain((str(tmp_path / "bin" / "lean"),))
-    checks.samples = [material.Sample("Demo/Own.lean", "", "Demo.Own")]
-    found = await checks._leanchecker()
-    assert found.state == state and says in found.seen, found
-
-
 # --- projects that do not ---------------------------------------------------------------------------------------------
 
 
@@ -191,24 +171,9 @@ def project_of_another_version(folder: Path, toolchain: Path) -> Path:
     return make_project(folder, toolchain, built=False, wants="leanprover/lean4:v4.9.0")
 
 
-def project_of_a_channel(folder: Path, toolchain: Path) -> Path:
-    return make_project(folder, toolchain, built=False, wants="leanprover/lean4:stable")
-
-
-def project_without_manifest(folder: Path, toolchain: Path) -> Path:
-    return lean_project.make_project(folder, toolchain, built=False)
-
-
 def project_with_a_new_lakefile(folder: Path, toolchain: Path) -> Path:
     project = make_project(folder, toolchain)
     (project / "lakefile.lean").write_text("import Lake\n")
-    return project
-
-
-def project_without_packages(folder: Path, toolchain: Path) -> Path:
-    project = make_project(folder, toolchain, built=False)
-    package = {"type": "git", "name": "batteries", "rev": "0" * 40}
-    (project / material.MANIFEST).write_text(json.dumps({"packagesDir": ".lake/packages", "packages": [package]}))
     return project
 
 
@@ -219,10 +184,7 @@ def project_without_packages(folder: Path, toolchain: Path) -> Path:
         (broken_project, "`lake env` failed in", "Run it there by hand"),
         (unbuilt_project, "is not built", "run `lake build`"),
         (project_of_another_version, "v4.9.0' is not installed", "elan toolchain install leanprover/lean4:v4.9.0"),
-        (project_of_a_channel, "is a channel", "name a version"),
-        (project_without_manifest, "has no lake-manifest.json", "run `lake build`"),
         (project_with_a_new_lakefile, "lakefile.lean", "run `lake build`"),
-        (project_without_packages, "the package batteries", "run `lake build`"),
     ],
 )
 def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan, tmp_path, make, seen, advice):
@@ -258,16 +220,6 @@ def test_where_nothing_is_installed_the_doctor_still_has_rows():
     document = json.loads(bare("doctor", "--json").stdout)
     assert row(document, "system")["state"] in ("ok", "slow")
     assert "msgspec: missing" in row(document, "packages")["facts"]["missing"]
-
-
-@pytest.mark.process
-def test_a_nats_server_that_is_not_here_is_not_downloaded(tmp_path, monkeypatch):
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("NATS_SERVER", raising=False)
-    found = asyncio.run(around.nats_server())
-    assert found.state == "not met" and "network" in found.advice
-    assert not (tmp_path / "cache").exists()
 
 
 def test_a_full_disk_is_broken(tmp_path, monkeypatch):
@@ -358,19 +310,6 @@ async def test_a_check_that_hangs_and_one_that_fails_become_rows():
     assert (failed.state, failed.seen) == ("broken", "ZeroDivisionError: by zero")
     (refused,) = await rows.checked("group", "name", refuses, 1.0)
     assert (refused.seen, refused.advice) == ("it is gone", "bring it back; twice")
-
-
-@pytest.mark.parametrize(
-    ("version", "lacks"),
-    [("4.35.0", 0), ("4.34.0-rc1", 0), ("4.27.0", 2), ("4.20.0", 4), ("4.9.0", 6)],
-)
-async def test_what_a_version_lacks_comes_from_the_table(version, lacks):
-    checks = lean.LeanChecks(LeanSettings(), ["lean"], time.monotonic() + 9)
-    checks.toolchain = lean.LeanToolchain(("lean",), version=version)
-    found = await checks._versions()
-    assert found.state == "ok" and len(found.facts["lacks"]) == lacks, found
-    assert all(each.source in found.seen for each in material.DIFFERENCES if each.what in found.facts["lacks"])
-    assert found.facts["tested"] == (version == "4.35.0")
 
 
 def test_a_package_that_is_missing_or_of_another_version_is_named():

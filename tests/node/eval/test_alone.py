@@ -56,15 +56,6 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
     assert "Missing" in found["missing"].reason
 
 
-async def test_lean_is_asked_beforehand_which_statements_it_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("node.bank.elaboration.whitelists", lambda: tmp_path)
-    venue = LoneVenue(LeanToolchain.pocket(), LeanProcessSettings(sandbox=False), "tactics")
-    refused = await venue.refusals(STATEMENTS)
-    assert list(refused) == ["missing"]
-    assert "Missing" in refused["missing"]
-
-
 async def test_the_tactics_of_a_proof_say_which_part_of_a_mixture_proposed_them(tmp_path: Path):
     tactics = tmp_path / "mine.txt"
     tactics.write_text("intro k l\n")

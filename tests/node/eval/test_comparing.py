@@ -163,14 +163,6 @@ def test_what_is_unfair_is_said(tmp_path, changes, said):
     assert said in compared(first, second).warnings
 
 
-def test_an_unfinished_evaluation_and_attempts_that_ended_by_time_are_told(tmp_path):
-    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0}))
-    second = write(tmp_path / "b", [unsolved("t1", ended=Ended.SECONDS)], [statement("t1"), statement("t2")])
-    warnings = compared(first, second).warnings
-    assert "b: not finished: 1 attempt missing" in warnings
-    assert any(each.startswith("b: 1 attempt had no more time") for each in warnings)
-
-
 def test_seeds_that_are_not_alike_are_told(tmp_path):
     first = [write(tmp_path / "a0", outcomes({"t1": 3})), write(tmp_path / "a1", outcomes({"t1": 3}), method="random")]
     second = write(tmp_path / "b", outcomes({"t1": 3}), seed=5)

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from node.eval.folder import AttemptRecord, Standing
 from node.eval.live import LINE_SECONDS, LiveView
-from tests.node.eval.made import FAMILIES, plan, random_evaluation, solved, statement, unsolved
+from tests.node.eval.made import plan, solved, statement, unsolved
 
 
 class Clock:
@@ -69,11 +69,3 @@ def test_proofs_are_counted_by_the_budget_that_finds_them():
         view.recorded(solved(name, at))
     view.recorded(unsolved("e"))
     assert view.counts.solved_within() == [(8, 2), (16, 3), (32, 3), (64, 3), (128, 4)]
-
-
-def test_on_a_terminal_the_table_is_live():
-    made, out = random_evaluation(30), console(terminal=True)
-    with LiveView(made.plan, made.statements, [], 30, out) as view:
-        for record in made.attempts:
-            view.recorded(record)
-    assert all(family in printed(out) for family in FAMILIES)

@@ -51,13 +51,6 @@ def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     assert re.search(rb"NaN|Infinity", (tmp_path / "results.json").read_bytes()) is None
 
 
-def test_budgets_that_some_attempts_never_had_are_marked_as_lower_bounds():
-    attempts = [solved("a", 200), unsolved("b")]
-    found = results_file(results_of(evaluation([statement("a"), statement("b")], attempts)))
-    assert not any(each.lower_bound for each in found.budgets["simulations"])
-    assert [each.budget for each in found.budgets["lean_attempts"] if each.lower_bound] == [2048]
-
-
 def test_a_folder_that_is_gone_is_said_to_be(tmp_path):
     with pytest.raises(FolderError, match=r"gone: cannot be written: No such file"):
         write_outputs(evaluation([statement("a")], [solved("a", 3)], tmp_path / "gone"), 1)

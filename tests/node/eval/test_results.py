@@ -71,13 +71,6 @@ def test_several_passes_give_scores_and_pass_at_k():
     assert found.pass_at[0].mean == 0.25
 
 
-def test_known_flawed_statements_are_counted_with_and_without():
-    found = results_of(evaluation([statement("a", flaw="vacuous"), statement("b")], [solved("a"), unsolved("b")]))
-    assert found.total.rate == 0.5
-    assert found.without_flawed is not None
-    assert found.without_flawed.rate == 0.0
-
-
 def test_families_levels_and_endings_are_told_apart():
     found = results_of(
         evaluation(

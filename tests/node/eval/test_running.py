@@ -75,14 +75,6 @@ async def test_infrastructure_failures_are_tried_again_and_counted(folder: Evalu
     assert (kept["b"].standing, kept["b"].tries) == (Standing.UNDECIDED, TRIES)
 
 
-async def test_a_statement_that_lean_does_not_take_is_not_played_in_further_passes(folder: EvaluationFolder):
-    player = Script({"a": [Standing.NOT_ELABORATED]}, slots=1)
-    await Runner(player, folder, asyncio.Event()).run(due([statement("a"), statement("b")], [], 4))
-    assert player.tries["a", 0] == 1
-    assert sum(player.tries[("a", number)] for number in range(4)) <= 2  # the next one may have begun
-    assert sum(player.tries[("b", number)] for number in range(4)) == 4
-
-
 async def test_machinery_that_fails_again_and_again_ends_the_evaluation(folder: EvaluationFolder):
     statements = [statement(f"s{number}") for number in range(3 * FAILURES)]
     player = Script({each.name: [Standing.UNDECIDED] for each in statements})

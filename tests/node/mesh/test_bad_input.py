@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import socket
 import uuid
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -40,6 +39,7 @@ from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
 from node.model import weights
 from tests.commands import Called
+from tests.node.mesh.whole import mesh_file
 from tests.node.model.tiny import tiny_weights
 
 BAD = {
@@ -52,28 +52,6 @@ REQUESTS = (subjects.TACTIC_REQUEST, subjects.LEAN_RUN, subjects.LEAN_VERIFY, su
 QUEUED = (*map(subjects.todo, subjects.PURPOSES), *map(subjects.result, subjects.DURABLE_CLIENTS))
 TELEMETRY = [f"telemetry.prover.x.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
 
-SERVING = """
-[run]
-name = "bad-input"
-dir = "{folder}/runs"
-[broker]
-port = {port}
-store = "{folder}/store"
-[ui]
-port = 0
-[up]
-learner = 0
-[lean_proxy]
-workers = 1
-[inference]
-threads = 1
-weights = "{folder}/tiny.safetensors"
-[prover]
-policy = "fixed"
-searches = 1
-poll_seconds = 0.05
-"""
-
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
@@ -85,8 +63,9 @@ async def serving(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Bus, Client]]:
     """All nodes that serve requests, as real processes; a bus; and a client that sends arbitrary payloads."""
     tiny = tiny_weights()
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
-    file = tmp_path / "mesh.toml"
-    file.write_text(SERVING.format(folder=tmp_path, port=free_port()), encoding="utf-8")
+    inference = {"threads": 1, "weights": str(tmp_path / "tiny.safetensors")}
+    given = {"up": {"learner": 0}, "inference": inference, "prover": {"policy": "fixed"}}
+    file = mesh_file(tmp_path, "bad-input", free_port(), **given)  # type: ignore[arg-type]
     async with Mesh.from_file(file) as mesh:
         bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=60)
         foreign = await nats.connect(mesh.bus.url)
@@ -226,10 +205,3 @@ def test_no_broker_is_said_with_its_address(refused: Refused, unused_tcp_port: i
     url = f"nats://127.0.0.1:{unused_tcp_port}"
     err = refused("prover", "--bus.url", url, "--node.broker-wait", "0.2")
     assert url in err and "proofmesh broker" in err
-
-
-def test_a_metrics_port_in_use_is_said(refused: Refused, broker: BusSettings) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        err = refused("prover", "--bus.url", broker.url, "--node.metrics-port", port)
-    assert port in err and "in use" in err

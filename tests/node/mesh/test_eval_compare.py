@@ -85,18 +85,6 @@ def test_folders_joined_by_commas_are_seeds_of_one_side(tmp_path, capsys):
     assert "solved with one of the first 1 attempts" not in text
 
 
-def test_the_test_that_p_is_of_is_named(evals, tmp_path, capsys):
-    assert main([str(evals / "list"), str(evals / "network")]) == 0
-    assert "p: McNemar's exact test" in capsys.readouterr().out
-    # Two attempts at a statement on one side, and one on the other: rates are means of attempts.
-    write(tmp_path / "twice", outcomes({"t1": 3, "t2": 0, "t3": 0}) + outcomes({"t1": 0, "t2": 2, "t3": 0}, number=1))
-    assert main([str(evals / "list"), str(tmp_path / "twice")]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "p is of their difference (permutation test)" in text and "p: McNemar" not in text
-    assert "only A, only B: solved with the first attempt (McNemar's test on these" in text
-    assert "solved by A and not by B with the first attempt: 1 (t2)" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from node.command.evaluate.show import main
-from node.eval.folder import PLAN
 from tests.node.eval.small import benchmark, outcomes, statement, undecided, write
 
 
@@ -76,11 +75,3 @@ def test_nothing_there_is_one_clear_line(tmp_path, folder, said, capsys, monkeyp
     assert out == ""
     assert err.startswith("proofmesh eval show: ") and err.count("\n") == 1
     assert said in err
-
-
-def test_one_that_cannot_be_read_does_not_hide_the_others(evals, capsys):
-    (evals / "mini" / PLAN).write_text("{")
-    assert main([str(evals)]) == 2
-    out, err = capsys.readouterr()
-    assert "list" in out
-    assert "mini" in err and err.count("\n") == 1

@@ -11,14 +11,12 @@ from node.command.hints import unnoticed, with_hint
     ("message", "text", "says"),
     [
         ("unexpected identifier; expected command", "lemma b : 1 = 1 := rfl", "write `theorem`"),
-        ("unexpected identifier; expected command", "open Nat in\nlemma b : 1 = 1 := rfl", "write `theorem`"),
         ("unexpected identifier; expected 'def' or 'theorem'", "@[simp] private lemma b : P := h", "write `theorem`"),
         (
             "unknown tactic",
             "theorem a (x y : Nat) : x + y = y + x := by\n  ring",
             "`ring` needs Mathlib: --lean.project",
         ),
-        ("unknown tactic", "theorem a : P := by\n  intro h\n  linarith [h]", "`linarith` needs Mathlib"),
         ("<input>:2:3: unknown tactic", "theorem a : P := by norm_num", "`norm_num` needs Mathlib"),
         ("Unknown identifier `ℕ`\n\nNote: more", "theorem a (x : ℕ) : x = x", "Lean's own name is `Nat`"),
         ("Unknown identifier `ℝ`", "theorem a (x : ℝ) : x = x", "`ℝ` needs Mathlib: --lean.project"),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome
-from common.records.database import migrate
 from common.records.readers import DATABASE, Order, read_theorems, shortest
 from common.records.rows import Verdict
-from common.records.schema import BEFORE_STATISTICS, MIGRATIONS
 from common.records.store import Store
 from node.command.proofs.inspect import main
 from tests.node.learner.builders import PROVED, planned, result, row
@@ -48,21 +45,6 @@ def test_theorems_of_a_run_are_read_while_the_learner_works_and_when_it_has_gone
     before = {each.name: each.read_bytes() for each in store.path.parent.iterdir()}
     assert read_theorems(store.path, 9, Order.HARDEST) == (levels, theorems)
     assert {each.name: each.read_bytes() for each in store.path.parent.iterdir()} == before
-
-
-def test_inspect_says_what_a_folder_without_statistics_lacks(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path)]) == Exit.UNUSABLE
-    assert "is not a run directory" in capsys.readouterr().err
-    database = sqlite3.connect(tmp_path / DATABASE, isolation_level=None)
-    migrate(database, "x", MIGRATIONS[:BEFORE_STATISTICS])
-    database.close()
-    assert main([str(tmp_path)]) == Exit.UNUSABLE
-    assert "resume the run once to add them" in capsys.readouterr().err
-    (tmp_path / DATABASE).write_bytes(b"no database, whatever its name says" * 200)
-    assert main([str(tmp_path)]) == Exit.UNUSABLE
-    assert "not a database" in capsys.readouterr().err
 
 
 def test_inspect_writes_the_shortest_proofs_of_a_run_as_lean_that_verify_accepts(

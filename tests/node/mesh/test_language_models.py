@@ -44,14 +44,3 @@ def test_a_model_proves_a_theorem_in_several_steps_while_its_server_fails_now_an
     assert "by language model" in err and f"{MODEL}: " in err and "unavailable" in err
     assert server.did["unavailable"] >= 1 and server.did["answered"] >= 4
     assert server.sent[0]["prompt"] == "p q : Prop\n⊢ p ∧ q → q ∧ p:::"
-
-
-def test_a_server_that_never_answers_is_a_failure_and_no_unproved_theorem(prove: Run) -> None:
-    model = Server(model=MODEL, fault=lambda number: "unavailable")
-    with in_a_thread(model) as server:
-        policy = f"openai:{server.url}#{MODEL}"
-        patience = ("--models.patience", "0.3", "--models.wait", "0.05")
-        code, out, err = prove(*ALONE, "--policy", policy, *patience, SWAP)
-        assert code == Exit.UNAVAILABLE and not out and "503: loading" in err, err
-    code, _, err = prove(*ALONE, "--policy", "openai:http://127.0.0.1:1#" + MODEL, "--seconds", "1", FALSE)
-    assert code == Exit.UNAVAILABLE and "no answer yet from openai:http://127.0.0.1:1" in err, err

@@ -14,7 +14,7 @@ from common.bus import Bus, BusSettings, names
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
-from common.protocol.messages import MalformedMessage, ProverFacts, decode, encode
+from common.protocol.messages import ProverFacts
 from common.records.store import Store
 from common.settings import PLAIN
 from node.eval.folder import Standing
@@ -139,13 +139,3 @@ async def test_clients_that_vanish_fill_nothing_and_stop_nobody(
     assert await stored(bus, names.answers_stream(bus.run)) == GONE, "for an hour"
     assert await stored(bus, names.results_stream(bus.run)) == 0
     assert not any((await bus.backlog()).values())
-
-
-@pytest.mark.parametrize(
-    "client", ["", "someone", "learner\n", "eval.", "eval.a.b", "prove.>", "prove.*", "eval.A", "stp."]
-)
-def test_a_client_that_could_name_other_subjects_is_no_client(client: str) -> None:
-    fields = {"attempt_id": "a", "theorem_id": "t", "theorem": Theorem("t", "", "True"), "purpose": Purpose.EVAL}
-    attempt = Attempt(**fields, simulations=1, seed=1, client=client)  # type: ignore[arg-type]
-    with pytest.raises(MalformedMessage, match="client"):
-        decode(encode(attempt), Attempt)

@@ -27,7 +27,7 @@ from node.mesh.plan import UpSettings, free_port, make_plan
 from tests.commands import Called, Run
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread
-from tests.node.mesh.whole import running_nodes
+from tests.node.mesh.whole import mesh_file, running_nodes
 from tests.waiting import eventually
 
 RUN = "models"
@@ -36,28 +36,6 @@ SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 FALSE = "theorem false (p q : Prop) : p → q"
 
 ROWS = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
-
-MESH = """
-[run]
-name = "models"
-dir = "{folder}/runs"
-[broker]
-port = {port}
-store = "{folder}/store"
-[ui]
-port = 0
-[up]
-ui = 0
-[lean_proxy]
-workers = 1
-[inference.models]
-patience = 0.5
-wait = 0.05
-failures = 1000
-[prover]
-searches = 2
-poll_seconds = 0.05
-"""
 
 
 @dataclass
@@ -92,8 +70,8 @@ async def registered(url: str, count: int) -> None:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder, port = tmp_path_factory.mktemp("models"), free_port()
     url = f"nats://127.0.0.1:{port}"
-    file = folder / "mesh.toml"
-    file.write_text(MESH.format(folder=folder, port=port), encoding="utf-8")
+    models = {"patience": 0.5, "wait": 0.05, "failures": 1000}
+    file = mesh_file(folder, RUN, port, up={"ui": 0}, inference={"models": models}, prover={"searches": 2})
     tactics, proofs = Server(model=BFS, texts=step, key=KEY), Server(model=GOEDEL, texts=whole, key=KEY)
     with in_a_thread(tactics), in_a_thread(proofs), asyncio.Runner() as runner:
         policy = f"openai:{tactics.url}#{BFS}+openai:{proofs.url}#{GOEDEL}"

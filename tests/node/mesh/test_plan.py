@@ -43,18 +43,6 @@ def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
     assert plan.ui_url == "http://127.0.0.1:5051"
 
 
-def test_the_monitor_draws_the_run_and_the_training_runs_beside_it(tmp_path: Path) -> None:
-    file = tmp_path / "mesh.toml"
-    file.write_text(f'[run]\ndir = "{tmp_path}"\n')
-    (ui,) = [child for child in make_plan(file, UpSettings(), NodeSettings(run="r")).children if child.name == "ui"]
-    line = " ".join(ui.argv)
-    assert f"--history {tmp_path}/r/metrics.jsonl" in line and f"--runs {tmp_path}" in line
-    assert "--patience None" in line, "it waits for the broker that is about to start"
-    file.write_text('[ui]\nruns = "elsewhere"\nhistory = "file"\n')  # what the file says is not overruled
-    (ui,) = [child for child in make_plan(file, UpSettings(), NodeSettings(run="r")).children if child.name == "ui"]
-    assert "--runs" not in ui.argv and "--history" not in ui.argv
-
-
 def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
     plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=BusSettings(url="nats://10.0.0.1:4222")))
     assert all("nats://10.0.0.1:4222" in child.argv for child in plan.children)

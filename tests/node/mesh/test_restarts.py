@@ -30,12 +30,6 @@ def test_a_long_life_begins_the_back_off_anew() -> None:
     assert history.died(15, -9) == Restart(1.0)
 
 
-def test_a_wrong_configuration_is_never_tried_again() -> None:
-    decision = RestartHistory(RULES).died(0, 2)
-    assert isinstance(decision, GiveUp)
-    assert "configuration" in decision.reason
-
-
 @settings(max_examples=40)
 @given(st.lists(st.floats(0.01, 300), min_size=1, max_size=60))
 def test_never_more_deaths_in_the_window_than_the_limit_and_delays_in_bounds(lives: list[float]) -> None:

@@ -20,32 +20,12 @@ from node.command.proofs import prove
 from node.mesh.plan import UpSettings, free_port, make_plan
 from node.model import weights
 from tests.commands import Called
-from tests.node.mesh.whole import running_nodes
+from tests.node.mesh.whole import mesh_file, running_nodes
 from tests.node.model.tiny import tiny_weights
 from tests.node.prover.nodes import run_folder
 from tests.waiting import until
 
-MESH = """
-[run]
-name = "served"
-dir = "{folder}/runs"
-[broker]
-port = {port}
-store = "{folder}/store"
-[ui]
-port = 0
-[up]
-ui = 0
-[lean_proxy]
-workers = 1
-[inference]
-threads = 1
-weights = "somewhere/else"
-[prover]
-policy = "fixed"
-searches = 1
-poll_seconds = 0.05
-"""
+INFERENCE: dict[str, object] = {"threads": 1, "weights": "somewhere/else"}
 
 
 def told(policy: str, file: Path | None = None, **counts: int) -> dict[str, str]:
@@ -56,8 +36,7 @@ def told(policy: str, file: Path | None = None, **counts: int) -> dict[str, str]
 
 def test_a_network_is_served_and_nothing_learns(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run")
-    file = tmp_path / "mesh.toml"
-    file.write_text(MESH.format(folder=tmp_path, port=0), encoding="utf-8")
+    file = mesh_file(tmp_path, "served", inference=INFERENCE)
     for given in (None, file):
         nodes = told(f"own:{run}+tactics", given, inference=2)
         assert "learner" not in nodes and {"inference-1", "inference-2", "prover", "lean-proxy"} <= nodes.keys()
@@ -98,8 +77,8 @@ def test_what_cannot_be_served_is_told_before_anything_starts(
 async def test_a_mesh_that_serves_a_network_proves_for_others(called: Called, tmp_path: Path) -> None:
     tiny = tiny_weights(1, ends=12.0, sharpness=0.5)
     weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
-    file, port = tmp_path / "mesh.toml", free_port()
-    file.write_text(MESH.format(folder=tmp_path, port=port), encoding="utf-8")
+    port = free_port()
+    file = mesh_file(tmp_path, "served", port, up={"ui": 0}, inference=INFERENCE)
     url = f"nats://127.0.0.1:{port}"
     command = [sys.executable, "-m", "node.command.cli", "up", file]
     policy = f"own:{tmp_path}/tiny.safetensors+tactics"

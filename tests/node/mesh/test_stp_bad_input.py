@@ -43,17 +43,6 @@ def test_what_is_not_there_is_told_in_one_line(stp: Run, tmp_path: Path, argumen
     assert says in errors and errors.count("\n") == 1
 
 
-def test_data_that_is_not_there_ends_a_run_before_its_mesh_starts_and_may_be_named_anew(
-    stp: Run, tmp_path: Path
-) -> None:
-    plan = tiny_plan(tmp_path)
-    code, _, errors = stp("run", "tiny.toml", "--stp.data", "nowhere")
-    assert code == Exit.FAILED
-    assert "no prepared.json; prepare the data with `proofmesh stp prepare" in errors.splitlines()[-1]
-    assert "Traceback" not in errors and not (plan.directory / "mesh.toml").exists()
-    keep_recipe(plan, "again")  # nothing was recorded, so the recipe may change
-
-
 def test_a_run_that_has_begun_keeps_its_settings_and_says_which_have_changed(stp: Run, tmp_path: Path) -> None:
     plan = tiny_plan(tmp_path)
     plan.directory.mkdir(parents=True)

@@ -50,16 +50,6 @@ def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing
     assert rows(out / "steps.jsonl")[-1]["theorem"] == "renamed"
 
 
-def test_a_file_that_cannot_be_traced_is_told_and_the_others_are_traced(tmp_path, capsys):
-    (tmp_path / "good.lean").write_text(GOOD.format(name="good"))
-    (tmp_path / "missing.lean").write_text("import Nowhere\n")
-    (tmp_path / "binary.lean").write_bytes(b"\xff\xfe")
-    assert trace.main([str(tmp_path), "--out", str(tmp_path / "out"), "--no-split"]) == 1
-    said = capsys.readouterr()
-    assert "missing.lean: line 1" in said.err and "binary.lean: cannot be read" in said.err
-    assert [row["tactic"] for row in rows(tmp_path / "out" / "steps.jsonl")] == ["rw [Nat.add_zero, h]"]
-
-
 def test_a_lake_project_is_traced_with_its_own_lean_and_modules(tmp_path, monkeypatch, capsys):
     home = tmp_path / "elan"
     toolchain = make_elan(home)

@@ -25,37 +25,17 @@ from node.command import cli
 from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from tests.commands import Called, Run
+from tests.node.mesh.whole import mesh_file
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[3]
 
-MESH = """
-[run]
-name = "up-test"
-dir = "{folder}"
-[broker]
-port = 0
-store = "{folder}/store"
-[ui]
-port = 0
-[up]
-learner = 0
-inference = 0
-prover = {provers}
-lean_proxy = {proxies}
-grace = 10.0
-[prover]
-policy = "fixed"
-searches = 1
-"""
 
-
-def mesh_file(folder: Path, provers: int = 1, proxies: int = 0, extra: str = "") -> Path:
-    file = folder / "mesh.toml"
-    file.write_text(MESH.format(folder=folder, provers=provers, proxies=proxies) + extra)
-    return file
+def up_file(folder: Path, proxies: int = 0, port: int = 0, **sections: dict[str, object]) -> Path:
+    counts = {"learner": 0, "inference": 0, "prover": 1, "lean_proxy": proxies, "grace": 10.0}
+    return mesh_file(folder, "up-test", port, up=counts, prover={"policy": "fixed"}, **sections)
 
 
 Up = Callable[..., Awaitable[asyncio.subprocess.Process]]
@@ -86,7 +66,7 @@ def is_gone(process: psutil.Process) -> bool:
 
 
 def logged(folder: Path, name: str, words: str) -> bool:
-    log = folder / "up-test" / "logs" / f"{name}.log"
+    log = folder / "runs" / "up-test" / "logs" / f"{name}.log"
     return log.exists() and words in log.read_text()
 
 
@@ -97,7 +77,7 @@ async def everything_runs(folder: Path) -> None:
 
 
 async def test_a_mesh_replaces_a_killed_node_and_its_broker_comes_back_at_its_address(tmp_path: Path) -> None:
-    async with Mesh.from_file(mesh_file(tmp_path)) as mesh:
+    async with Mesh.from_file(up_file(tmp_path)) as mesh:
         bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=30)
         children = {child.spec.name: child for child in mesh.children}
         prover, broker = children["prover"], children["broker"]
@@ -108,7 +88,9 @@ async def test_a_mesh_replaces_a_killed_node_and_its_broker_comes_back_at_its_ad
         await everything_runs(tmp_path)
         await until(lambda: roles("broker", "prover", "ui"))
         for name in children:
-            records = [json.loads(line) for line in (tmp_path / f"up-test/logs/{name}.log").read_text().splitlines()]
+            records = [
+                json.loads(line) for line in (tmp_path / f"runs/up-test/logs/{name}.log").read_text().splitlines()
+            ]
             assert all(each["event"] and each["timestamp"][:2] == "20" for each in records)
         before = {node.node_id for node in await bus.nodes()}
         assert prover.pid is not None
@@ -130,7 +112,7 @@ async def test_a_mesh_replaces_a_killed_node_and_its_broker_comes_back_at_its_ad
 
 async def test_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
     """SIGINT; SIGTERM ends the meshes of test_served_policy.py and test_models_on_a_mesh.py."""
-    process = await up(mesh_file(tmp_path))
+    process = await up(up_file(tmp_path))
     await everything_runs(tmp_path)
     below = descendants(process.pid)
     assert len(below) == 4  # broker, nats-server, ui, prover
@@ -144,9 +126,8 @@ async def test_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> Non
 
 
 async def test_nothing_is_left_when_up_is_killed(up: Up, tmp_path: Path) -> None:
-    file, port = mesh_file(tmp_path, proxies=1), free_port()
-    file.write_text(file.read_text().replace("port = 0", f"port = {port}", 1))
-    process = await up(file)
+    port = free_port()
+    process = await up(up_file(tmp_path, 1, port))
     await everything_runs(tmp_path)
     bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
     request = LeanRunRequest(theorem=Theorem("t", "", "True"), tactics=("trivial",))
@@ -166,16 +147,7 @@ def called_up(called: Called) -> Run:
     return partial(called, cli.main, "up")
 
 
-def test_a_port_in_use_is_said_before_anything_starts(called_up: Run, broker: BusSettings, tmp_path: Path) -> None:
-    """Otherwise the mesh's nodes would join the broker that listens there."""
-    file = mesh_file(tmp_path)
-    file.write_text(file.read_text().replace("port = 0", f"port = {broker.url.rpartition(':')[2]}", 1))
-    code, _, err = called_up(file)
-    assert code == Exit.FAILED and "cannot run a broker on 127.0.0.1" in err
-    assert not (tmp_path / "up-test").exists()
-
-
 def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp_path: Path) -> None:
-    extra = "[node]\nhost = '192.0.2.1'\n"  # an address for documentation (RFC 5737): nobody can listen on it
-    code, _, err = called_up(mesh_file(tmp_path, extra=extra), "--restarts", "1")
+    node = {"host": "192.0.2.1"}  # an address for documentation (RFC 5737): nobody can listen on it
+    code, _, err = called_up(up_file(tmp_path, node=node), "--restarts", "1")
     assert code == Exit.FAILED and "crashed 2 times" in err and "192.0.2.1" in err

@@ -6,8 +6,6 @@ from functools import partial
 import pytest
 
 from node.command import cli
-from node.command.proofs.verdicts import Verdicts
-from node.lean.check.files.report import DeclarationVerdict, FileReport
 from tests import lean_project
 
 pytestmark = pytest.mark.lean
@@ -211,25 +209,3 @@ def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(ver
 def test_senseless_arguments_exit_with_2(verify, arguments, says):
     result = verify(*arguments)
     assert result.code == 2 and says in result.err
-
-
-def test_lemma_and_lean_3_are_named(verify, tmp_path):
-    (tmp_path / "lemma.lean").write_text("lemma a : 1 = 1 := rfl\n\ntheorem b : 1 = 1 := rfl\n")
-    (tmp_path / "only.lean").write_text("\nlemma a : 1 = 1 := rfl\n")
-    (tmp_path / "three.lean").write_text("import data.nat.basic\nlemma a : true := trivial\n")
-    result = verify(tmp_path / "lemma.lean", tmp_path / "only.lean", tmp_path / "three.lean")
-    assert "only.lean: line 2: unexpected identifier; expected command; `lemma` is" in result.err
-    assert "rfl: unexpected identifier; expected command; `lemma` is a command of Mathlib" in result.out
-    assert "three.lean: unknown module prefix 'data'; this is Lean 3" in result.err
-
-
-def test_a_cause_that_many_share_is_shown_once():
-    cause = "it may depend on the command in line 2, which fails: unexpected token\n  of many\n  lines"
-    other = "it may depend on the command in line 9, which fails: unknown namespace"
-    reasons = {"a": cause, "b": cause, "c": "it uses sorry", "d": cause, "e": other}
-    report = FileReport("A.lean")
-    report.declarations = [DeclarationVerdict(name, "theorem", 3, reason) for name, reason in reasons.items()]
-    verdicts = Verdicts()
-    verdicts.add_file(report)
-    short = "it may depend on the command in line 2 (see a)"
-    assert [row.reason for row in verdicts.rows] == [cause, short, "it uses sorry", short, other]

@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import psutil
+import tomli_w
 
 from common.bus import Bus, BusError
 from common.files import cache_directory
@@ -21,36 +22,28 @@ MARK = "PROOFMESH_TEST_MARK"
 
 RUN = "whole"
 
-AROUND = """
-[run]
-name = "whole"
-dir = "{folder}/runs"
-[broker]
-port = {port}
-store = "{folder}/store"
-[ui]
-port = 0
-[up]
-restarts = 1000
-grace = 15.0
-[lean_proxy]
-workers = 1
-[inference]
-threads = 1
-[prover]
-policy = "inference"
-searches = 2
-poll_seconds = 0.05
-policy_timeout = 3.0
-tactic_seconds = 1.0
-"""
+
+def mesh_file(folder: Path, run: str, port: int = 0, **sections: dict[str, object]) -> Path:
+    """A configuration file for a small mesh with its runs and its broker's store in this folder."""
+    content: dict[str, dict[str, object]] = {
+        "run": {"name": run, "dir": str(folder / "runs")},
+        "broker": {"port": port, "store": str(folder / "store")},
+        "ui": {"port": 0},
+        "lean_proxy": {"workers": 1},
+        "prover": {"searches": 1, "poll_seconds": 0.05, **sections.pop("prover", {})},
+    }
+    file = folder / "mesh.toml"
+    file.write_text(tomli_w.dumps(content | sections), encoding="utf-8")
+    return file
 
 
 def whole_mesh(folder: Path) -> Path:
     """A file for all roles, with a bank of a few statements and a tiny model; the broker keeps its port."""
-    bank = write_bank(folder / "bank")
-    file = folder / "mesh.toml"
-    file.write_text(AROUND.format(folder=folder, port=free_port()) + TINY.format(bank=bank), encoding="utf-8")
+    prover = {"policy": "inference", "searches": 2, "policy_timeout": 3.0, "tactic_seconds": 1.0}
+    rest = {"up": {"restarts": 1000, "grace": 15.0}, "inference": {"threads": 1}, "prover": prover}
+    file = mesh_file(folder, RUN, free_port(), **rest)  # type: ignore[arg-type]
+    with file.open("a", encoding="utf-8") as out:
+        out.write(TINY.format(bank=write_bank(folder / "bank")))
     return file
 
 

@@ -55,16 +55,6 @@ async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(meth
     assert proved >= 5
 
 
-async def test_an_accepted_proof_is_asked_about_once_and_is_the_one_that_was_found_without_verification() -> None:
-    verifier = Verifier(refusals=0)
-    result = await play(verifier, 1)
-    alone = await Agent(attempt(200), ToyPolicy(1), ToyLean(1, closing=12), Playing("p", leaves=4)).play()
-    assert result.outcome is AttemptOutcome.PROVED
-    assert verifier.seen == [result.proof] == [alone.proof]
-    assert result.statistics.solved_at_simulations == alone.statistics.solved_at_simulations
-    assert result.statistics.seconds_verify > 0 and result.statistics.proofs_rejected == 0
-
-
 async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
     async def refusals_of(parameters: SearchParameters) -> tuple[AttemptResult, int]:
         verifier = Verifier(refusals=10**9)

@@ -81,10 +81,3 @@ async def test_outcomes_that_contradict_themselves_are_lost(bus: Bus) -> None:
     await answer_lean(bus, lambda request: LeanRunReply(state="⊢ True", outcomes=wrong))
     outcomes = await lean(bus).run((), ["a", "b", "c"])
     assert [outcomes[tactic].kind for tactic in "abc"] == [OutcomeKind.LOST, OutcomeKind.LOST, OutcomeKind.ERROR]
-
-
-async def test_busy_proxies_lose_outcomes_after_all_patience(bus: Bus) -> None:
-    # They say to come again after the patience is over: so it need not be waited out.
-    await answer_lean(bus, lambda request: Busy(retry_after=100.0, reason="queue is full"))
-    outcomes = await lean(bus, patience=2.4).run((), ["simp"])
-    assert outcomes["simp"].kind is OutcomeKind.LOST and "queue is full" in outcomes["simp"].message

@@ -51,21 +51,6 @@ def test_length_normalisation_lets_deep_paths_come_forward(alpha: float, state: 
     assert grow(search) == state
 
 
-def test_states_below_a_solved_or_a_dead_one_are_not_expanded() -> None:
-    search = best_first(0.0)
-    grow(search, ("cases", -1.0, "A B"), ("x", -9.0, "X"))
-    grow(search, ("a1", -1.0, "A1"), ("a2", -1.5, "A2"))
-    assert [grow(search), grow(search, ("done", -1.0, ""))] == ["B", "A1"]
-    assert search.tree.nodes[1].steps == 2  # A is proved through A1, so A2 is not needed
-    assert grow(search) == "X", "B has no tactic yet, and X was never expanded"
-    # Nothing unexpanded is left that matters. The root and B are sampled again; B turns out to be hopeless.
-    assert grow(search, exhausted=True) == "root"
-    assert grow(search, exhausted=True) == "B"
-    # With it goes the proof of A, and what is below it.
-    assert grow(search, exhausted=True) == "X"
-    assert search.exhausted
-
-
 def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
     search = best_first(0.0)
     grow(search, ("dead", -1.0, "A B"), ("late", -6.0, "C"))

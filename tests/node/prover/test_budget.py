@@ -54,14 +54,6 @@ def test_whichever_budget_ends_first_ends_the_attempt() -> None:
     ]
 
 
-def test_zero_is_no_limit() -> None:
-    clock = Clock()
-    budget = Budget(attempt(), clock)
-    budget.lean_attempts = 10**9
-    clock.now += 1e9
-    assert budget.ended(10**9) is None and budget.leaves(4) == 4
-
-
 def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
     clock = Clock()
     budget = Budget(attempt(seconds=5.0), clock)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from node.prover.policies import goal_tactics
-from node.prover.policies.fixed import CLOSING, MOST_TACTICS, advise, candidates, everything, value
+from node.prover.policies.fixed import CLOSING, MOST_TACTICS, advise, candidates, everything
 from node.prover.policies.goal_tactics import connective, read_goal
 
 STATE = """\
@@ -75,10 +75,6 @@ def test_advice_is_one_round_in_order_with_a_falling_prior() -> None:
     assert masses == sorted(masses, reverse=True) and masses[0] == 1.0 and masses[-1] > 0.5
 
 
-def test_value_counts_what_is_left_to_prove() -> None:
-    assert value("p : Prop\n⊢ p") > value("p : Prop\n⊢ p ∧ p") > value("p : Prop\n⊢ p ∧ p\n\np : Prop\n⊢ p")
-
-
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.text(alphabet="⊢ :pqh∀∃→∧∨¬()[]{}\n✝=n", max_size=60))
 def test_any_text_gives_distinct_one_line_tactics(state: str) -> None:
@@ -100,19 +96,6 @@ def test_all_that_stands_before_the_result_is_introduced_at_once(state: str, tac
     assert list(goal_tactics.introductions(read_goal(state))) == [tactic]
 
 
-def test_a_truth_table_distinguishes_the_smallest_propositions() -> None:
-    state = read_goal("p q : Prop\nh : p ∨ q → ∃ x, x = 1\n⊢ ((p → q) → p) → p")
-    assert goal_tactics.propositions(state) == ["p", "q", "∃ x, x = 1"]
-    table, *others = goal_tactics.distinctions(state)
-    assert table == "by_cases h_1 : p <;> by_cases h_2 : q <;> simp_all"
-    assert others == ["by_cases h_1 : ∃ x, x = 1"]
-
-
-def test_a_hypothesis_is_used_with_all_that_it_asks_for() -> None:
-    state = read_goal("h : ∀ (x y : α), R x y → ¬R y x\n⊢ False")
-    assert list(goal_tactics.uses(state)) == ["exact h _ _ ‹_› ‹_›"]
-
-
 @pytest.mark.parametrize(
     ("conclusion", "witness"),
     [
@@ -127,18 +110,3 @@ def test_an_equation_says_which_number_is_wanted(conclusion: str, witness: str) 
     state = read_goal(f"a b m n : Nat\n⊢ {conclusion}")
     assert witness in goal_tactics.solutions(state)
     assert f"exact ⟨{witness}, by omega⟩" in everything(state)
-
-
-def test_functions_that_equations_define_are_unfolded_where_they_are_multiplied_out() -> None:
-    state = read_goal(
-        "s : Nat → Nat\nh0 : s 0 = 0\nhs : ∀ (n : Nat), s (n + 1) = s n + 2\nn : Nat\n⊢ s (n + 1) = 2 * n + 2"
-    )
-    assert goal_tactics.defining(state) == ["hs", "h0"]
-    (tactic,) = goal_tactics.multiplied_out(state)
-    assert tactic.startswith("simp only [hs, h0, Nat.mul_add") and tactic.endswith("<;> omega")
-
-
-def test_where_a_step_loses_nothing_no_other_is_chosen() -> None:
-    state = read_goal("p q : Prop\nh : p ∧ q\nhq : q → p\n⊢ p ∨ q")
-    assert [tactic for tactic in everything(state) if not tactic.startswith("exact")] == ["obtain ⟨h_1, h_2⟩ := h"]
-    assert "left" in candidates(state)

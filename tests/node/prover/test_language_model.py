@@ -147,9 +147,3 @@ def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:
             check_for_mesh(text)
     with pytest.raises(BadPolicy, match="no form for corrections"):
         check_for_mesh("openai:gpt@kimina-prover", "whole-proof", correct=1)
-
-
-def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(BadPolicy, match=r"need the package `openai`; run pip install 'proofmesh\[models\]'$"):
-        check(f"openai:http://a/v1#{BFS}")

@@ -96,14 +96,6 @@ def test_a_state_that_only_renames_an_ancestor_leads_back() -> None:
     assert search.statistics.tactics_useless == 1
 
 
-def test_a_tactic_that_needs_no_renaming_stands_for_those_that_do() -> None:
-    search = Search("⊢ r")
-    expand(search, -5.0, {"a": goals("⊢ A"), "b": goals("h : p\n⊢ p")}, [2.0, 1.0])
-    expand(search, -5.0, {"intro k": goals("k : p\n⊢ p"), "intro h": goals("h : p\n⊢ p")})
-    (action,) = search.tree.nodes[1].actions
-    assert (action.tactic, action.aliases, search.tree.nodes[2].path) == ("intro h", (), (Step("b"),))
-
-
 def refused_once() -> Search:
     search = both_ways()
     search.reject(search.proof())

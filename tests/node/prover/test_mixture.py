@@ -61,12 +61,6 @@ async def test_a_part_with_share_0_gives_its_value_alone() -> None:
         await silent.advise("⊢ p", 6, 0)
 
 
-async def test_learned_values_win_over_guessed_ones_whatever_the_order() -> None:
-    parts = [Part(Says(-7.0, rfl=1.0)), Part(Says(-2.0, simp=1.0), has_values=True)]
-    for order in (parts, parts[::-1]):
-        assert (await MixturePolicy(order).advise("⊢ p", 6, 0)).value == -2.0
-
-
 @pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
 async def test_it_is_exhausted_when_all_its_parts_are(first: bool, second: bool) -> None:
     parts = [Part(Says(exhausted=first, rfl=1.0)), Part(Says(exhausted=second, simp=1.0))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,19 +12,15 @@ from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
-from common.protocol.messages import TacticReply, TacticRequest
+from common.protocol.messages import TacticRequest
 from common.settings import Sampling
-from node.inference.engine.batch import Job
-from node.inference.engine.engine import Engine
-from node.inference.settings import EngineSettings
 from node.model import weights
 from node.prover.agent import Agent, Playing
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights
-from tests.node.prover.nodes import inference_node, running
-from tests.results import results
+from tests.node.prover.nodes import inference_node, played
 from tests.waiting import eventually
 
 THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -68,36 +63,17 @@ async def test_search_with_a_network_is_repeated_exactly_by_its_seed(
     assert first.statistics.seconds_policy > 0 and first.statistics.seconds_lean > 0
 
 
-async def test_sampling_in_the_configuration_file_is_how_the_network_is_sampled(
+async def test_sampling_in_the_configuration_file_is_how_the_network_is_asked(
     bus: Bus, lean_proxy: object, inference: None, tmp_path: Path
 ) -> None:
     file = tmp_path / "mesh.toml"
-    file.write_text(
-        '[prover]\nsearches = 1\n[prover.sampling]\ntemperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
-    )
+    sampling = 'temperature = 0.7\ntop_p = 0.8\ndistinct = true\nstop = ["q"]\n'
+    file.write_text(f"[prover]\nsearches = 1\n[prover.sampling]\n{sampling}")
     settings = config.load(ProverSettings, file, "prover")
     asked: list[TacticRequest] = []
-    listening = await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
+    await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
     attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=2, seed=1)
-    await bus.publish_durable(subjects.todo("eval"), attempt, message_id="a")
-    fields = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    async with running(bus, **fields):
-        (result,) = await results(bus, 1)
+    (result,) = (await played(bus, [attempt], **vars(settings))).values()
     assert result.outcome in ("failed", "proved"), result.message
     await eventually(lambda: bool(asked), what="a request on the bus")
-    request = asked[0]
-    answer = await bus.request_patiently(subjects.TACTIC_REQUEST, request, TacticReply, timeout=10, deadline=30)
-    wanted = Job(0, request.state, request.samples, request.seed, Sampling(0.7, 0.8, True, ("q",)))
-    plain = Job(0, request.state, request.samples, request.seed)
-    assert [sample.tactic for sample in answer.tactics] == alone(wanted) != alone(plain)
-    assert all(sample.sampled is not None for sample in answer.tactics)
-    await listening.unsubscribe()
-
-
-def alone(job: Job) -> list[str]:
-    """What the engine samples, without a mesh around it."""
-    engine = Engine(tiny_weights(1, ends=12.0, sharpness=0.5), EngineSettings(slots=4, cells=8, new_tokens=32))
-    engine.submit(job)
-    while not (finished := engine.step()):
-        pass
-    return [sample.tactic for sample in finished[0].tactics]
+    assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))

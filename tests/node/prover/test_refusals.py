@@ -52,26 +52,6 @@ def test_what_all_refused_proofs_share_is_forbidden_before_what_they_do_not() ->
     assert search.proof() == cases(ProofTree("a2", state="A"), ProofTree("right", state="B"))
 
 
-def test_values_are_means_again_and_virtual_losses_stay_balanced() -> None:
-    search = Search("root")
-    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [2.0, 1.0])
-    first, second = search.select(), search.select()
-    assert first is not None and second is not None and (first.state, second.state) == ("A", "B")
-    expand_request(search, first, {"close": PROVED})
-    node = search.tree.nodes[1]
-    assert (search.solved, node.value) == (True, -1.0)
-    reject(search)
-    assert (node.steps, node.live, node.visits) == (None, 0, 1)
-    assert search.tree.root.value == pytest.approx((-5.0 - 2.0) / 2)
-    expand_request(search, second, {"c": goals("C")})
-    assert search.in_flight == 0 and search.tree.root.in_flight == 0
-    assert search.tree.root.visits == 3
-
-
-def expand_request(search: Search, leaf: Leaf, tactics: dict[str, Outcome]) -> None:
-    search.feed(leaf, [Proposal(tactic, 1.0) for tactic in tactics], -5.0, tactics)
-
-
 def test_a_tactic_with_the_result_of_a_forbidden_one_takes_its_place_with_its_own_layout() -> None:
     search = Search("root")
     expand(search, -5.0, {"one": split(((0,), (1, 2))), "other": split(((1,), (0, 2)))})

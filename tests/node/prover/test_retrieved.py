@@ -90,13 +90,6 @@ async def test_a_model_that_reads_premises_gets_them_in_its_prompt_alone():
     assert model.prompts[1] == STATE
 
 
-async def test_a_model_without_a_place_for_premises_is_joined_by_tactics():
-    model = Model()
-    policy = LanguageModelPolicy(model, templates.load("reprover"))
-    assert "apply Nat.add_comm" in await tactics(with_retrieved(policy, THEOREM, Source(), has_values=False))
-    assert model.prompts == [STATE]
-
-
 async def test_premises_that_cannot_be_had_leave_the_policy_its_tactics():
     source = Source(error=RetrievalError("the index is damaged"))
     assert await tactics(with_retrieved(Listed(), THEOREM, source, has_values=True)) == {"rfl": ""}

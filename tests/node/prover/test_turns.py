@@ -40,12 +40,6 @@ def test_next_is_the_search_that_has_sent_the_fewest_tactics_to_lean() -> None:
     assert search.statistics.simulations == 8
 
 
-def test_the_first_one_begins_with_a_head_start() -> None:
-    search = TurnSearch([Search("s0", SearchParameters()) for _ in range(2)], head_start=3)
-    begun = [play(search, {f"{number}": goals(f"n{number}")}) for number in range(8)]
-    assert begun == [0, 0, 0, 0, 1, 0, 1, 0]
-
-
 def test_an_outcome_that_one_search_knows_is_not_asked_for_again() -> None:
     search = turns()
     play(search, {"a": goals("s1"), "bad": ERROR, "back": goals("s0")})

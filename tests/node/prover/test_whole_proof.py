@@ -15,8 +15,7 @@ from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
 from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable
-from node.prover.whole_proof import MOST_LOSSES, WholeProofAgent
-from tests.node.prover.toys import BadLean, DeafLean
+from node.prover.whole_proof import MOST_LOSSES
 from tests.node.prover.whole import Lean, Listed, Verifier, attempt, play
 
 
@@ -130,13 +129,6 @@ async def test_a_source_that_fails_is_an_error(error: Exception) -> None:
     result = await play(Failing(*PROOFS))
     assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
     assert result.statistics.simulations == 4
-
-
-async def test_a_statement_that_lean_refuses_or_nobody_opens_has_its_outcome() -> None:
-    for lean, outcome in ((BadLean(1), AttemptOutcome.BAD_STATEMENT), (DeafLean(1), AttemptOutcome.ERROR)):
-        source = Listed(*PROOFS)
-        result = await WholeProofAgent(attempt(), source, lean, Playing("p")).play()
-        assert (result.outcome, source.asked) == (outcome, [])
 
 
 async def test_when_time_is_up_what_was_sampled_counts_and_nothing_goes_on() -> None:

@@ -38,21 +38,6 @@ async def test_a_snippet_that_eats_memory_is_ended_and_its_neighbours_are_not():
     assert [result["verdict"]["accepted"] for result in results] == [True, False, True]
 
 
-async def test_what_lean_refuses_is_an_error_message(wire):
-    bad = {
-        "theorem t : 1 = 1 :=\ntheorem": (1, "unexpected token 'theorem'"),
-        "import Nowhere.AtAll\n" + GOOD: (1, "unknown module prefix 'Nowhere'"),
-        "\n\ntheorem t : 1 = 2 := rfl": (3, "Type mismatch"),
-        "theorem t : 1 = 1 := by\n  (": (2, "unexpected end of input"),
-    }
-    results = await wire.check(*bad, GOOD)
-    for result, (line, says) in zip(results, bad.values(), strict=False):
-        errors = [item for item in result["response"]["messages"] if item["severity"] == "error"]
-        assert any(item["pos"]["line"] == line and says in item["data"] for item in errors), errors
-        assert result["verdict"]["accepted"] is False and result["verdict"]["reason"].startswith("line ")
-    assert results[-1]["verdict"]["accepted"]
-
-
 BODIES = [
     (b'{"snippets": [{"id": "a", "code": "\xff"}]}', 400, "not UTF-8"),
     (b'{"snippets": [{"id": "a", "code": "\\ud800"}]}', 422, "not JSON"),

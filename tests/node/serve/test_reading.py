@@ -1,20 +1,12 @@
 """Answers as their readers take them, and the lines that import: without Lean."""
 
 from node.lean.snippets.judge import single_proof
-from node.lean.snippets.snippet import UNFINISHED, message, unproved, with_sorry_shown
+from node.lean.snippets.snippet import UNFINISHED, message, unproved
 from node.lean.text.statement import leading_imports
 
 PLACE = {"line": 1, "column": 0}
 OLD_WARNING = message("warning", PLACE, PLACE, "declaration uses 'sorry'")
 SORRY = {"goal": "⊢ 1 = 2", "proofState": 0, "pos": PLACE, "endPos": PLACE}
-
-
-def test_sorry_shows_in_messages_and_sorries_alike_or_is_an_error():
-    both = {"env": 0, "messages": [OLD_WARNING], "sorries": [SORRY]}
-    assert with_sorry_shown(both) == both
-    assert with_sorry_shown({"env": 0, "sorries": [SORRY]})["messages"] == [OLD_WARNING]
-    hidden = with_sorry_shown({"env": 0, "messages": [OLD_WARNING]})["messages"]
-    assert [item["severity"] for item in hidden] == ["warning", "error"]
 
 
 def test_an_answer_claims_a_proof_only_without_errors_and_sorry():

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,7 +18,6 @@ from common.life.node import Endpoints
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
 from node.serve.application import BadBody, CheckBody, VerifyBody, decode
 from node.serve.service import ServeSettings, make_application
-from tests.node.serve.kimina import client as kimina
 from tests.waiting import eventually
 from ui.mesh_state import MeshState
 from ui.server import Monitor
@@ -113,12 +112,6 @@ async def test_only_programs_and_own_pages_run_lean(headers: dict[str, str], sta
     assert len(lean.seen) == (status == 200), "a refused request must not reach Lean"
 
 
-async def test_a_body_without_a_type_is_refused() -> None:
-    async with service() as (lean, url):
-        assert (await sent(f"{url}/verify", {}))[0] == 415
-        assert not lean.seen
-
-
 async def test_with_a_key_any_name_is_accepted_and_no_foreign_page() -> None:
     async with service(api_key="k") as (_, url):
         key = {"Authorization": "Bearer k"}
@@ -197,11 +190,3 @@ async def _from(address: str, url: str) -> int:
         http.post(url, data=BODY, headers=JSON) as response,
     ):
         return response.status
-
-
-async def test_kimina_client_is_no_web_page() -> None:
-    async with service() as (lean, url):
-        client = kimina().AsyncKiminaClient(api_url=url)
-        codes: Sequence[str] = ["a", "b", "c"]
-        answer = await client.check(list(codes), show_progress=False)
-        assert len(answer.results) == 3 and sorted(each.code for each in lean.seen) == ["a", "b", "c"]

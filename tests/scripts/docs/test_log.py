@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scripts.docs.log import WIDTH, laid_out
+from scripts.docs.log import laid_out
 
 LOG = f"""# What was measured
 
@@ -34,11 +34,6 @@ def test_entries_are_sorted_by_date_with_the_newest_first() -> None:
         *("# What was measured", "## 2026-11-22", "### Search"),
         *("## 2026-11-21", "### Engine", "### Search"),
     ]
-
-
-def test_lines_are_wrapped_and_tables_are_not() -> None:
-    long = [line for line in laid_out(LOG).splitlines() if len(line) > WIDTH]
-    assert [line[:6] for line in long] == ["| wide"]
 
 
 def test_a_laid_out_log_stays_as_it_is() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from common.records.readers import outstanding, results
 from common.records.store import Store
-from scripts.studies.kills_of_roles import RoleKillSettings, tallied
+from scripts.studies.kills_of_roles import tallied
 from tests.node.learner.builders import FAILED, PROVED, planned, result, row
 
 ROOT = Path(__file__).parents[3]
@@ -61,22 +61,3 @@ def test_every_loss_is_seen(database: Path, statement: str, field: str) -> None:
     tally = tallied(database, before)
     assert not tally.sound
     assert msgspec.to_builtins(tally)[field] == 1
-
-
-def test_a_proof_without_its_result_is_seen(database: Path) -> None:
-    change(database, "UPDATE results SET outcome = 'failed' WHERE outcome = 'proved'")
-    assert not tallied(database, ()).sound
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        (RoleKillSettings(roles=("prover", "nobody")), "there is no nobody"),
-        (RoleKillSettings(roles=()), "name at least one"),
-        (RoleKillSettings(out=ROOT), "it is there already"),
-        (RoleKillSettings(checkpoint=ROOT / "nowhere", out=ROOT / "none"), "no such folder"),
-    ],
-)
-def test_what_cannot_be_tried_is_said(settings: RoleKillSettings, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        settings.check()
