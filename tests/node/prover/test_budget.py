@@ -6,23 +6,9 @@ import asyncio
 
 import pytest
 
-from common.lean import Theorem
-from common.protocol.attempts import Attempt, Ended, Purpose
+from common.protocol.attempts import Ended
 from node.prover.agent import Budget, TimeIsUp
-
-
-def attempt(simulations: int = 0, lean_attempts: int = 0, seconds: float = 0.0) -> Attempt:
-    return Attempt(
-        attempt_id="a",
-        theorem_id="t",
-        theorem=Theorem("t", "", "True"),
-        purpose=Purpose.EVAL,
-        simulations=simulations,
-        seed=1,
-        samples=6,
-        lean_attempts=lean_attempts,
-        seconds=seconds,
-    )
+from tests.node.prover.toys import attempt
 
 
 class Clock:
@@ -56,7 +42,7 @@ def test_whichever_budget_ends_first_ends_the_attempt() -> None:
 
 def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
     clock = Clock()
-    budget = Budget(attempt(seconds=5.0), clock)
+    budget = Budget(attempt(0, seconds=5.0), clock)
     clock.now += 60.0
     budget.start()
     clock.now += 4.0
@@ -69,11 +55,11 @@ def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
     [(0, 0, 4), (800, 0, 4), (33, 0, 4), (16, 0, 2), (7, 0, 1), (0, 100, 2), (16, 600, 2), (800, 20, 1)],
 )
 def test_small_budgets_have_fewer_leaves_in_flight(simulations: int, lean_attempts: int, leaves: int) -> None:
-    assert Budget(attempt(simulations, lean_attempts)).leaves(4) == leaves
+    assert Budget(attempt(simulations, lean_attempts=lean_attempts)).leaves(4) == leaves
 
 
 async def test_lean_attempts_are_granted_in_the_order_of_selection() -> None:
-    budget = Budget(attempt(lean_attempts=10))
+    budget = Budget(attempt(0, lean_attempts=10))
     first, second, third = budget.turn(), budget.turn(), budget.turn()
     late = [asyncio.create_task(budget.grant(third, 6)), asyncio.create_task(budget.grant(second, 3))]
     await asyncio.sleep(0)
@@ -86,7 +72,7 @@ async def test_lean_attempts_are_granted_in_the_order_of_selection() -> None:
 
 async def test_work_ends_with_the_time() -> None:
     clock = Clock()
-    budget = Budget(attempt(seconds=5.0), clock)
+    budget = Budget(attempt(0, seconds=5.0), clock)
 
     async def work(result: int) -> int:
         await asyncio.sleep(0)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from common.lean import Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Playing
@@ -16,6 +16,7 @@ from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters
 from tests.node.play.opened import environment_of, verified
+from tests.node.prover.toys import attempt
 
 pytestmark = pytest.mark.lean
 
@@ -77,15 +78,9 @@ async def play(
         verdicts.append("" if reply.accepted else reply.reason or "refused")
         return verdicts[-1]
 
-    attempt = Attempt(
-        attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.TRAIN, simulations=20, seed=1, samples=1
-    )
-    agent = Agent(
-        attempt,
-        ByState(table),
-        environment_of(lean, theorem),
-        Playing("p", leaves=1, parameters=SearchParameters(merging=merging), verify=verify),
-    )
+    playing = Playing("p", leaves=1, parameters=SearchParameters(merging=merging), verify=verify)
+    wanted = attempt(20, theorem=theorem, samples=1)
+    agent = Agent(wanted, ByState(table), environment_of(lean, theorem), playing)
     result = await agent.play()
     script = "\n".join(proof_lines(result.proof, "")) if result.proof else ""
     return Played(agent, result.outcome, verdicts, script)

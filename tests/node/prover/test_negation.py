@@ -7,7 +7,7 @@ import re
 import pytest
 
 from common.lean import Branch, Outcome, OutcomeKind, Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.attempts import AttemptOutcome, AttemptResult
 from node.lean.opened import OpenedLean
 from node.prover.agent import Agent, Playing
 from node.prover.policies.policy import Advice, Proposal
@@ -16,6 +16,7 @@ from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.simulation import Leaf
 from tests.node.play.opened import environment_of, verified
+from tests.node.prover.toys import attempt
 
 ON = SearchParameters(negate_below=15.0, negation_share=0.5, negation_simulations=4, unvisited_penalty=0.0)
 FALSE_STATE, NEGATED, HARD = "n : Nat\n⊢ n < n", "⊢ ¬∀ (n : Nat), n < n", "n : Nat\n⊢ n = n"
@@ -110,12 +111,10 @@ async def test_lean_refutes_a_false_branch_and_the_proof_is_found_on_the_other(o
         return "" if reply.accepted else reply.reason or "refused"
 
     async def play(parameters: SearchParameters) -> tuple[Agent, TwoWays, AttemptResult]:
-        attempt = Attempt(
-            attempt_id="a", theorem_id="t", theorem=theorem, purpose=Purpose.TRAIN, simulations=40, seed=1, samples=1
-        )
+        wanted = attempt(40, theorem=theorem, samples=1)
         policy = TwoWays()
         environment = environment_of(opened_lean, theorem)
-        agent = Agent(attempt, policy, environment, Playing("p", leaves=1, parameters=parameters, verify=verify))
+        agent = Agent(wanted, policy, environment, Playing("p", leaves=1, parameters=parameters, verify=verify))
         return agent, policy, await agent.play()
 
     agent, policy, result = await play(ON)

@@ -11,7 +11,7 @@ from common import config
 from common.bus import Bus, BusSettings
 from common.lean import Theorem
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.attempts import AttemptResult, Purpose
 from common.protocol.messages import TacticRequest
 from common.settings import Sampling
 from node.model import weights
@@ -21,6 +21,7 @@ from node.prover.policies.policy import InferencePolicy
 from node.prover.settings import ProverSettings
 from tests.node.model.tiny import tiny_weights
 from tests.node.prover.nodes import inference_node, played
+from tests.node.prover.toys import attempt
 from tests.waiting import eventually
 
 THEOREM = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -38,12 +39,10 @@ async def inference(bus: Bus, broker: BusSettings, tmp_path: Path) -> AsyncItera
 
 async def play(bus: Bus, attempt_id: str, seed: int) -> tuple[AttemptResult, list[str]]:
     """One evaluation attempt; its result and every tactic that it tried, in order."""
-    attempt = Attempt(
-        attempt_id=attempt_id, theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=12, seed=seed
-    )
+    wanted = attempt(12, attempt_id=attempt_id, theorem=THEOREM, purpose=Purpose.EVAL, seed=seed)
     policy = InferencePolicy(bus, weights=None, timeout=10, patience=30)
     lean = LeanEnvironment(bus, THEOREM, tactic_timeout=5, patience=30)
-    agent = Agent(attempt, policy, lean, Playing("p", leaves=4))
+    agent = Agent(wanted, policy, lean, Playing("p", leaves=4))
     result = await agent.play()
     assert agent.search is not None
     return result, [tactic for node in agent.search.tree.nodes for tactic in node.tried]
@@ -72,8 +71,7 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_asked(
     settings = config.load(ProverSettings, file, "prover")
     asked: list[TacticRequest] = []
     await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
-    attempt = Attempt(attempt_id="a", theorem_id="t", theorem=THEOREM, purpose=Purpose.EVAL, simulations=2, seed=1)
-    (result,) = (await played(bus, [attempt], **vars(settings))).values()
+    (result,) = (await played(bus, [attempt(2, theorem=THEOREM)], **vars(settings))).values()
     assert result.outcome in ("failed", "proved"), result.message
     await eventually(lambda: bool(asked), what="a request on the bus")
     assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))

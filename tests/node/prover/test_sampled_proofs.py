@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from common.lean import Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, Method, Purpose
+from common.protocol.attempts import AttemptOutcome, Method
 from node.lean.opened import OpenedLean
 from node.llm.sampling import Decoding, Prompt, Sample, SamplerError
 from node.llm.templates import TemplateError, load
@@ -15,6 +15,7 @@ from node.prover.agent import Playing
 from node.prover.policies.proofs import Draft, Failed, ProofRequest, ProofsUnavailable, SampledProofs, errors_of
 from node.prover.whole_proof import WholeProofAgent
 from tests.node.play.opened import environment_of
+from tests.node.prover.toys import attempt
 
 SWAP = Theorem("swap", "(p q : Prop)", "p ∧ q → q ∧ p", header="set_option maxRecDepth 500")
 
@@ -79,19 +80,9 @@ async def test_leans_own_errors_go_back_marked_at_their_place_and_the_correction
     half = fenced("  intro h\n  constructor\n  · exact h.2", "theorem swap : True")
     right = fenced("  intro h\n  constructor\n  · exact h.2\n  · exact h.1")
     speaker = Speaker(wrong, half, right)
-    attempt = Attempt(
-        attempt_id="a",
-        theorem_id="swap",
-        theorem=SWAP,
-        purpose=Purpose.EVAL,
-        simulations=3,
-        seed=1,
-        samples=1,
-        method=Method.WHOLE_PROOF,
-        correct=2,
-    )
+    wanted = attempt(3, theorem=SWAP, samples=1, method=Method.WHOLE_PROOF, correct=2)
     source = SampledProofs(speaker, load("goedel-prover-v2"))
-    result = await WholeProofAgent(attempt, source, environment_of(opened_lean, SWAP), Playing("p")).play()
+    result = await WholeProofAgent(wanted, source, environment_of(opened_lean, SWAP), Playing("p")).play()
     assert result.outcome is AttemptOutcome.PROVED, result.message
     assert (result.statistics.simulations, result.statistics.corrections) == (3, 2)
     first, second, third = (prompt.messages for prompt, _, _ in speaker.asked)

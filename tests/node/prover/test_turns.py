@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from common.lean import Outcome, Step, Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
+from common.lean import Outcome, Step
+from common.protocol.attempts import AttemptOutcome
 from node.prover.agent import Agent, Playing
 from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.policy import Advice, Proposal
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.search import Search
 from node.prover.search.turns import TurnSearch
-from tests.node.prover.toys import ERROR, PROVED, goals
+from tests.node.prover.toys import ERROR, PROVED, attempt, goals
 
 
 def turns(number: int = 2) -> TurnSearch:
@@ -109,19 +109,14 @@ class Chain:
         return {tactic: steps.get(tactic, ERROR) for tactic in tactics}
 
 
-def attempt(lean_attempts: int) -> Attempt:
-    theorem = Theorem("t", "", "True")
-    return Attempt("a", "t", theorem, Purpose.EVAL, simulations=0, seed=0, samples=2, lean_attempts=lean_attempts)
-
-
 @pytest.mark.parametrize("deep_first", [True, False])
 async def test_a_long_list_beside_a_narrow_policy_does_not_keep_it_from_going_deep(deep_first: bool) -> None:
     narrow = Player(Says("step", "close"), has_values=True)
     broad = Player(Says(*(f"t{number}" for number in range(20)), "step", "close", exhausted=True))
     lean = Chain(8)
     policy = ByTurns((narrow, broad) if deep_first else (broad, narrow))
-    result = await Agent(attempt(100), policy, lean, Playing("p", leaves=1)).play()
+    result = await Agent(attempt(0, samples=2, lean_attempts=100), policy, lean, Playing("p", leaves=1)).play()
     assert result.outcome is AttemptOutcome.PROVED
     assert result.statistics.lean_attempts == len(lean.sent) <= 100
-    alone = await Agent(attempt(100), broad.policy, Chain(8), Playing("p", leaves=1)).play()
+    alone = await Agent(attempt(0, samples=2, lean_attempts=100), broad.policy, Chain(8), Playing("p", leaves=1)).play()
     assert alone.outcome is AttemptOutcome.FAILED
