@@ -116,17 +116,7 @@ LEAN_MAY_IMPORT = {
         "requests",
         "settings",
     },
-    "adapters": {
-        "text",
-        "process",
-        "toolchain",
-        "backend",
-        "settings",
-        "requests",
-        "worker",
-        "trace",
-        "gaps",
-    },
+    "adapters": {"text", "process", "toolchain", "backend", "settings", "requests", "worker", "trace", "gaps"},
     "snippets": {"text", "process", "toolchain", "worker", "check", "gaps", "adapters"},
 }
 """By room (folder or module) of `node.lean`, the rooms that it may import besides itself."""

@@ -63,8 +63,7 @@ def test_smaller_budgets_are_compared_up_to_what_both_had(tmp_path):
 def test_equal_lean_attempts_are_exact_up_to_what_the_shortest_unsolved_attempt_has_tried(tmp_path):
     first = write(tmp_path / "a", [solved("t1", 2), unsolved("t2", tactics=90), unsolved("t3", tactics=200)])
     second = write(
-        tmp_path / "b",
-        [solved("t1", 30), solved("t2", 20), unsolved("t3", simulations=3, ended=Ended.EXHAUSTED)],
+        tmp_path / "b", [solved("t1", 30), solved("t2", 20), unsolved("t3", simulations=3, ended=Ended.EXHAUSTED)]
     )
     found = compared(first, second)
     assert found.exact_lean_attempts == 90

@@ -60,9 +60,7 @@ def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project
 
 @pytest.mark.parametrize(
     ("flags", "says"),
-    [
-        (["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"]),
-    ],
+    [(["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"])],
 )
 def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(run, mesh_run, config, flags, says):
     result = run("lean-proxy", "--config", config, "--run", mesh_run.name, "--bus.url", mesh_run.bus.url, *flags)

@@ -23,11 +23,7 @@ GAP = Theorem(
     "gap", "", "p → p", place=Place(Context.of("variable (p : Prop)\n"), "theorem gap : p → p := by\n  ", "\n")
 )
 OPENED = Theorem("opened", "(m n : Nat)", "succ m = succ n → m = n")
-HONEST = {
-    SWAP: "  intro h\n  exact ⟨h.2, h.1⟩",
-    GAP: "  exact id",
-    OPENED: "  exact succ.inj",
-}
+HONEST = {SWAP: "  intro h\n  exact ⟨h.2, h.1⟩", GAP: "  exact id", OPENED: "  exact succ.inj"}
 
 
 def records(folder: Path, proofs: Mapping[Theorem, str], disproofs: Mapping[Theorem, str] | None = None) -> Path:

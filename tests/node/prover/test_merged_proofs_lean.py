@@ -65,10 +65,7 @@ class Played:
 
 
 async def play(
-    lean: OpenedLean,
-    theorem: Theorem,
-    table: Mapping[str, Sequence[str]],
-    merging: Merging = "names-and-order",
+    lean: OpenedLean, theorem: Theorem, table: Mapping[str, Sequence[str]], merging: Merging = "names-and-order"
 ) -> Played:
     """The search, each proof of which Lean verifies in a fresh process."""
     verdicts: list[str] = []

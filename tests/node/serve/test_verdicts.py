@@ -46,11 +46,7 @@ async def test_its_honest_twin_is_accepted_with_its_axioms(wire):
 OWN_SYNTAX = [
     ('notation "ONE" => 1\ntheorem t : ONE = 1 := rfl', ['notation "ONE" => 1 (notation, line 1)'], []),
     ("#eval 1\ntheorem t : 1 = 1 := rfl\n", [], ["#eval (#eval, line 1)"]),
-    (
-        "instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl",
-        ["instAddBool_main (instance, line 1)"],
-        [],
-    ),
+    ("instance : Add Bool := ⟨or⟩\ntheorem t : true + true = true := rfl", ["instAddBool_main (instance, line 1)"], []),
     (
         "namespace A\ndef Nat := Bool\ntheorem t (a : Nat) (h : a = true) : a = true := h\nend A",
         ["A.Nat (def, line 2)"],

@@ -185,8 +185,5 @@ async def test_one_client_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch
 
 async def _from(address: str, url: str) -> int:
     connector = aiohttp.TCPConnector(local_addr=(address, 0))
-    async with (
-        aiohttp.ClientSession(connector=connector) as http,
-        http.post(url, data=BODY, headers=JSON) as response,
-    ):
+    async with aiohttp.ClientSession(connector=connector) as http, http.post(url, data=BODY, headers=JSON) as response:
         return response.status
