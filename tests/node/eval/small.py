@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from node.eval.folder import (
     EvaluationFolder,
     LeanFacts,
     Plan,
+    Session,
     Standing,
     StatementRecord,
     read,
@@ -61,6 +63,7 @@ def solved(name: str, at: int = 5, number: int = 0, lean_attempts: int = 0) -> A
         simulations=at,
         solved_at_simulations=at,
         solved_at_lean_attempts=tried,
+        solved_at_seconds=at / 10,
         tactics_tried=tried,
         lean_attempts=tried,
         seconds=at / 10,
@@ -112,3 +115,28 @@ def write(
             folder.add(each)
         folder.note_session(60.0, 3.0, lean_cpu)
     return read(path)
+
+
+def evaluation(
+    statements: Sequence[StatementRecord], attempts: Sequence[AttemptRecord], path: Path = Path("e"), **changes: Any
+) -> Evaluation:
+    """An evaluation of these records, without its folder."""
+    session = Session(id="one", seconds=100.0, lean_cpu=150.0, own_cpu=20.0)
+    return Evaluation(path, plan(**changes), tuple(statements), tuple(attempts), (session,))
+
+
+def random_evaluation(count: int, passes: int = 1, path: Path = Path("e"), seed: int = 0) -> Evaluation:
+    """Every kind of statement and ending, in a mixture that the seed decides."""
+    draw = random.Random(seed)
+    statements, attempts = [], []
+    for index in range(count):
+        refused = "unknown identifier 'Real.sqrt'" if index % 15 == 3 else ""
+        fields = {"family": draw.choice(("nat", "logic")), "level": draw.randint(1, 5), "refused": refused}
+        statements.append(statement(f"made_{index:05}", "True", flaw="vacuous" if index % 20 == 7 else "", **fields))
+        for number in () if refused else range(passes):
+            name, chance = statements[-1].name, draw.random()
+            ended = Ended.SIMULATIONS if chance < 0.95 else Ended.EXHAUSTED
+            found = solved(name, int(2 ** (6 * draw.random())), number) if chance < 0.6 else unsolved(name, number)
+            found = unsolved(name, number, simulations=9, ended=ended) if ended is Ended.EXHAUSTED else found
+            attempts.append(undecided(name, number) if chance > 0.98 else found)
+    return evaluation(statements, attempts, path)

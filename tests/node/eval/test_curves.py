@@ -4,31 +4,32 @@ import pytest
 
 from common.protocol.attempts import Ended
 from node.eval.curves import MOST_POINTS, chart, curve_of, wilson
+from node.eval.folder import Budgets
 from node.eval.results import results_of
-from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
+from tests.node.eval.small import evaluation, random_evaluation, solved, statement, unsolved
 
 
 def test_a_curve_steps_where_each_proof_was_found():
     names = ["a", "b", "c", "d"]
-    attempts = [solved("a", 4), solved("b", 4), solved("c", 100), unsolved("d")]
+    attempts = [solved("a", 4), solved("b", 4), solved("c", 50), unsolved("d")]
     curve = curve_of(results_of(evaluation([statement(name) for name in names], attempts)), "simulations", "mine")
-    assert curve.points == [(4, 0.5), (100, 0.75), (256, 0.75)]
+    assert curve.points == [(4, 0.5), (50, 0.75), (64, 0.75)]
     assert curve.label == "mine"
     assert all(low < share < high for (_, share), low, high in zip(curve.points, curve.low, curve.high, strict=True))
 
 
 def test_behind_the_budget_of_the_first_attempt_that_was_given_up_a_curve_is_a_lower_bound():
-    attempts = [solved("a", 200), unsolved("b", 256), unsolved("c", 5, ended=Ended.EXHAUSTED)]
+    attempts = [solved("a", 50, lean_attempts=300), unsolved("b"), unsolved("c", simulations=5, ended=Ended.EXHAUSTED)]
     results = results_of(evaluation([statement(name) for name in "abc"], attempts))
-    assert curve_of(results, "simulations").complete_until == 256
-    assert curve_of(results, "lean_attempts").complete_until == 4 * 256  # and the proof took 1198
-    assert curve_of(results, "lean_attempts").points[-2][0] == 6 * 200 - 2
+    assert curve_of(results, "simulations").complete_until == 64
+    assert curve_of(results, "lean_attempts").complete_until == 4 * 64  # and the proof took 300
+    assert curve_of(results, "lean_attempts").points[-1][0] == 300
 
 
 def test_a_curve_of_many_proofs_is_thinned_and_keeps_its_ends():
     count = 3 * MOST_POINTS
     attempts = [solved(f"s{index}", index + 1) for index in range(count)]
-    made = evaluation([statement(f"s{index}") for index in range(count)], attempts, simulations=count)
+    made = evaluation([statement(f"s{index}") for index in range(count)], attempts, budgets=Budgets(simulations=count))
     points = curve_of(results_of(made), "seconds").points
     assert len(points) <= MOST_POINTS + 1
     assert points[0] == (0.1, pytest.approx(1 / count)) and points[-1] == (count / 10, pytest.approx(1.0))

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from node.eval.folder import AttemptRecord, Standing
 from node.eval.live import LINE_SECONDS, LiveView
-from tests.node.eval.made import plan, solved, statement, unsolved
+from tests.node.eval.small import plan, solved, statement, unsolved
 
 
 class Clock:
@@ -31,7 +31,7 @@ def printed(of: Console) -> str:
 def test_without_a_terminal_a_line_comes_every_ten_seconds_and_at_the_end():
     clock, out = Clock(), console()
     statements = [statement(f"s{index}") for index in range(4)]
-    with LiveView(plan(4), statements, [], 4, out, clock) as view:
+    with LiveView(plan(), statements, [], 4, out, clock) as view:
         clock.now += 2
         view.recorded(solved("s0", 3))
         assert printed(out).count("\n") == 1  # what there is to do
@@ -56,7 +56,7 @@ def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
         unsolved("s1"),
         AttemptRecord(name="s2", number=0, standing=Standing.UNDECIDED),  # is played again
     ]
-    view = LiveView(plan(12), [statement(f"s{index}") for index in range(12)], already, 12, console(), clock)
+    view = LiveView(plan(), [statement(f"s{index}") for index in range(12)], already, 12, console(), clock)
     assert view.line().startswith("2/12 attempts, 1 solved, 1 unsolved, rate 50.0%")
     clock.now += 10
     view.recorded(unsolved("s2"))
@@ -64,8 +64,8 @@ def test_what_was_done_before_counts_as_done_but_not_for_the_speed():
 
 
 def test_proofs_are_counted_by_the_budget_that_finds_them():
-    view = LiveView(plan(5), [statement(name) for name in "abcde"], [], 5, console(), Clock())
-    for name, at in [("a", 1), ("b", 8), ("c", 9), ("d", 100)]:
+    view = LiveView(plan(), [statement(name) for name in "abcde"], [], 5, console(), Clock())
+    for name, at in [("a", 1), ("b", 8), ("c", 9), ("d", 40)]:
         view.recorded(solved(name, at))
     view.recorded(unsolved("e"))
-    assert view.counts.solved_within() == [(8, 2), (16, 3), (32, 3), (64, 3), (128, 4)]
+    assert view.counts.solved_within() == [(8, 2), (16, 3), (32, 3), (64, 4)]

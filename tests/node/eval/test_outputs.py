@@ -13,7 +13,7 @@ from node.eval.folder import AttemptRecord, FolderError, Standing
 from node.eval.outputs import ResultsFile, results_file, summary_lines, write_outputs
 from node.eval.report import report
 from node.eval.results import results_of
-from tests.node.eval.made import evaluation, random_evaluation, solved, statement, unsolved
+from tests.node.eval.small import evaluation, random_evaluation, solved, statement, unsolved
 
 HOSTILE = '</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>"\' onclick="x'
 
@@ -59,7 +59,7 @@ def test_a_folder_that_is_gone_is_said_to_be(tmp_path):
 def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     hostile = statement(HOSTILE, theorem=Theorem(HOSTILE, HOSTILE, HOSTILE, HOSTILE), family=HOSTILE, flaw=HOSTILE)
     refused = statement("refused", refused=HOSTILE, family=HOSTILE + "2")
-    attempt = solved(HOSTILE, 3, script=f"  exact {HOSTILE}")
+    attempt = msgspec.structs.replace(solved(HOSTILE, 3), script=f"  exact {HOSTILE}")
     lost = AttemptRecord(name="lost", number=0, standing=Standing.UNDECIDED, ended=HOSTILE, reason=HOSTILE)
     made = evaluation([hostile, refused, statement("lost")], [attempt, lost], label=HOSTILE, policy=HOSTILE)
     page = report(results_of(made))

@@ -1,18 +1,14 @@
 """What came of an evaluation, counted from its records."""
 
-from pathlib import Path
+import dataclasses
 
 import msgspec
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
-from node.eval.folder import Evaluation, Session, Standing, standing
+from node.eval.folder import Session, Standing, standing
 from node.eval.results import results_of
-from tests.node.eval.small import not_elaborated, plan, solved, statement, undecided, unsolved
-
-
-def evaluation(statements, attempts, of=None, sessions=()):
-    return Evaluation(Path("e"), of or plan(), tuple(statements), tuple(attempts), tuple(sessions))
+from tests.node.eval.small import evaluation, not_elaborated, solved, statement, undecided, unsolved
 
 
 def test_what_is_neither_solved_nor_unsolved_does_not_count():
@@ -89,14 +85,10 @@ def test_families_levels_and_endings_are_told_apart():
 
 
 def test_costs_are_summed_over_attempts_and_sessions():
-    sessions = [
-        Session(id="one", seconds=10.0, lean_cpu=3.0, own_cpu=1.0),
-        Session(id="two", seconds=5.0, lean_cpu=2.0, own_cpu=0.5),
-    ]
-    costs = results_of(
-        evaluation([statement("a"), statement("b")], [solved("a"), unsolved("b")], sessions=sessions)
-    ).costs
-    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 276, 15.0, 5.0)
+    played = evaluation([statement("a"), statement("b")], [solved("a"), unsolved("b")])
+    second = Session(id="two", seconds=5.0, lean_cpu=2.0, own_cpu=0.5)
+    costs = results_of(dataclasses.replace(played, sessions=(*played.sessions, second))).costs
+    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 276, 105.0, 152.0)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from node.proving.answers import FAILED, PROVED, Answer
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic, page
 from node.proving.fill import FilledFile, GapResult, GapState
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
-from tests.node.eval import made
+from tests.node.eval import small
 
 
 def below_others(text: str) -> str:
@@ -155,7 +155,7 @@ def test_inspect_shows_a_search(tmp_path: Path, printed: Printed, arguments: tup
 def test_pages_show_what_a_browser_would_obey() -> None:
     text = below_others(page(EXPLANATION))
     assert harmless_and_whole(text) and "<script" not in text
-    evaluated = made.evaluation([made.statement(HOSTILE)], [made.solved(HOSTILE, 3)], label=HOSTILE)
+    evaluated = small.evaluation([small.statement(HOSTILE)], [small.solved(HOSTILE, 3)], label=HOSTILE)
     assert harmless_and_whole(below_others(report(results_of(evaluated))))
 
 
