@@ -51,6 +51,7 @@ async def _in_directory(
     ctx: NodeContext, settings: LearnerSettings, node: NodeSettings, directory: RunDirectory
 ) -> None:
     import asyncio
+    import dataclasses
 
     from common import config
     from common.records.database import explained
@@ -89,6 +90,7 @@ async def _in_directory(
         names = [row.theorem.name for row in loaded.train]
         groups = groups_of(loaded.train)
         matchmaker = Matchmaker(names, settings.matchmaker, settings.seed, loaded.factors, groups)
+        ctx.log.info("matchmaker", statements=len(names), **dataclasses.asdict(matchmaker.rules))
         matchmaker.restore(
             await store.call(Store.standings),
             await store.call(Store.outstanding_theorems),

@@ -32,7 +32,7 @@ class AlphaProof(Algorithm):
         disproof = open_still and drawn.happens(matching.disprove_chance)
         # 3. Some attempts explore: a network never finds a tactic that it never samples.
         explore = matching.explore_candidates if drawn.happens(matching.explore_chance) else 0
-        return Choice(drawn.theorem_id, disproof, budget(standing, matching), explore)
+        return Choice(drawn.theorem_id, disproof, budget(standing, matching, theorems.rules), explore)
 
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """Tree search. `[learner] method = "random"` takes random open states in its place, to measure what it does."""

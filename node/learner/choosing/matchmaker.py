@@ -10,6 +10,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -53,15 +54,13 @@ class CurriculumSettings:
     """Lower bound of the factor, so that every statement is attempted at times."""
     window: Positive = 1000
     """Number of latest attempts to prove from which the chance of never attempted statements is estimated."""
-    retry_share: Share = 0.0
+    retry_share: Share | None = None
     """Share of the attempts that retry undecided statements which failed before, those with the largest chance first,
     with budgets that grow by `growth`. Without it, a bank with many more statements than attempts retries almost
-    nothing."""
-
-    @property
-    def estimates(self) -> bool:
-        """Whether the settings use the estimated chance of statements."""
-        return self.sharpness > 0.0 or self.retry_share > 0.0
+    nothing. None: by the size of the bank, 0.25 (small) or 0 (large)."""
+    almost_share: Share | None = None
+    """Share of the attempts on statements that are almost learned: some tries proved them, and others failed. None: by
+    the size of the bank, 0.1 (small) or 0 (large)."""
 
 
 class Rates:
@@ -148,20 +147,59 @@ class MatchmakerSettings:
     """Number of such tactics at every expansion of an exploring attempt."""
     budget: Positive = 250
     """Simulations of the first attempt."""
-    growth: Growth = 1.17
-    """The budget is multiplied by this for every failure."""
+    growth: Growth | None = None
+    """The budget is multiplied by this for every failure. None: by the size of the bank, 1.4 (small) or AlphaProof's
+    1.17 (large)."""
     budget_limit: Positive = 16_000
     """Largest budget (taken from reimplementations; the paper gives no limit)."""
     trust: Natural = 8
     """Attempts after which an undecided theorem counts as hard."""
-    streak: Positive = 12
-    """A theorem counts as learned if this many latest attempts in a row all proved it."""
+    streak: Positive | None = None
+    """A theorem counts as learned if this many latest attempts in a row all proved it. None: by the size of the bank, 3
+    (small) or AlphaProof's 12 (large)."""
     hard_weight: Factor = 0.1
     """Weight of a theorem that is undecided after many attempts."""
     learned_weight: Factor = 1e-3
     """Weight of a learned theorem."""
     curriculum: CurriculumSettings = field(default_factory=CurriculumSettings)
     """Weights by difficulty, and retries of failed statements."""
+
+
+SMALL_BANK = 5000
+"""A bank with fewer train statements is small: a run comes back to its statements. In an hour on two cores, a run on
+the 6,515 statements of `pocket` makes 1.3 attempts at each, so that 12 in a row would never happen."""
+
+
+@dataclass(frozen=True)
+class BySize:
+    """The settings of the matchmaker that depend on the size of the bank."""
+
+    streak: int
+    growth: float
+    retry_share: float
+    almost_share: float
+
+
+SMALL = BySize(streak=3, growth=1.4, retry_share=0.25, almost_share=0.1)
+LARGE = BySize(streak=12, growth=1.17, retry_share=0.0, almost_share=0.0)
+"""AlphaProof's."""
+
+T = TypeVar("T")
+
+
+def by_size(settings: MatchmakerSettings, statements: int) -> BySize:
+    """The settings of a bank with so many train statements: those that are given, and the defaults of its size."""
+
+    def either(given: T | None, default: T) -> T:
+        return default if given is None else given
+
+    default, curriculum = SMALL if statements < SMALL_BANK else LARGE, settings.curriculum
+    return BySize(
+        either(settings.streak, default.streak),
+        either(settings.growth, default.growth),
+        either(curriculum.retry_share, default.retry_share),
+        either(curriculum.almost_share, default.almost_share),
+    )
 
 
 @dataclass(frozen=True)
@@ -195,6 +233,7 @@ class Matchmaker:
         self.settings = settings
         self.seed = seed
         self._ids = list(theorem_ids)
+        self.rules = by_size(settings, len(self._ids))
         self._index = {theorem_id: index for index, theorem_id in enumerate(self._ids)}
         self._factors = array("d", factors if factors is not None else [1.0] * len(self._ids))
         self._groups = array("l", groups if groups is not None else [0] * len(self._ids))
@@ -267,10 +306,16 @@ class Matchmaker:
     # --- drawing ----------------------------------------------------------------------------------------------------
 
     def _draw(self, generator: np.random.Generator) -> int:
-        curriculum = self.settings.curriculum
-        if curriculum.retry_share and generator.random() < curriculum.retry_share and self._failed.total > 0:
-            drawn = (self._failed.find(generator.random() * self._failed.total) for _ in range(CANDIDATES))
-            return nearest((self._chance(index), index) for index in drawn)
+        curriculum, rules = self.settings.curriculum, self.rules
+        # 1. A share for what failed before, and one for what is almost learned.
+        if rules.retry_share or rules.almost_share:
+            part = generator.random()
+            if part < rules.retry_share and self._failed.total > 0:
+                drawn = (self._failed.find(generator.random() * self._failed.total) for _ in range(CANDIDATES))
+                return nearest((self._chance(index), index) for index in drawn)
+            if 0 <= part - rules.retry_share < rules.almost_share and self._almost.total > 0:
+                return self._almost.find(generator.random() * self._almost.total)
+        # 2. All others by their weight.
         index = self._weights.find(generator.random() * self._weights.total)
         if not curriculum.sharpness:
             return index
@@ -293,41 +338,53 @@ class Matchmaker:
     def _build(self) -> None:
         """Compute all weights."""
         attempted = {*self._standings, *self._outstanding}
-        weights, failed = array("d", self._factors), array("d", bytes(8 * len(self._ids)))
+        weights, nothing = array("d", self._factors), array("d", bytes(8 * len(self._ids)))
+        failed, almost = nothing[:], nothing[:]
         for index in attempted:
             weights[index] = self._weight(index)
-            failed[index] = weights[index] if self._retried(index) else 0.0
+            failed[index] = weights[index] if is_retried(self._known(index)) else 0.0
+            almost[index] = weights[index] if is_almost_learned(self._known(index), self.rules) else 0.0
         self._weights = SumTree(weights)
-        self._failed = SumTree(failed if self.settings.curriculum.retry_share else ())
+        self._failed = SumTree(failed if self.rules.retry_share else ())
         """The weights of undecided statements that failed before; empty if `retry_share` is 0."""
+        self._almost = SumTree(almost if self.rules.almost_share else ())
+        """The weights of statements that are almost learned; empty if `almost_share` is 0."""
 
     def _weigh(self, index: int) -> None:
         self._weights[index] = weighed = self._weight(index)
-        if self.settings.curriculum.retry_share:
-            self._failed[index] = weighed if self._retried(index) else 0.0
+        if self.rules.retry_share:
+            self._failed[index] = weighed if is_retried(self._known(index)) else 0.0
+        if self.rules.almost_share:
+            self._almost[index] = weighed if is_almost_learned(self._known(index), self.rules) else 0.0
 
     def _weight(self, index: int) -> float:
         free = index not in self._outstanding
-        return weight(self._known(index), self.settings) * self._factors[index] if free else 0.0
-
-    def _retried(self, index: int) -> bool:
-        standing = self._known(index)
-        return standing.failures > 0 and not standing.decided
+        return weight(self._known(index), self.settings, self.rules) * self._factors[index] if free else 0.0
 
 
-def weight(standing: Standing, settings: MatchmakerSettings) -> float:
+def is_retried(standing: Standing) -> bool:
+    """True for an undecided statement that failed before."""
+    return standing.failures > 0 and not standing.decided
+
+
+def is_almost_learned(standing: Standing, rules: BySize) -> bool:
+    """True if some tries proved the statement and others failed, and it does not count as learned (yet, or again)."""
+    return 0 < standing.proofs < standing.tries and standing.in_a_row < rules.streak and not standing.disproved
+
+
+def weight(standing: Standing, settings: MatchmakerSettings, rules: BySize = LARGE) -> float:
     """The weight of a theorem: 1 with few attempts or mixed results, `hard_weight` if undecided after many attempts,
     `learned_weight` if learned, 0 if disproved (AlphaProof, matchmaker) or refused by Lean."""
     if standing.disproved or standing.refused:
         return 0.0
     if standing.proved:
-        return settings.learned_weight if standing.in_a_row >= settings.streak else 1.0
+        return settings.learned_weight if standing.in_a_row >= rules.streak else 1.0
     return 1.0 if standing.attempts < settings.trust else settings.hard_weight
 
 
-def budget(standing: Standing, settings: MatchmakerSettings) -> int:
+def budget(standing: Standing, settings: MatchmakerSettings, rules: BySize = LARGE) -> int:
     """Simulations: budget · growth^failures, at most the limit (AlphaProof, matchmaker)."""
-    grown = settings.budget * settings.growth ** min(standing.failures, 1000)
+    grown = settings.budget * rules.growth ** min(standing.failures, 1000)
     return max(1, int(min(settings.budget_limit, grown)))
 
 

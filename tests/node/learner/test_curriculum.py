@@ -10,18 +10,22 @@ import pytest
 from common.lean import Theorem
 from common.records.rows import TheoremRow
 from node.learner.choosing.matchmaker import (
+    LARGE,
+    SMALL,
     CurriculumSettings,
     Matchmaker,
     MatchmakerSettings,
     Rates,
+    by_size,
     factor,
     groups_of,
 )
 from tests.node.learner.builders import choose
 from tests.node.learner.simulated_prover import Simulated, simulate
 
-SHARP = CurriculumSettings(sharpness=2.0)
-ALL_TO_PROVE = MatchmakerSettings(disprove_chance=0.0)
+PLAIN = CurriculumSettings(retry_share=0.0, almost_share=0.0)
+SHARP = replace(PLAIN, sharpness=2.0)
+ALL_TO_PROVE = MatchmakerSettings(disprove_chance=0.0, growth=1.17, curriculum=PLAIN)
 
 
 def test_weight_is_largest_at_the_target_and_never_nothing() -> None:
@@ -70,7 +74,7 @@ def test_what_is_solved_half_the_time_is_chosen_more_often_than_what_is_too_easy
 
 def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_first() -> None:
     names = [f"t{index}" for index in range(3000)]
-    settings = replace(ALL_TO_PROVE, curriculum=CurriculumSettings(retry_share=0.25))
+    settings = replace(ALL_TO_PROVE, curriculum=replace(PLAIN, retry_share=0.25))
     matchmaker = Matchmaker(names, settings, seed=2)
     assert choose(matchmaker, 0) is not None  # nothing has failed yet
     for index in range(20):
@@ -88,6 +92,25 @@ def test_the_share_of_retries_is_kept_their_budget_grows_and_the_nearest_come_fi
     assert len(once) + len(often) == len(retried) and len(once) > 20 * len(often)
 
 
+def test_a_share_of_attempts_goes_to_what_was_proved_and_failed_until_it_is_learned() -> None:
+    names = [f"t{index}" for index in range(3000)]
+    matchmaker = Matchmaker(names, replace(ALL_TO_PROVE, streak=3, curriculum=replace(PLAIN, almost_share=0.2)), seed=2)
+    records = {
+        "lost": (True, False),  # proved once, and failed since
+        "mixed": (False, True, True),
+        "learned": (False, True, True, True),
+        "always": (True, True),
+        "never": (False, False),
+    }
+    for index, outcomes in enumerate(records.values()):
+        for proved in outcomes:
+            matchmaker.recorded(f"t{index}", False, "proved" if proved else "failed")
+    drawn = Counter(choice.theorem_id for number in range(2000) if (choice := choose(matchmaker, number)))
+    shares = {name: drawn[f"t{index}"] / 2000 for index, name in enumerate(records)}
+    assert 0.15 < shares["lost"] + shares["mixed"] < 0.25 and min(shares["lost"], shares["mixed"]) > 0.06
+    assert max(shares["learned"], shares["always"], shares["never"]) < 0.01
+
+
 def played(curriculum: CurriculumSettings) -> Simulated:
     """Two runs of 600 attempts on 2,000 statements, summed."""
     settings = replace(ALL_TO_PROVE, growth=1.5, curriculum=curriculum)
@@ -96,11 +119,23 @@ def played(curriculum: CurriculumSettings) -> Simulated:
 
 
 def test_simulated_provers_solve_more_statements_with_the_curriculum_than_with_uniform_choice() -> None:
-    uniform, curriculum = played(CurriculumSettings()), played(replace(SHARP, sharpness=4.0))
+    uniform, curriculum = played(PLAIN), played(replace(SHARP, sharpness=4.0))
     assert curriculum.solved > 1.5 * uniform.solved and curriculum.skill > uniform.skill
 
 
 def test_retries_with_budgets_that_grow_solve_what_failed_at_first() -> None:
-    uniform, retried = played(CurriculumSettings()), played(CurriculumSettings(retry_share=0.3))
+    uniform, retried = played(PLAIN), played(replace(PLAIN, retry_share=0.3))
     assert retried.again > 2 * uniform.again
     assert retried.late > 2 * uniform.late and retried.solved > uniform.solved
+
+
+def test_a_small_bank_comes_back_to_its_statements_and_a_large_one_is_attempted_as_by_alphaproof() -> None:
+    settings = MatchmakerSettings(disprove_chance=0.0)
+    small, large = (
+        simulate(settings, 500, 700, 1),
+        simulate(replace(settings, streak=12, growth=1.17, curriculum=PLAIN), 500, 700, 1),
+    )
+    assert small.solved > 1.2 * large.solved and small.late > 2 * large.late
+    assert by_size(settings, 4999) == SMALL and by_size(settings, 5000) == LARGE
+    given = replace(settings, streak=5, curriculum=CurriculumSettings(retry_share=0.0))
+    assert by_size(given, 10) == replace(SMALL, streak=5, retry_share=0.0)

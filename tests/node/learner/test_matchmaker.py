@@ -11,6 +11,7 @@ from node.learner.choosing.matchmaker import CurriculumSettings, Matchmaker, Mat
 from tests.node.learner.builders import choose
 
 SETTINGS = MatchmakerSettings()
+"""With no size of a bank: AlphaProof's."""
 
 
 def told(*outcomes: str, disproof: bool = False) -> Standing:
@@ -69,7 +70,8 @@ def test_half_of_undecided_attempts_disprove_and_none_of_a_proved_theorem() -> N
 
 
 def test_choices_follow_the_weights() -> None:
-    matchmaker = Matchmaker(["new", "hard", "learned", "false"], SETTINGS, seed=4)
+    as_a_large_bank = MatchmakerSettings(streak=12, curriculum=CurriculumSettings(retry_share=0.0, almost_share=0.0))
+    matchmaker = Matchmaker(["new", "hard", "learned", "false"], as_a_large_bank, seed=4)
     for _ in range(8):
         matchmaker.recorded("hard", False, "failed")
     for _ in range(12):
