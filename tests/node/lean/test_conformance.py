@@ -14,13 +14,10 @@ import time
 import psutil
 import pytest
 
-from common.lean import BadStatement, OutcomeKind, ProofTree, Step, Theorem
+from common.lean import BadStatement, OutcomeKind, Step, Theorem
 from common.protocol.messages import Failure, LeanRunReply, LeanRunRequest
 from node.lean.backend import Backend, BackendFull, OutcomeCache, TacticBatch
-from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
-from node.lean.text.script import proof_script
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.backends import BACKENDS, worker
 from tests.node.lean.corpus import corpus
 
@@ -126,12 +123,6 @@ async def test_each_candidate_has_the_outcome_that_it_has_in_a_file(each_backend
     assert "nothing" in found["exact nothing"].message
 
 
-async def test_a_state_is_shown_with_its_candidates_and_without(backend):
-    path = await steps(backend, AND, "intro h", ("constructor", 1))
-    for tactics in ((), ("exact h.1",), ("exact h.2", "exact h.1")):
-        assert (await run(backend, AND, path, *tactics)).state == "p q : Prop\nh : p ∧ q\n⊢ p"
-
-
 async def test_goals_that_share_no_metavariable_are_branches_of_their_own(backend):
     (split,) = (await run(backend, AND, await steps(backend, AND, "intro h"), "constructor")).outcomes
     assert split.layout == ((0,), (1,))
@@ -159,71 +150,14 @@ async def test_goals_that_share_a_metavariable_stay_together(backend):
     assert [outcome.kind for outcome in reply.outcomes] == [ERROR, GOALS]
 
 
-HARDER = Theorem("t", "(p q r : Prop) (α₁ : p ∧ (q ∨ r))", "(p ∧ q) ∨ (p ∧ r)")
-MOVES = (
-    "obtain ⟨hp, hq | hr⟩ := α₁",
-    "left",
-    "right",
-    "constructor",
-    "exact hp",
-    "exact hq",
-    "exact hr",
-    "refine ⟨?a, ?b, ?c⟩",
-    "exact 49",
-    "rfl",
-    "intro h",
-    "exact h.1",
-    "exact h.2",
-)
-
-
-async def prove(backend: Backend, theorem: Theorem, path: tuple[Step, ...] = ()) -> ProofTree | None:
-    """The first proof that MOVES have, found depth first: each branch on its own."""
-    reply = await run(backend, theorem, path, *MOVES)
-    for tactic, outcome in zip(MOVES, reply.outcomes, strict=True):
-        if outcome.kind is PROVED:
-            return ProofTree(tactic)
-    for tactic, outcome in zip(MOVES, reply.outcomes, strict=True):
-        if outcome.kind is not GOALS or len(path) > 5:
-            continue
-        ways = [(*path, Step(tactic, number, outcome.layout)) for number in range(len(outcome.branches))]
-        children = []
-        for way in ways:
-            if (child := await prove(backend, theorem, way)) is None:
-                break
-            children.append(child)
-        else:
-            return ProofTree(tactic, outcome.layout, tuple(children))
-    return None
-
-
-async def test_a_proof_put_together_from_its_branches_is_accepted(backend):
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=PATIENCE, memory_mb=2048)
-    try:
-        for theorem in (HARDER, EXISTS):
-            proof = await prove(backend, theorem)
-            assert proof is not None and proof.children
-            verdict = await verifier.verify(theorem, proof_script(proof))
-            assert verdict.accepted, (verdict.reason, proof_script(proof))
-    finally:
-        verifier.close()
-
-
 OTHERS = [name for name in BACKENDS if name != "worker"]
 
 
+@pytest.mark.parametrize(("states", "size"), [(8, 30), pytest.param(60, 1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OTHERS)
-async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name):
+async def test_a_seeded_corpus_has_the_same_outcomes_as_on_workers(name, states, size):
     async with BACKENDS[name]() as backend, worker() as reference:
-        await compare(backend, reference, seed=3, states=8, size=30)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", OTHERS)
-async def test_a_larger_corpus_has_the_same_outcomes_as_on_workers(name):
-    async with BACKENDS[name]() as backend, worker() as reference:
-        for seed in range(4):
-            await compare(backend, reference, seed=seed, states=60, size=500)
+        await compare(backend, reference, seed=3, states=states, size=size)
 
 
 async def compare(backend: Backend, reference: Backend, *, seed: int, states: int, size: int) -> None:
@@ -244,16 +178,14 @@ async def compare(backend: Backend, reference: Backend, *, seed: int, states: in
     assert differ == []
 
 
-@pytest.mark.slow
 async def test_a_proof_that_the_kernel_never_ends_with_times_out_alone(backend):
     theorem = Theorem("t", "(p : Prop) (h : p)", "True")
-    ends_late = "iterate 60 (have h := And.intro h h)\nexact trivial"
-    assert (await kinds(backend, theorem, "trivial", ends_late, timeout=8))[0] is PROVED
-    assert (await kinds(backend, theorem, ends_late, "trivial", timeout=8))[1] is PROVED
+    ends_late = "iterate 60 (have h := And.intro h h)"  # the term doubles sixty times
+    assert await kinds(backend, theorem, "trivial", ends_late, timeout=2) == [PROVED, TIMEOUT]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(BACKENDS))
+@pytest.mark.parametrize("name", BACKENDS)
 async def test_a_tactic_that_eats_memory_is_ended_and_its_neighbours_are_not(name):
     eats = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
     async with BACKENDS[name](memory_mb=200) as backend:

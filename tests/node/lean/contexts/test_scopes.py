@@ -70,9 +70,3 @@ def test_local_instances_cannot_be_said_again_while_they_hold():
     text = f"{local}theorem two : True := trivial\n"
     assert scope_behind("theorem one", text) is None
     assert scope_behind("theorem two", text) == ""
-
-
-def test_private_names_become_public_and_comments_stay():
-    scoped = ScopedText(TEXT, 0)
-    public = scoped.public(scoped.pieces)
-    assert "        theorem four : True := trivial -- private to nobody" in public and len(public) == len(TEXT)

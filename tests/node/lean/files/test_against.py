@@ -1,13 +1,25 @@
-"""Cheats against a reference: each compiles in plain Lean, none is accepted, and its honest twin is."""
+"""Cheats against a reference: each compiles in plain Lean, none is accepted, and its honest twin is.
+
+They stand in `cheats/*.lean`.
+
+A file is one family. A line `--! KIND NAME` begins a section, which reaches to the next one:
+
+    --! reference        what must be proved; the sections behind it are submissions against it
+    --! cheat NAME       plain Lean compiles it without error or `sorry` warning, and it must not be accepted
+    --! honest NAME      its twin, the most similar submission that proves the reference: it must be accepted
+    --! refused NAME     a cheat that plain Lean refuses or warns of; it must not be accepted either
+    --! file MODULE      inside a section: another file of it (a section begins with `Main`, where it does not begin so)
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import zlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +28,52 @@ from node.lean.check.files.sources import SourceFile, from_text, in_order
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.process.fresh import Limits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.files.cheat_files import Reference, Submission, read
 from tests.node.lean.olean.forging import compile_text
 
 pytestmark = pytest.mark.lean
+
+FOLDER = Path(__file__).parent / "cheats"
+
+_MARK = re.compile(r"--! (reference|cheat|honest|refused|file) ?(\S*)\n")
+
+
+@dataclass
+class Submission:
+    kind: str
+    name: str
+    files: list[SourceFile]
+
+
+@dataclass
+class Reference:
+    """What must be proved, and what is handed in for it."""
+
+    family: str
+    files: list[SourceFile]
+    submissions: list[Submission] = field(default_factory=list)
+
+
+def read() -> list[Reference]:
+    """All families."""
+    return [reference for file in sorted(FOLDER.glob("*.lean")) for reference in parsed(file.stem, file.read_text())]
+
+
+def parsed(family: str, text: str) -> list[Reference]:
+    """One family."""
+    parts = _MARK.split(text)[1:]
+    references: list[Reference] = []
+    files: list[SourceFile] = []
+    for kind, name, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        if kind == "file":
+            files.append(from_text(body, name, name))
+            continue
+        files = [from_text(body, "Main", "Main")] if body.strip() else []
+        if kind == "reference":
+            references.append(Reference(family, files))
+        else:
+            references[-1].submissions.append(Submission(kind, name, files))
+    return references
+
 
 FEWEST = 150
 AT_ONCE = 2
@@ -59,7 +113,7 @@ async def outcomes(reference: Reference, verifier: FileVerifier) -> list[tuple[S
 
 
 FAMILIES = read()
-SAMPLE = 2
+SAMPLE = 1
 """Of each family the default tests check so many cheats, with their twins; the slow tests check all."""
 ALWAYS = {"reference_axiom_strengthened"}
 """In the sample because its twin rests on an axiom of the reference, which is permitted."""

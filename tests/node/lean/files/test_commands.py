@@ -24,14 +24,6 @@ def test_a_name_that_the_file_uses_is_not_given_to_an_example() -> None:
     assert text.examples == {"ℯ₀₁"}
 
 
-def test_every_one_of_many_examples_gets_another_name() -> None:
-    text = Text("theorem ℯ₀ₐ : True := trivial\n" + "example : True := trivial\n" * 20_000)
-    assert len(text.examples) == 20_000
-    assert "ℯ₀ₐ" not in text.examples
-    assert "example" not in text.text
-    assert text.as_written("in ℛᵪᵪ and ℛaa") == "in example and ℛaa"
-
-
 def test_the_option_for_a_guard_stands_before_its_own_documentation() -> None:
     for before, guard in (
         ("/-- doc -/\ntheorem a : True := trivial\n/- plain -/\n", "#guard_msgs in\n#print a\n"),
@@ -57,26 +49,6 @@ def test_the_word_example_in_comments_strings_and_names_is_left_alone() -> None:
         "theorem my.example : True := trivial\ndef example' := 1\n"
     )
     assert Text(original).text == original
-
-
-def test_messages_call_examples_as_the_file_does() -> None:
-    text = Text("example : 1 = 2 := by decide\n")
-    assert text.as_written("fail to show termination for\n  ℯ₀₀") == "fail to show termination for\n  example"
-    assert Text("def a := 1\n").as_written("ℯ₀₀") == "ℯ₀₀"
-
-
-def test_the_keyword_stands_behind_documentation_attributes_modifiers_and_in() -> None:
-    for written, keyword in (
-        ("/-- Of `def`. -/\n@[simp, local simp] private theorem a : True := trivial\n", "theorem"),
-        ("set_option maxRecDepth 200 in\nopen Nat in\ntheorem a : True := trivial\n", "theorem"),
-        ("noncomputable def a := 1\n", "def"),
-        ("local macro_rules | `(a) => `(b)\n", "macro_rules"),
-        ("@[inline] protected def a := 1\n", "def"),
-        ("example : True := trivial\n", "example"),
-        ("#eval 1\n", "#eval"),
-    ):
-        text = Text(written)
-        assert text.keyword(0, len(written)) == keyword, written
 
 
 def test_a_command_is_taken_out_without_moving_the_others() -> None:
@@ -115,11 +87,6 @@ def test_what_lean_did_not_read_lies_behind_the_command() -> None:
     assert text.rest(text.command(0, len(original))) is None
 
 
-def test_a_prefix_belongs_to_the_command_behind_it() -> None:
-    original = "@[simp]\ntheorem a : True := trivial\nset_option maxRecDepth 9 in\ntheorem b : True := trivial\n"
-    assert [each.keyword for each in commands_of(Text(original))] == ["theorem", "theorem"]
-
-
 def test_namespaces_open_and_close() -> None:
     original = (
         "namespace A.B\nsection S\ntheorem x : True := trivial\nend S\nend B\n"
@@ -129,12 +96,6 @@ def test_namespaces_open_and_close() -> None:
     commands = commands_of(text)
     inside = {text.declared(each)[0][1]: text.namespace(commands, each) for each in commands if text.declared(each)}
     assert inside == {"x": "A.B.", "y": "A.", "z": ""}
-
-
-def test_each_theorem_of_a_mutual_block_is_told() -> None:
-    original = "mutual\n  theorem m1 : True := trivial\n  theorem m2 (n : Nat) : n = n := rfl\nend\n"
-    text = Text(original)
-    assert text.declared(text.command(0, len(original))) == [("theorem", "m1", 2), ("theorem", "m2", 3)]
 
 
 def test_a_name_in_guillemets_is_told_whole() -> None:

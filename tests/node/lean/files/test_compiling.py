@@ -1,22 +1,18 @@
 """Compiling one file to one module: commands that fail are reported and removed, the others are compiled."""
 
 import asyncio
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from node.lean.check.files.clean import cleaned
 from node.lean.check.files.report import DeclarationVerdict, FileReport
 from node.lean.check.files.sources import collect
-from node.lean.check.files.verdicts import UNFINISHED
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
-ORDINARY = Path(__file__).parents[1] / "toolchain" / "pocket" / "ordinary"
 
 LOOP = "set_option maxRecDepth 10000000 in set_option maxHeartbeats 0 in repeat rw [h]"
 
@@ -99,44 +95,11 @@ async def test_guarded_examples_are_compiled_and_judged(verifier: FileVerifier) 
     assert not [each for each in report.messages if each.severity == "error"]
 
 
-@pytest.mark.parametrize("number", [300, pytest.param(2000, marks=pytest.mark.slow)])
-async def test_many_examples_are_all_judged(verifier: FileVerifier, number: int) -> None:
-    report = await verifier.verify_text("example : True := trivial\n" * number + "example : 1 = 2 := sorry\n")
-    assert len(report.declarations) == number + 1
-    assert [each.line for each in report.declarations if not each.accepted] == [number + 1]
-
-
-@pytest.mark.slow
-async def test_a_file_without_its_code_compiles_with_the_same_statements(verifier: FileVerifier) -> None:
-    """Of each ordinary file without macros, whose statements do not need them."""
-    for file in sorted(ORDINARY.glob("*.lean")):
-        written = file.read_text()
-        if re.search(r"^(?:local )?(?:macro|syntax)\b", written, re.MULTILINE):
-            continue
-        whole, clean = [await verifier.verify_text(each, salvage=False) for each in (written, cleaned(written))]
-        assert not [each for each in clean.messages if each.severity == "error"], file.name
-        # Without its documentation, a declaration may begin in a later line.
-        stated = [[each.name for each in report.declarations] for report in (whole, clean)]
-        assert stated[0] == stated[1], file.name
-        assert {each.reason for each in clean.declarations} <= {"", UNFINISHED}
-
-
 async def test_behind_a_command_that_may_change_what_others_mean_nothing_is_judged(verifier: FileVerifier) -> None:
     text = "theorem a : True := trivial\nopen Nowhere\ntheorem b : True := trivial\nexample : True := trivial\n"
     report = await verifier.verify_text(text)
     assert accepted(report) == ["a:1"]
     assert "it may depend on the command in line 2, which fails" in named(report)["b:3"].reason
-
-
-async def test_names_carry_their_namespace_also_where_they_are_refused(verifier: FileVerifier) -> None:
-    text = (
-        "namespace A\ntheorem good : True := trivial\n@[simp] theorem bad : 1 = 2 := rfl\n"
-        "mutual\n  theorem m1 : 1 = 2 := rfl\n  theorem m2 : True := trivial\nend\nend A\n"
-        "theorem outside : 1 = 2 := rfl\nexample : 1 = 2 := rfl\n"
-    )
-    assert list(named(await verifier.verify_text(text))) == [
-        *("A.good:2", "A.bad:3", "A.m1:5", "A.m2:6", "outside:9", "example:10")
-    ]
 
 
 async def test_two_theorems_in_one_line_and_indented_examples_have_a_verdict_each(verifier: FileVerifier) -> None:
@@ -179,13 +142,17 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
     assert "it exceeded a limit" in named(blamed)["m:3"].reason
 
 
-async def test_too_much_memory_and_output_are_verdicts_of_their_command(verifier: FileVerifier) -> None:
+async def test_too_much_memory_and_output_are_verdicts_of_their_command() -> None:
     text = (
         "theorem a : True := trivial\n#eval (List.replicate 400000000 7).length\ntheorem b : True := trivial\n"
-        'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 "0123456789"\n'
+        'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 21 "0123456789"\n'
         "theorem c : True := trivial\n"
     )
-    report = await verifier.verify_text(text)
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=512)
+    try:
+        report = await verifier.verify_text(text)
+    finally:
+        verifier.close()
     assert accepted(report) == ["a:1", "b:3", "c:6"]
     reasons = [each.reason for each in report.declarations if each.reason]
     assert ["MB of memory" in reasons[0], "MB of output" in reasons[1]] == [True, True]
@@ -208,14 +175,12 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: File
     assert "unknown module prefix 'Missing'" in problems["D"]
 
 
-@pytest.mark.parametrize("before", ["theorem a : True := trivial\n", pytest.param("", marks=pytest.mark.slow)])
-async def test_a_command_that_crashes_lean_is_left_out_and_the_rest_stands(before: str) -> None:
+async def test_a_command_that_crashes_lean_is_left_out_and_the_rest_stands() -> None:
     verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=4096)
     overflow = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"
     try:
-        report = await verifier.verify_text(f"{before}{overflow}theorem b : 1 + 1 = 2 := rfl\n")
+        report = await verifier.verify_text(f"theorem a : True := trivial\n{overflow}theorem b : 1 + 1 = 2 := rfl\n")
     finally:
         verifier.close()
-    line = before.count("\n") + 2
-    assert accepted(report) == ["a:1"] * bool(before) + [f"b:{line + 1}"]
-    assert "Lean crashes at it: signal 6" in named(report)[f"#eval f 0:{line}"].reason
+    assert accepted(report) == ["a:1", "b:4"]
+    assert "Lean crashes at it: signal 6" in named(report)["#eval f 0:3"].reason

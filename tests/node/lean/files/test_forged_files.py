@@ -1,65 +1,167 @@
-"""Whole files whose code writes another compiled file: nothing false is accepted, and a verdict comes in time."""
+"""Compiled files that were forged: nothing false is accepted, and honest files beside them are."""
 
 from __future__ import annotations
 
-from functools import cache
+import asyncio
+import os
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.node.lean.olean.attacks import ATTACKS, Attack, Outcome, accepted, contained, successes
+from node.lean.check.files import verifier as verifying
+from node.lean.check.files.sources import from_text
+from node.lean.check.files.verifier import FileVerifier
+from node.lean.check.verify.kernel import KernelProcess
+from node.lean.process.fresh import Limits
+from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.node.lean.olean.attacks import CHANGES, ENORMOUS, FINE, HARMLESS, TEXT, UNREPAIRED, WHOLE, changed
+from tests.node.lean.olean.forging import compile_text
+from tests.node.lean.olean.judges import Answer, File, Forge, accepted, forging_verifier, in_batch, judged
+from tests.node.lean.olean.mutations import FALSE, HONEST, TRUE, Oracle, mutate
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
 
-SAMPLE = frozenset(
-    {
-        *("names as commands", "names as commands, for later files", "an import as commands"),
-        *("a third safety", "a recursor marked as unsafe", "an unsafe constant with the name of an axiom"),
-        *("a library next to the file", "an import that the text does not have", "a file that imports itself"),
-        *("an axiom with the name ('propext\\x00',)", "an axiom with the name ('propext', 0)"),
-        *("two strings that differ behind a zero byte", "a number that is 0 in 64 bits"),
-        *("a field that is 1 in 32 bits", "two files that import each other", "another statement"),
-        *("another constant in its place", "a private constant of its name", "another definition"),
-        *("a theorem that is its own proof", "declarations in a line with an enormous number"),
-        *("a statement that is enormous as a tree", "a name of 1 MB", "a string that claims more than it has"),
-        *("an enormous number: projection", "a term that contains itself"),
-    }
+BAD = {"bad", "bad_two"}
+
+
+async def test_a_forged_file_is_not_accepted_and_an_honest_one_beside_it_is() -> None:
+    forgeries = [changed(change, repair=name not in UNREPAIRED) for name, change in CHANGES.items()]
+    forgeries += [changed(change) for change in HARMLESS.values()]
+    _, answers = await in_batch(TEXT, forgeries)
+    for name, answer in zip([*CHANGES, *HARMLESS], answers, strict=True):
+        assert not answer.whole and BAD.isdisjoint(answer.accepted), (name, answer)
+        assert name not in HARMLESS or {"fine", "fine_two"} <= {*answer.accepted}, (name, answer)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+async def test_a_verifier_is_not_deceived_by_files_and_their_imports(name: str) -> None:
+    attack = WHOLE[name]
+    reports = await judged(attack.files)
+    assert BAD.isdisjoint(accepted(reports))
+    for file, report in zip(attack.files, reports, strict=True):
+        assert not (report.accepted and "theorem bad " in file.text), report
+    assert any(attack.told in each.problem for each in reports)
+    assert attack.honest <= accepted(await judged(attack.twin))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENORMOUS)
+async def test_an_enormous_file_is_judged_within_its_limits(name: str) -> None:
+    assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
+
+
+def unchanged(content: bytes, place: Path) -> bytes:
+    return content
+
+
+def mutated(seed: int) -> Forge:
+    return lambda content, place: mutate(content, seed).content
+
+
+@pytest.mark.parametrize("number", [40, pytest.param(2000, marks=pytest.mark.slow)])
+async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(number: int) -> None:
+    for first in range(0, number, 60):
+        seeds = range(first, min(first + 60, number))
+        forgeries = [
+            lambda content, _: content,
+            *(lambda content, _, seed=seed: mutate(content, seed).content for seed in seeds),
+        ]
+        (honest, *contents), (whole, *answers) = await in_batch(HONEST, forgeries)
+        oracle = Oracle(honest)
+        assert set(whole.accepted) == TRUE and not oracle.faults(honest, whole)
+        for seed, content, answer in zip(seeds, contents, answers, strict=True):
+            faults = oracle.faults(content, answer)
+            assert not faults, (mutate(honest, seed).description, faults)
+
+
+def test_the_oracle_finds_what_must_not_be_accepted(tmp_path: Path) -> None:
+    honest = asyncio.run(compile_text(HONEST, tmp_path)).read_bytes()
+    for answer in (Answer(whole=True), *(Answer((name,)) for name in (*FALSE, "nothing", "Two", "hidden"))):
+        assert Oracle(honest).faults(honest, answer), answer
+
+
+# --- the processes ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_pipe_is_no_compiled_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with forging_verifier() as (verifier, compiler):
+        compile_ = compiler.compile
+
+        async def piped(*arguments: Any, **options: Any) -> object:
+            compiled = await compile_(*arguments, **options)
+            assert compiled.olean is not None
+            compiled.olean.unlink()
+            os.mkfifo(compiled.olean)
+            return compiled
+
+        monkeypatch.setattr(compiler, "compile", piped)
+        report = await verifier.verify_text(FINE)
+    assert "another kind of file" in report.problem
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["CompareRequest", *(pytest.param(each, marks=pytest.mark.slow) for each in ("AnswerRequest", "StatedRequest"))],
 )
-"""One attack of each kind, which every test run tries; the others differ from one of these in a number, a name or a
-place, or take long."""
+async def test_a_child_that_ends_between_two_requests_costs_no_verdict(
+    request_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 1. The child ends before the first request of a kind.
+    ask = verifying._Session.ask
+    ended: list[str] = []
 
-TWINS = {
-    tuple((file.module, file.text, file.forge) for files in each.twin for file in files): each
-    for each in sorted(ATTACKS, key=lambda attack: attack.name in SAMPLE)
-}.values()
-"""Attacks whose twins differ; the others have the twin of one of these."""
+    async def ask_later(session: verifying._Session, request: object, keys: object, reply: object) -> object:
+        if type(request).__name__ == request_ and not ended:
+            ended.append(request_)
+            await session.dialog.close()
+        return await ask(session, request, keys, reply)  # type: ignore[arg-type]
 
-
-def marked(attacks: list[Attack]) -> list[object]:
-    """All attacks, those outside the sample as slow ones."""
-    slow = pytest.mark.slow
-    return [pytest.param(each, marks=[] if each.name in SAMPLE else [slow], id=each.name) for each in attacks]
-
-
-@cache
-def outcomes(sample: bool, twin: bool) -> dict[str, Outcome]:
-    """The outcomes of the sample's attacks or of the others, or of their twins, from as few processes as possible."""
-    attacks = list(TWINS) if twin else ATTACKS
-    return contained([each for each in attacks if (each.name in SAMPLE) is sample], twin=twin)
-
-
-def test_the_sample_names_attacks() -> None:
-    assert {each.name for each in ATTACKS} >= SAMPLE
-
-
-@pytest.mark.parametrize("attack", marked(ATTACKS))
-def test_a_forged_file_is_not_accepted_and_takes_no_more_than_it_may(attack: Attack) -> None:
-    outcome = outcomes(attack.name in SAMPLE, twin=False)[attack.name]
-    assert not outcome.problem
-    assert not successes(attack, outcome.reports)
+    monkeypatch.setattr(verifying._Session, "ask", ask_later)
+    # 2. The verdicts are as ever, also on what an imported file proves.
+    verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=20, memory_mb=1024)
+    try:
+        reference = [from_text("def P : Prop := True\ntheorem t : P := sorry\n", "Main", "Main")]
+        proved = [from_text("def P : Prop := True\ntheorem t : P := trivial\n", "Main", "Main")]
+        async with aclosing(verifier.compare_many([proved, proved], reference)) as compared:
+            reasons = [[each.reason for each in verdicts] async for _, verdicts, _ in compared]
+    finally:
+        verifier.close()
+    assert reasons == [[""], [""]]
+    first = "axiom wrong : 1 = 2\ntheorem a : 1 = 1 := rfl\n"
+    second = "theorem bad : 1 = 2 := wrong\ntheorem b : 1 = 1 := a\n"
+    assert accepted(await judged([File("A", first), File("B", "import A\n" + second)])) == {"a", "b"}
+    assert ended
 
 
-@pytest.mark.parametrize("attack", marked([*TWINS]))
-def test_its_honest_twin_is_accepted(attack: Attack) -> None:
-    outcome = outcomes(attack.name in SAMPLE, twin=True)[attack.name]
-    assert not outcome.problem
-    assert attack.honest <= accepted(outcome.reports), outcome.reports
+# --- the kernel's process ---------------------------------------------------------------------------------------------
+
+_NAMES = ["s 0 4:Init", "s 0 3:Nat", "s 0 1:x", "s 0 1:X", "s 4 2:mk", "s 4 3:rec"]
+_INIT, _NAT, _X, _TYPE, _MADE, _RECURSOR = range(1, 7)
+_TERMS = ["c 2 0", "n 1", "n 2", "s 1", "c 4 0"]  # Nat, 1, 2, Type, X
+_INDUCTIVE = f"i 0 0 1 {_TYPE} 3 1 {_MADE} 4"
+STEPS: list[tuple[list[str], str]] = [
+    ([f"D {_NAT} 0 3 3 0"], "n"),  # a name of the library
+    ([f"D {_X} 0 0 1 0", f"D {_X} 0 0 2 0"], "yn"),  # a name twice
+    ([_INDUCTIVE, f"D {_RECURSOR} 0 0 1 0"], "yn"),  # a recursor's name
+    ([f"D {_TYPE} 0 3 0 0", _INDUCTIVE], "yn"),  # a type's name
+    ([f"D {_X} 0 0 1 0", "e", f"D {_X} 0 0 2 0"], "yyy"),  # a name from before
+]
+
+
+async def test_what_was_accepted_before_takes_no_name_that_is_there(tmp_path: Path) -> None:
+    kernel = KernelProcess(LeanToolchain.pocket(), Limits(), tmp_path)
+    for steps, wanted in STEPS:
+        sections = {
+            "names": _NAMES,
+            "levels": ["s 0"],
+            "expressions": _TERMS,
+            "imports": ["1"],
+            "steps": steps,
+            "queries": [],
+        }
+        lines = [line for title, entries in sections.items() for line in (f"{title} {len(entries)}", *entries)]
+        (tmp_path / "declarations").write_text("\n".join(["proofmesh-declarations 1", *lines, "end\n"]))
+        answer = await kernel.answer(tmp_path / "declarations")
+        assert "".join(line[0] for line in answer.splitlines()[2 : 2 + len(steps)]) == wanted, steps

@@ -14,7 +14,7 @@ import pytest
 from node.command.proofs.verdicts import toolchain_of
 from node.command.proofs.verify import VerifySettings
 from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import BOM, SourceFile, collect, from_text
+from node.lean.check.files.sources import BOM, collect
 from node.lean.check.files.verifier import FileVerifier
 from tests.hostile import harmless
 
@@ -172,29 +172,6 @@ async def test_examples_are_called_examples_in_every_reason() -> None:
     assert [each.name for each in report.declarations] == ["example", "example"]
     said = "".join(f"{each.name}{each.reason}{each.depends}{each.axioms}" for each in report.declarations)
     assert "ℯ" not in said
-
-
-async def compared(submission: str, reference: str) -> str:
-    verifier = FileVerifier(toolchain_of(VerifySettings(paths=())), at_once=1, seconds=60, memory_mb=2048)
-    try:
-        sides: list[list[SourceFile]] = [[from_text(submission)], [from_text(reference)]]
-        _, verdicts, _ = await verifier.compare(*sides)
-        return "; ".join(f"{each.name}: {each.reason}" for each in verdicts)
-    finally:
-        verifier.close()
-
-
-@pytest.mark.lean
-async def test_differences_are_told_in_words_and_with_names_of_variables() -> None:
-    same = "theorem t (x : T) : x = x := rfl\n"
-    variables, kinds, examples = await asyncio.gather(
-        compared("theorem t (a b : Nat) : a + b = a := sorry\n", "theorem t (a b : Nat) : a + b = b := sorry\n"),
-        compared(f"inductive T | a\n{same}", f"axiom T : Type\n{same}"),
-        compared("example : 1 = 1 := rfl\n", "example : 1 = 1 := sorry\n"),
-    )
-    assert variables.startswith("t: the type of t differs: `x` stands where the reference has `y` (x, y, z, ... are t")
-    assert "T is an axiom in the reference, but an inductive type in the submission" in kinds
-    assert "ℯ" not in examples
 
 
 @pytest.mark.lean

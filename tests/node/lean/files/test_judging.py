@@ -4,39 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from node.lean.check.files.commands import Text
-from node.lean.check.files.judging import first_line, name_in, shown_name, unsupported
 from node.lean.check.files.report import FileReport
 from node.lean.check.files.verifier import FileVerifier
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-
-
-def test_private_names_are_shown_without_their_mark() -> None:
-    assert shown_name("_private.A.B.0.C.t") == "C.t"
-    assert shown_name("C.t") == "C.t"
-
-
-def test_a_command_is_named_as_the_file_names_it() -> None:
-    for written, name in (
-        ("@[simp] theorem a.b (n : Nat) : n = n := rfl\n", "a.b"),
-        ("example : 1 = 2 := rfl\n", "example"),
-        ("def «x y» : Nat := 1\n", "«x y»"),
-        ("#eval 1\n", ""),
-    ):
-        text = Text(written)
-        assert name_in(text, text.command(0, len(written))) == name, written
-
-
-def test_the_beginning_of_a_command_is_short_and_as_written() -> None:
-    written = "example :\n  1 = 2 := " + "rfl " * 40
-    text = Text(written)
-    shown = first_line(text, text.command(0, len(written)))
-    assert shown.startswith("example : 1 = 2 := rfl")
-    assert len(shown) == 60
-
-
-def test_axioms_beside_the_permitted_ones_are_told_in_order() -> None:
-    assert unsupported(["a"], ["c", "a", "b"]) == ["b", "c"]
 
 
 @pytest.fixture

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-from node.lean.check.files import sources
 from node.lean.check.files.sources import SourceFile, collect, imports_of, in_order
 
 
@@ -57,35 +54,6 @@ def test_a_circle_of_imports_is_told_and_the_rest_goes_on() -> None:
     assert [problem for problem in found.values() if problem] == ["circular imports: A -> B -> A"]
     assert found["C"] == ""
     assert len(found) == 3
-
-
-def test_a_file_that_imports_itself_is_a_circle() -> None:
-    ((_, problem),) = in_order([SourceFile("A", "A", imports=("A",))])
-    assert problem == "circular imports: A -> A"
-
-
-def test_links_out_of_the_folder_and_in_circles_are_problems_of_their_own_file(tmp_path: Path) -> None:
-    outside = write(tmp_path / "out", O="theorem o : True := trivial\n")
-    folder = write(tmp_path / "in", K="theorem k : True := trivial\n")
-    (folder / "L.lean").symlink_to(outside / "O.lean")
-    (folder / "Loop.lean").symlink_to("Loop.lean")
-    (folder / "Gone.lean").symlink_to("Nowhere.lean")
-    found = only(folder)
-    assert found["L"].problem == "a link that leads out of the folder"
-    assert found["Loop"].problem
-    assert found["Gone"].problem == "No such file or directory"
-    assert found["K"].problem == ""
-
-
-def test_bytes_that_are_no_utf_8_are_told_with_their_place(tmp_path: Path) -> None:
-    (tmp_path / "U.lean").write_bytes(b"-- \xff\n")
-    assert only(tmp_path)["U"].problem == "not UTF-8 (invalid start byte at byte 3)"
-
-
-def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_FILE_BYTES", 2**20)
-    (tmp_path / "L.lean").write_text("-" * 2**21)
-    assert only(tmp_path)["L"].problem == "the file has 2.0 MB, more than 1 MB: split it"
 
 
 def test_a_folder_without_lean_files_is_a_problem(tmp_path: Path) -> None:

@@ -116,12 +116,6 @@ async def test_gaps_above_and_below_what_does_not_parse_are_found(find):
     assert [gap.name for gap in found.open] == ["a", "c"] and "line 2" in found.gaps[1].reason
 
 
-async def test_a_gap_behind_a_command_that_others_may_depend_on_is_left_alone(find):
-    found = await find("theorem a : True := sorry\nopen Nowhere\ntheorem b : True := sorry\n")
-    assert [gap.name for gap in found.open] == ["a"]
-    assert "line 2" in found.gaps[1].reason
-
-
 async def test_a_file_that_takes_too_long_is_told():
     finder = GapFinder(LeanToolchain.pocket(), seconds=2)
     loop = "set_option maxHeartbeats 0 in\ntheorem t : True := by\n  repeat (have h : True := trivial; clear h)\n"

@@ -1,274 +1,32 @@
 """Files that are forged with a purpose: each would be accepted, or keep the verifier busy, if one check were missing.
 
-Code that runs while Lean compiles a file can write any bytes into the compiled file. So an attack is a text, and a
-function that replaces the compiled file. Most texts here state `1 = 2` and leave the proof open; the forged compiled
-file is there to have it accepted all the same. Each attack has an honest twin: as similar as possible, and to be
-accepted.
+The text states `1 = 2` and leaves the proof open; the forged compiled file is there to have it accepted all the same.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import multiprocessing
 import struct
-import time
-import traceback
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
-import psutil
-
-from node.lean.check.files.compiling import Compiled, Compiler
-from node.lean.check.files.report import FileReport
-from node.lean.check.files.sources import from_text, imports_of
-from node.lean.check.files.verifier import FileVerifier
 from node.lean.check.olean.terms import mixed_hash
-from node.lean.process.fresh import Limits
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean import writer
+from tests.node.lean.olean.judges import File, Forge
 from tests.node.lean.olean.writer import Forged, Maker, Object, Value, common, details, linked, natural, parts
-
-Forge = Callable[[bytes, Path], bytes]
-"""From the compiled file and where it stands, the file to be put in its place. It may write others next to it."""
 
 Change = Callable[[Forged, Maker], None]
 """A change to the objects of a compiled file."""
 
 MB = 1 << 20
-PATIENCE = 5
-"""How many times its computing time a process may take on a busy machine."""
-
 BAD = "theorem bad : 1 = 2 := sorry\n"
 FINE = "theorem fine : 1 = 1 := rfl\n"
-
-
-@dataclass(frozen=True)
-class File:
-    """A text, and what its compiled file is replaced with."""
-
-    module: str
-    text: str
-    forge: Forge | None = None
-
-
-Rounds = tuple[tuple[File, ...], ...]
-"""The files of each call of one verifier, one call after the other."""
-
-
-@dataclass(frozen=True)
-class Attack:
-    name: str
-    rounds: Rounds
-    twin: Rounds
-    """The same without the lie."""
-    honest: frozenset[str] = frozenset({"fine"})
-    """The declarations of the twin that must be accepted."""
-    wrong: frozenset[str] = frozenset({"bad"})
-    """The declarations that must not be accepted."""
-    seconds: float = 30.0
-    """Most computing time of the verifier's own process. Lean's processes have limits of their own."""
-    memory_mb: int = 2000
-    """Most that the verifier's own process may take."""
-
-
-# --- running an attack ------------------------------------------------------------------------------------------------
-
-
-class CompilingOnce(Compiler):
-    """Compiles each text without imports once in this process: most attacks forge the files of the same few texts."""
-
-    known: ClassVar[dict[tuple[str, str, bool, str], tuple[Compiled, bytes]]] = {}
-
-    async def compile(
-        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
-    ) -> Compiled:
-        key = module, text, salvage, named_as
-        if key in self.known:
-            compiled, content = self.known[key]
-            olean = folder / "0" / "out" / "module.olean"
-            olean.parent.mkdir(parents=True)
-            olean.write_bytes(content)
-            return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
-        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
-        if compiled.olean is not None and not imports_of(text):
-            kept = replace(compiled, commands=list(compiled.commands), failed=dict(compiled.failed))
-            self.known[key] = kept, compiled.olean.read_bytes()
-        return compiled
-
-
-class ForgingCompiler(CompilingOnce):
-    """Compiles as ever, and then replaces the compiled file, as code in the file could."""
-
-    def __init__(self, toolchain: LeanToolchain, limits: Limits) -> None:
-        super().__init__(toolchain, limits)
-        self.forges: dict[str, Forge] = {}
-        """By module."""
-
-    async def compile(
-        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
-    ) -> Compiled:
-        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
-        forge = self.forges.get(module)
-        if forge is not None:
-            assert compiled.olean is not None, compiled.messages
-            compiled.olean.write_bytes(forge(compiled.olean.read_bytes(), compiled.olean))
-        return compiled
-
-
-@asynccontextmanager
-async def forging_verifier(*, seconds: float = 10, memory_mb: int = 2048) -> AsyncIterator[FileVerifier]:
-    """A verifier whose compiler is a ForgingCompiler: `forges(verifier)` are its forgeries."""
-    toolchain = LeanToolchain.pocket()
-    verifier = FileVerifier(toolchain, at_once=1, seconds=seconds, memory_mb=memory_mb)
-    limits = Limits(seconds=seconds, memory_mb=memory_mb)
-    verifier._compiler, verifier._clean_compiler = ForgingCompiler(toolchain, limits), CompilingOnce(toolchain, limits)
-    try:
-        yield verifier
-    finally:
-        verifier.close()
-
-
-def forges(verifier: FileVerifier) -> dict[str, Forge]:
-    """The forgeries of a verifier, to be changed."""
-    compiler = verifier._compiler
-    assert isinstance(compiler, ForgingCompiler)
-    return compiler.forges
-
-
-async def judged(rounds: Rounds, *, seconds: float = 10, memory_mb: int = 2048) -> list[FileReport]:
-    """The reports on all files, each round a call of the same verifier."""
-    reports = []
-    async with forging_verifier(seconds=seconds, memory_mb=memory_mb) as verifier:
-        for files in rounds:
-            forges(verifier).clear()
-            forges(verifier).update({each.module: each.forge for each in files if each.forge})
-            sources = [from_text(each.text, each.module, each.module) for each in files]
-            async with aclosing(verifier.verify(sources)) as results:
-                reports += [each.report async for each in results]
-    return reports
-
-
-def accepted(reports: Sequence[FileReport]) -> set[str]:
-    """The accepted declarations."""
-    return {each.name for report in reports if not report.problem for each in report.declarations if each.accepted}
-
-
-def successes(attack: Attack, reports: Sequence[FileReport]) -> list[str]:
-    """What of an attack has succeeded; empty if nothing has."""
-    found = [f"{name} is accepted" for name in sorted(accepted(reports) & attack.wrong)]
-    files = [each for files in attack.rounds for each in files]
-    for file, report in zip(files, reports, strict=True):
-        if report.accepted and any(f"theorem {name} " in file.text for name in attack.wrong):
-            found.append(f"{file.module} is accepted as a whole")
-    return found
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The end of an attack that ran in a process of its own."""
-
-    reports: tuple[FileReport, ...]
-    problem: str
-    """Why there are no reports: a traceback, too long, too much memory. Empty if there are."""
-    seconds: float
-    memory_mb: float
-    """The most that the process took, without Lean's processes."""
-
-
-def contained(attacks: Sequence[Attack], *, twin: bool = False) -> dict[str, Outcome]:
-    """Run attacks one by one in each of two processes, which are stopped when one takes too long or too much memory.
-
-    Returns the outcomes by name. A new process goes on behind an attack that failed.
-    """
-
-    def all_of(part: Sequence[Attack]) -> dict[str, Outcome]:
-        outcomes: dict[str, Outcome] = {}
-        while left := [each for each in part if each.name not in outcomes]:
-            outcomes |= _in_process(left, twin)
-        return outcomes
-
-    with ThreadPoolExecutor(2) as threads:
-        return dict(item for found in threads.map(all_of, (attacks[::2], attacks[1::2])) for item in found.items())
-
-
-def _in_process(attacks: Sequence[Attack], twin: bool) -> dict[str, Outcome]:
-    """The outcomes of attacks, up to the first that fails."""
-    # 1. The process, which sends its reports.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_attacked, args=(theirs, [each.name for each in attacks], twin))
-    process.start()
-    theirs.close()
-    outcomes: dict[str, Outcome] = {}
-    try:
-        watched = psutil.Process(process.pid)
-        for attack in attacks:
-            # 2. It is watched until it has sent those of one attack.
-            outcome = outcomes[attack.name] = _watched(attack, ours, watched)
-            if outcome.problem:
-                break
-    finally:
-        ended(process)
-    return outcomes
-
-
-def _watched(attack: Attack, ours: Connection, process: psutil.Process) -> Outcome:
-    """The outcome of the attack that the process runs now."""
-    started, most = time.monotonic(), 0.0
-    before = used = computing_time(process)
-    while not ours.poll(0.05):
-        with contextlib.suppress(psutil.Error):
-            most = max(most, process.memory_info().rss / MB)
-            used = computing_time(process) - before
-        seconds = time.monotonic() - started
-        if used > attack.seconds or seconds > PATIENCE * attack.seconds:
-            return Outcome((), f"no verdict after {used:.1f} s of computing", seconds, most)
-        if most > attack.memory_mb:
-            return Outcome((), f"more than {attack.memory_mb} MB of memory", seconds, most)
-    try:
-        reports, problem = ours.recv()
-    except EOFError:
-        reports, problem = (), "the process ended without an answer"
-    return Outcome(reports, problem, time.monotonic() - started, most)
-
-
-def _attacked(answer: Connection, names: Sequence[str], twin: bool) -> None:
-    """The process: sends reports or a traceback for each attack."""
-    by_name = {each.name: each for each in ATTACKS}
-    for name in names:
-        attack = by_name[name]
-        try:
-            reports = asyncio.run(judged(attack.twin if twin else attack.rounds))
-            answer.send((tuple(reports), ""))
-        except BaseException:
-            answer.send(((), traceback.format_exc()))
-    answer.close()
-
-
-def computing_time(process: psutil.Process) -> float:
-    """The seconds of processor time that a process has taken, without its children."""
-    times = process.cpu_times()
-    return float(times.user + times.system)
-
-
-def ended(process: BaseProcess) -> None:
-    """Stop a process with all that it started."""
-    with contextlib.suppress(psutil.Error):
-        for each in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                each.kill()
-    process.kill()
-    process.join()
-
-
-# --- tools of the forgers ---------------------------------------------------------------------------------------------
+TEXT = (
+    f"{FINE}{BAD}inductive Two | a | b\ndef two : Nat := 2\ntheorem bad_two : 1 = two := sorry\n"
+    "theorem fine_two : 2 = two := rfl\n"
+)
+"""Of all files with one change."""
 
 
 def changed(change: Change, *, repair: bool = True) -> Forge:
@@ -284,20 +42,6 @@ def changed(change: Change, *, repair: bool = True) -> Forge:
     return forge
 
 
-def one_file(
-    name: str,
-    forge: Forge,
-    *,
-    text: str = FINE + BAD,
-    twin: str | File = FINE,
-    seconds: float = 30,
-    memory_mb: int = 2000,
-) -> Attack:
-    """An attack with one file."""
-    honest = twin if isinstance(twin, File) else File("Main", twin)
-    return Attack(name, ((File("Main", text, forge),),), ((honest,),), seconds=seconds, memory_mb=memory_mb)
-
-
 def one_is_two(make: Maker) -> Object:
     return make.equal(make.numeral_of(1), make.numeral_of(2))
 
@@ -310,148 +54,147 @@ def set_type(forged: Forged, name: str, type_: Object) -> None:
     common(forged.info(name)).fields[2] = type_
 
 
-# --- names as commands ------------------------------------------------------------------------------------------------
-
-
-def name_as_commands(forged: Forged, make: Maker) -> None:
-    """A constant that does not exist, whose name is commands. As text it stands right before `sorryAx`.
-
-    When the axioms are asked one a line, the line of this name has the answer about `True`, and so has the next one.
-    """
-    evil = make.name("sorry", "x» #print axioms True\n#print axioms True #exit")
-    junk = make.theorem(make.name("junk"), make.constant("True"), make.constant(evil))
-    forged.add(junk)
-
-
-def import_as_commands(forged: Forged, make: Maker) -> None:
-    forged.items(writer.IMPORTS).append(
-        Object(0, [make.name("Init\n#print axioms True\n--")], bytes([0, 1, 0, 0, 0, 0, 0, 0]))
-    )
-
-
-# --- what the kernel never sees, or sees otherwise --------------------------------------------------------------------
-
-
-def third_safety(forged: Forged, make: Maker) -> None:
-    """Neither unsafe, safe nor partial: no step of the plan, and nothing that Lean's kernel refuses to use."""
-    info = forged.info("trick")
-    common(info).fields[2] = one_is_two(make)
-    writer.set_flag(info, 0, 3)
-
-
-def unsafe_recursor(forged: Forged, make: Maker) -> None:
-    """Both rules give the second branch; marked as unsafe, it is compared with nothing."""
-    info = forged.info("Two.rec")
-    first, second = (writer.fields_of(each, 3) for each in writer.items_of(details(info).fields[6]))
-    first.fields[2] = second.fields[2]
-    writer.set_flag(info, 1, 1)
-
-
-RECURSOR_TEXT = """\
-inductive Two | a | b
-noncomputable def number (t : Two) : Nat := Two.rec 1 2 t
-theorem fine : number Two.a = 1 := rfl
-"""
-
-
-def unsafe_sorry(forged: Forged, make: Maker) -> None:
-    """A constant of the file has the name of a library's axiom: unsafe, so that it has no step and no axioms."""
-    name = make.name("sorryAx")
-    forged.add(make.definition(name, make.constant("True"), make.constant("True.intro"), safety=writer.UNSAFE))
-
-
-def safe_sorry(forged: Forged, make: Maker) -> None:
-    forged.add(make.theorem(make.name("sorryAx"), make.constant("True"), make.constant("True.intro")))
-
-
-def library_next_to_it(content: bytes, place: Path) -> bytes:
-    """Another compiled file with an axiom, imported by its path; the axiom's name says that it is private."""
-    make = Maker()
-    where = str(place.with_name("evil"))
-    everything = make.forall("p", make.sort(0), make.bound(0))
-    oops = make.name("_private", where, 0, "oops")
-    header = content[: writer.HEADER_BYTES]
-    # Another address than that of the file, where Lean wants to map it.
-    base = int.from_bytes(header[writer.BASE_AT :], "little") + (1 << 32)
-    other = writer.module(
-        header[: writer.BASE_AT] + base.to_bytes(8, "little"), [], [make.axiom(oops, everything)], make
-    )
-    place.with_name("evil.olean").write_bytes(other.encode())
-    forged = Forged.decode(content)
-    forged.items(writer.IMPORTS).append(Object(0, [make.name(where)], bytes([0, 1, 0, 0, 0, 0, 0, 0])))
-    set_value(forged, "bad", make.constant(oops))
-    return forged.encode()
-
-
-def imports_an_unsound_file(forged: Forged, make: Maker) -> None:
-    """The compiled file imports one that the text does not import."""
-    forged.items(writer.IMPORTS).append(Object(0, [make.name("Cheat")], bytes([0, 1, 0, 0, 0, 0, 0, 0])))
-    set_value(forged, "bad", make.constant("cheat"))
-
-
-def axiom_with_a_name(*components: str | int) -> Change:
-    """An axiom whose name may pass for one of Lean's own, and `bad` proved by it."""
+def added(
+    proof: Callable[[Maker], Object] | None = None, *constants: Callable[[Maker], Object], remove: str = ""
+) -> Change:
+    """These constants are added, and `bad` gets this proof."""
 
     def change(forged: Forged, make: Maker) -> None:
-        name = make.name(*components)
-        forged.add(make.axiom(name, one_is_two(make)))
-        set_value(forged, "bad", make.constant(name))
+        if remove:
+            forged.remove(remove)
+        for each in constants:
+            forged.add(each(make))
+        if proof:
+            set_value(forged, "bad", proof(make))
 
     return change
+
+
+def constant(*name: str | int) -> Callable[[Maker], Object]:
+    return lambda make: make.constant(make.name(*name))
+
+
+def axiom(*name: str | int) -> Change:
+    """An axiom with this name, and `bad` proved by it."""
+    return added(constant(*name), lambda make: make.axiom(make.name(*name), one_is_two(make)))
+
+
+def trivial(*name: str | int) -> Change:
+    """One more theorem with this name, which is true."""
+    return added(None, lambda make: make.theorem(make.name(*name), make.constant("True"), make.constant("True.intro")))
+
+
+def states(make_type: Callable[[Maker], Object], make_value: Callable[[Maker], Object], name: str = "bad") -> Change:
+    """The theorem states this, with this proof."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        set_type(forged, name, make_type(make))
+        set_value(forged, name, make_value(make))
+
+    return change
+
+
+def importing(*names: str | int) -> Change:
+    """The compiled file imports this module, too."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        forged.items(writer.IMPORTS).append(Object(0, [make.name(*names)], bytes([0, 1, 0, 0, 0, 0, 0, 0])))
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    def change(forged: Forged, make: Maker) -> None:
+        for each in changes:
+            each(forged, make)
+
+    return change
+
+
+# --- names and kinds --------------------------------------------------------------------------------------------------
+
+AXIOM_NAMES: tuple[tuple[str | int, ...], ...] = (
+    *(("propext",), ("Quot.sound",), ("propext\0",), ("propext", ""), ("", "propext"), ("propext", 0)),
+    *(("«propext»",), ("_private", "Main", 0, "propext"), ("propext\n",), ("propext²",), ("propext\u200b",)),
+    *(("Eq", "refl"), ("unknown", 1 << 70), ("a" * 2_000_000,), ("a",) * 1500, ("_nested", "T", 1)),
+)
+"""Names that may pass for one of Lean's own axioms, or that a reader cannot tell apart, or that are enormous."""
+
+
+def of_type(make: Maker) -> Object:
+    """A type T with one constructor, which needs that 1 = 2."""
+    return make.inductive(make.name("T"), make.sort(0), [make.name("T", "mk")])
+
+
+def of_kind(kind: Callable[[Maker], Object], sort: int = 1, **more: tuple[int, ...]) -> Change:
+    """A type T whose constructor `T.mk` has this type; it is the proof of `bad`."""
+    name = ("T", "mk")
+    numbers = more.pop("constructor", (0, 0, 0))
+    type_ = lambda make: make.forall("a", make.sort(1), make.sort(1)) if "numbers" in more else make.sort(sort)  # noqa: E731
+    return added(
+        constant(*name),
+        lambda make: make.inductive(make.name("T"), type_(make), [make.name(*name)], **more),
+        lambda make: make.constructor(make.name(*name), kind(make), make.name("T"), numbers=numbers),
+    )
+
+
+def highest_hint(forged: Forged, make: Maker) -> None:
+    made = make.definition(make.name("d"), make.constant("Nat"), make.numeral(1))
+    details(made).fields[2] = Object(2, [], (0xFFFFFFFF).to_bytes(8, "little"))
+    forged.add(made)
+    set_value(forged, "bad", make.reflexive(make.constant("d")))
+
+
+def undeclared_parameter(make: Maker) -> Object:
+    level = make.level(writer.PARAMETER, make.name("u"))
+    kind = make.expression(writer.SORT, make.level(writer.SUCCESSOR, level))
+    function = make.lambda_("x", kind, make.reflexive(make.numeral_of(1)))
+    return make.apply(function, make.expression(writer.SORT, level))
+
+
+def largest_bound_variable(forged: Forged, make: Maker) -> None:
+    """Its summary, which has 20 bits for it, overflows to that of a closed term."""
+    variable = Object(writer.BOUND, [natural((1 << 20) - 1)], bytes(8))
+    set_value(forged, "bad", Object(writer.LAMBDA, [make.name("x"), make.constant("Nat"), variable], bytes(16)))
 
 
 def equal_strings(one: str, other: str) -> Change:
     """`bad` states that two strings are equal, and its proof is that the second equals itself."""
 
-    def change(forged: Forged, make: Maker) -> None:
-        left, right = make.string(one), make.string(other)
-        type_, level = make.constant("String"), make.number_level(1)
-        set_type(forged, "bad", make.apply(make.constant("Eq", level), type_, left, right))
-        set_value(forged, "bad", make.apply(make.constant("Eq.refl", level), type_, right))
+    def applied(name: str, make: Maker, *texts: str) -> Object:
+        head = make.apply(make.constant(name, make.number_level(1)), make.constant("String"))
+        return make.apply(head, *map(make.string, texts))
 
-    return change
+    return states(lambda make: applied("Eq", make, one, other), lambda make: applied("Eq.refl", make, other))
 
 
 def equal_numbers(one: int, other: int) -> Change:
     """`bad` states that two numbers are equal, and its proof is that the second equals itself."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        set_type(forged, "bad", make.equal(make.numeral(one), make.numeral(other)))
-        set_value(forged, "bad", make.reflexive(make.numeral(other)))
-
-    return change
+    return states(
+        lambda make: make.equal(make.numeral(one), make.numeral(other)),
+        lambda make: make.reflexive(make.numeral(other)),
+    )
 
 
-def field_by_number(index: int) -> Change:
-    """`bad` takes a field of a pair by this number: 1 more than a power of 2 is 1 in too few bits."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        pair = make.bound(0)
-        value = make.expression(writer.PROJECTION, make.name("And"), natural(index), pair)
-        both = make.apply(make.constant("And"), make.constant("False"), make.constant("True"))
-        set_type(forged, "bad", make.forall("h", both, make.constant("True")))
-        set_value(forged, "bad", make.lambda_("h", both, value))
-
-    return change
+def field_of_a_pair(make: Maker, index: int) -> Object:
+    """`fun h : False ∧ True => h.index`: 1 more than a power of 2 is 1 in too few bits."""
+    pair = make.apply(make.constant("And"), make.constant("False"), make.constant("True"))
+    return make.lambda_("h", pair, make.expression(writer.PROJECTION, make.name("And"), natural(index), make.bound(0)))
 
 
-def importing(*names: str) -> Change:
-    """The compiled file imports these modules, too."""
+def projection(structure: str, of: Callable[[Maker], Object], index: int = 0) -> Callable[[Maker], Object]:
+    return lambda make: make.expression(writer.PROJECTION, make.name(structure), natural(index), of(make))
 
-    def change(forged: Forged, make: Maker) -> None:
-        forged.items(writer.IMPORTS).extend(
-            Object(0, [make.dotted(name)], bytes([0, 1, 0, 0, 0, 0, 0, 0])) for name in names
-        )
 
-    return change
+def sum_(make: Maker) -> Object:
+    return make.apply(make.constant("And"), one_is_two(make), make.constant("True"))
 
 
 # --- another compiled file than the text ------------------------------------------------------------------------------
 
-
-def another_statement(forged: Forged, make: Maker) -> None:
-    set_type(forged, "bad", make.equal(make.numeral_of(1), make.numeral_of(1)))
-    set_value(forged, "bad", make.reflexive(make.numeral_of(1)))
+another_statement = states(
+    lambda make: make.equal(make.numeral_of(1), make.numeral_of(1)), lambda make: make.reflexive(make.numeral_of(1))
+)
 
 
 def another_constant_in_its_place(forged: Forged, make: Maker) -> None:
@@ -464,8 +207,8 @@ def another_constant_in_its_place(forged: Forged, make: Maker) -> None:
 
 def private_constant_of_its_name(forged: Forged, make: Maker) -> None:
     """A true theorem that is shown as `bad`, because its name is private; `bad` itself stays as it is."""
-    true = make.equal(make.numeral_of(1), make.numeral_of(1))
     private = make.name("_private", "Main", 0, "bad")
+    true = make.equal(make.numeral_of(1), make.numeral_of(1))
     forged.add(make.theorem(private, true, make.reflexive(make.numeral_of(1))))
     for row in positions(forged):
         pair = writer.fields_of(row, 2)
@@ -482,16 +225,6 @@ def positions(forged: Forged) -> list[Value]:
     return []
 
 
-def another_definition(forged: Forged, make: Maker) -> None:
-    """`two` is 1."""
-    details(forged.info("two")).fields[1] = make.numeral_of(1)
-    set_value(forged, "bad", make.reflexive(make.numeral_of(1)))
-
-
-def value_is_itself(forged: Forged, make: Maker) -> None:
-    set_value(forged, "bad", make.constant("bad"))
-
-
 def with_positions(line: int) -> Change:
     """All declarations stand in this line."""
 
@@ -504,7 +237,13 @@ def with_positions(line: int) -> Change:
     return change
 
 
-# --- time and memory --------------------------------------------------------------------------------------------------
+def another_definition(forged: Forged, make: Maker) -> None:
+    """`two` is 1."""
+    details(forged.info("two")).fields[1] = make.numeral_of(1)
+    set_value(forged, "bad_two", make.reflexive(make.numeral_of(1)))
+
+
+# --- size -------------------------------------------------------------------------------------------------------------
 
 
 def use_each_other(count: int) -> Change:
@@ -519,14 +258,10 @@ def use_each_other(count: int) -> Change:
     return change
 
 
-def empty_objects(size: int) -> Forge:
-    """Objects without fields behind all others."""
-
-    def forge(content: bytes, place: Path) -> bytes:
-        assert content[6] & writer.ROOT_FIRST
-        return content + struct.pack("<Q", 8 << 32) * (size // 8)
-
-    return forge
+def empty_objects(content: bytes, place: Path) -> bytes:
+    """32 MB of objects without fields behind all others."""
+    assert content[6] & writer.ROOT_FIRST
+    return content + struct.pack("<Q", 8 << 32) * (32 * MB // 8)
 
 
 def doubled_statement(depth: int) -> Change:
@@ -535,9 +270,9 @@ def doubled_statement(depth: int) -> Change:
     def change(forged: Forged, make: Maker) -> None:
         statement, proof = make.constant("True"), make.constant("True.intro")
         for _ in range(depth):
-            both = make.apply(make.constant("And"), statement, statement)
+            twice = make.apply(make.constant("And"), statement, statement)
             proof = make.apply(make.constant("And.intro"), statement, statement, proof, proof)
-            statement = both
+            statement = twice
         set_type(forged, "fine", statement)
         set_value(forged, "fine", proof)
 
@@ -559,48 +294,27 @@ def doubled_level(depth: int) -> Change:
     return change
 
 
-def one_long_name(size: int) -> Change:
-    def change(forged: Forged, make: Maker) -> None:
-        forged.add(make.theorem(make.name("n" * size), make.constant("True"), make.constant("True.intro")))
-
-    return change
-
-
-def name_of_many_parts(count: int) -> Change:
-    def change(forged: Forged, make: Maker) -> None:
-        name = make.name(*["n"] * count)
-        forged.add(make.theorem(name, make.constant("True"), make.constant("True.intro")))
-
-    return change
-
-
-def name_with_a_number(digits: int) -> Change:
-    def change(forged: Forged, make: Maker) -> None:
-        name = make.name("n", 10**digits)
-        forged.add(make.theorem(name, make.constant("True"), make.constant("True.intro")))
-
-    return change
-
-
 def universe_parameters(count: int) -> Change:
     def change(forged: Forged, make: Maker) -> None:
-        levels = [make.name(f"u{index}") for index in range(count)]
-        forged.add(
-            make.theorem(make.name("wide"), make.constant("True"), make.constant("True.intro"), levels=linked(levels))
-        )
+        levels = linked([make.name(f"u{index}") for index in range(count)])
+        true = make.constant("True"), make.constant("True.intro")
+        forged.add(make.theorem(make.name("wide"), *true, levels=levels))
 
     return change
+
+
+def many_constants(count: int) -> Change:
+    return both(*(trivial(f"t{index}") for index in range(count)))
 
 
 def long_literal(digits: int) -> Change:
     """`fine : n = n`, with a number of so many digits."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        value = make.numeral_of(1 << int(digits * 3.3219280949))
-        set_type(forged, "fine", make.equal(value, value))
-        set_value(forged, "fine", make.reflexive(value))
-
-    return change
+    number = 1 << int(digits * 3.3219280949)
+    return states(
+        lambda make: make.equal(make.numeral_of(number), make.numeral_of(number)),
+        lambda make: make.reflexive(make.numeral_of(number)),
+        "fine",
+    )
 
 
 def deep_term(depth: int) -> Change:
@@ -628,12 +342,12 @@ def deep_term(depth: int) -> Change:
         # 3. The statement and the proof, which lead to the last one.
         forged.head = b"".join(block)
         term = writer.Raw(inner, hashed)
-        at_one = make.number_level(1)
-        equal = make.apply(make.constant("Eq", at_one), make.constant("Nat"))
+        equal, reflexive = (
+            make.apply(make.constant(name, make.number_level(1)), make.constant("Nat")) for name in ("Eq", "Eq.refl")
+        )
         for _ in range(2):
             equal = make.expression(writer.APPLY, equal, term)
         set_type(forged, "fine", equal)
-        reflexive = make.apply(make.constant("Eq.refl", at_one), make.constant("Nat"))
         set_value(forged, "fine", make.expression(writer.APPLY, reflexive, term))
 
     return change
@@ -647,20 +361,9 @@ def many_imports(count: int) -> Change:
     return change
 
 
-def many_constants(count: int) -> Change:
+def type_together_with_itself(times: int) -> Change:
     def change(forged: Forged, make: Maker) -> None:
-        for index in range(count):
-            forged.add(make.theorem(make.name(f"t{index}"), make.constant("True"), make.constant("True.intro")))
-
-    return change
-
-
-def many_types_together(count: int) -> Change:
-    """A type that says that it is declared together with itself, so many times."""
-
-    def change(forged: Forged, make: Maker) -> None:
-        info = details(forged.info("Two"))
-        info.fields[3] = linked([common(forged.info("Two")).fields[0]] * count)
+        details(forged.info("Two")).fields[3] = linked([common(forged.info("Two")).fields[0]] * times)
 
     return change
 
@@ -669,34 +372,16 @@ def claims(tag: int, word: int, value: int) -> Change:
     """The last array, string or integer claims another size."""
 
     def change(forged: Forged, make: Maker) -> None:
-        make_large = make.theorem(
-            make.name("large"),
-            make.equal(make.numeral(1 << 200), make.numeral(1 << 200)),
-            make.reflexive(make.numeral(1 << 200)),
-        )
-        forged.add(make_large)
-        found = [each for each in writer.reachable([forged.root]) if each.tag == tag]
-        found[-1].claims[word] = value
+        huge = make.numeral(1 << 200)
+        forged.add(make.theorem(make.name("large"), make.equal(huge, huge), make.reflexive(huge)))
+        [each for each in writer.reachable([forged.root]) if each.tag == tag][-1].claims[word] = value
 
     return change
 
 
-def large_numbers(where: str) -> Change:
-    """A number of a constant or of a term is enormous."""
-
+def number_of_parameters(number: Value) -> Change:
     def change(forged: Forged, make: Maker) -> None:
-        huge = natural(1 << 80)
-        two, pair = details(forged.info("Two")), details(forged.info("Two.a"))
-        match where:
-            case "bound variable":
-                set_value(forged, "bad", make.expression(writer.BOUND, huge))
-            case "projection":
-                inner = make.constant("Nat.zero")
-                set_value(forged, "bad", make.expression(writer.PROJECTION, make.name("Nat"), huge, inner))
-            case "parameters":
-                two.fields[1] = pair.fields[3] = huge
-            case "small parameters":
-                two.fields[1] = pair.fields[3] = 1 << 40
+        details(forged.info("Two")).fields[1] = details(forged.info("Two.a")).fields[3] = number
 
     return change
 
@@ -708,166 +393,317 @@ def cycle(forged: Forged, make: Maker) -> None:
     term.fields[1] = term
 
 
-def cyclic_name(forged: Forged, make: Maker) -> None:
-    name = make.name("a", "b")
-    assert isinstance(name, Object)
-    forged.add(make.theorem(name, make.constant("True"), make.constant("True.intro")))
-    name.fields[0] = name
-
-
 def cyclic_list(forged: Forged, make: Maker) -> None:
     cell = Object(1, [make.name("u"), 0])
     cell.fields[1] = cell
     common(forged.info("fine")).fields[1] = cell
 
 
-TWO = "inductive Two | a | b\n"
+NEGATIVE = partial(
+    of_kind,
+    lambda make: make.forall("h", make.forall("x", make.constant("T"), make.constant("False")), make.constant("T")),
+)
+CHANGES: dict[str, Change] = {
+    **{f"an axiom with the name {shown!r:.40}": axiom(*shown) for shown in AXIOM_NAMES},
+    "an axiom with the name of a recursor, before its type": both(
+        axiom("T", "rec"), added(None, lambda make: make.inductive(make.name("T"), make.sort(1), []))
+    ),
+    "an axiom with the name of a recursor, behind its type": both(
+        added(None, lambda make: make.inductive(make.name("T"), make.sort(1), [])), axiom("T", "rec")
+    ),
+    "a recursor of another type": added(
+        constant("T", "rec"),
+        lambda make: make.inductive(make.name("T"), make.sort(0), []),
+        lambda make: make.recursor(make.name("T", "rec"), one_is_two(make), [make.name("T")], []),
+    ),
+    "an unsafe constant with the name of an axiom": added(
+        None,
+        lambda make: make.definition(
+            make.name("sorryAx"), make.constant("True"), make.constant("True.intro"), safety=writer.UNSAFE
+        ),
+    ),
+    "a theorem with the name of an axiom": trivial("sorryAx"),
+    "an axiom behind an opaque constant": added(
+        constant("hidden"),
+        lambda make: make.axiom(make.name("unknown"), one_is_two(make)),
+        lambda make: make.opaque(make.name("hidden"), one_is_two(make), make.constant("unknown")),
+    ),
+    "an axiom behind a projection": added(
+        projection("And", constant("unknown")), lambda make: make.axiom(make.name("unknown"), sum_(make))
+    ),
+    "an axiom behind a constructor": added(
+        projection("T", constant("it")),
+        lambda make: make.axiom(make.name("unknown"), one_is_two(make)),
+        of_type,
+        lambda make: make.constructor(
+            make.name("T", "mk"),
+            make.forall("h", one_is_two(make), make.constant("T")),
+            make.name("T"),
+            numbers=(0, 0, 1),
+        ),
+        lambda make: make.theorem(
+            make.name("it"), make.constant("T"), make.apply(make.constant("T.mk"), make.constant("unknown"))
+        ),
+    ),
+    "a bound variable whose summary overflows": largest_bound_variable,
+    "an undeclared universe parameter": added(undeclared_parameter),
+    "a negative occurrence": NEGATIVE(flags=(1, 0, 0), constructor=(0, 0, 1)),
+    "a constructor twice": added(
+        constant("T", "mk"),
+        lambda make: make.inductive(make.name("T"), make.sort(1), [make.name("T", "mk")] * 2),
+        lambda make: make.constructor(make.name("T", "mk"), make.constant("T"), make.name("T")),
+    ),
+    "a constructor for the theorem": added(
+        None,
+        lambda make: make.inductive(make.name("T"), make.sort(0), [make.name("bad")]),
+        lambda make: make.constructor(make.name("bad"), make.constant("T"), make.name("T")),
+        remove="bad",
+    ),
+    "a partial definition": added(
+        constant("d"),
+        lambda make: make.definition(make.name("d"), one_is_two(make), make.constant("d"), safety=writer.PARTIAL),
+    ),
+    "a definition of no known safety": added(
+        constant("d"), lambda make: make.definition(make.name("d"), one_is_two(make), make.constant("d"), safety=3)
+    ),
+    "an unsafe opaque constant": added(
+        constant("d"), lambda make: make.opaque(make.name("d"), one_is_two(make), make.constant("d"), unsafe=1)
+    ),
+    "a theorem that is data": added(
+        constant("d"), lambda make: make.theorem(make.name("d"), make.constant("Nat"), make.numeral(1))
+    ),
+    "a name with which the kernel runs code": added(
+        constant("Lean", "reduceBool"),
+        lambda make: make.definition(
+            make.name("Lean", "reduceBool"),
+            make.forall("b", make.constant("Bool"), make.constant("Bool")),
+            make.lambda_("b", make.constant("Bool"), make.bound(0)),
+        ),
+    ),
+    "the highest hint": highest_hint,
+    "a field of a number": added(projection("Nat", lambda make: make.numeral(5))),
+    "a field beyond all": added(lambda make: field_of_a_pair(make, 1 << 64)),
+    "a field that is 1 in 32 bits": states(
+        lambda make: make.forall(
+            "h",
+            make.apply(make.constant("And"), make.constant("False"), make.constant("True")),
+            make.constant("True"),
+        ),
+        lambda make: field_of_a_pair(make, (1 << 32) + 1),
+    ),
+    "an enormous field": added(projection("Nat", constant("Nat", "zero"), 1 << 80)),
+    "an enormous bound variable": added(lambda make: make.expression(writer.BOUND, natural(1 << 80))),
+    "an enormous number of parameters": number_of_parameters(natural(1 << 80)),
+    "a large number of parameters": number_of_parameters(1 << 40),
+    "an enormous power": added(
+        lambda make: make.reflexive(
+            make.apply(make.constant("Nat.pow"), make.numeral(2), make.numeral(1 << 40)),
+        )
+    ),
+    "parameters that are not there": of_kind(
+        lambda make: make.apply(make.constant("T"), make.constant("Nat")), numbers=(5, 0, 0), constructor=(0, 5, 0)
+    ),
+    "two strings that differ behind a zero byte": equal_strings("a\0b", "a"),
+    "two strings that differ in the form of a character": equal_strings("\u00e9", "e\u0301"),
+    **{f"a number that is 0 in {bits} bits": equal_numbers(1 << bits, 0) for bits in (32, 63, 64, 128)},
+    "another statement": another_statement,
+    "another constant in its place": another_constant_in_its_place,
+    "a private constant of its name": private_constant_of_its_name,
+    "another definition": another_definition,
+    "a theorem that is its own proof": added(constant("bad")),
+    "two that use each other": use_each_other(2),
+    "a thousand that use each other": use_each_other(1000),
+    "declarations in a line with an enormous number": with_positions(10**30),
+    "declarations in line 0": with_positions(0),
+    "a type together with itself": type_together_with_itself(2),
+    "an array that claims more than it has": claims(writer.ARRAY, 1, 1 << 40),
+    "a string that claims more space than there is": claims(writer.STRING, 2, (1 << 64) - 8),
+    "an integer that claims more than it has": claims(writer.INTEGER, 1, (1 << 30) << 32 | 1 << 30),
+    "a term that contains itself": cycle,
+    "a list that contains itself": cyclic_list,
+}
+"""Forged files of TEXT. Neither `bad` nor `bad_two` may be accepted."""
+UNREPAIRED = ("a bound variable whose summary overflows", "a term that contains itself", "a list that contains itself")
+
+HARMLESS: dict[str, Change] = {
+    "nothing": lambda forged, make: None,
+    "a level with a tree": doubled_level(3),
+    "a name of 1 MB": trivial("n" * MB),
+    "a name of ten parts": trivial(*["n"] * 10),
+    "a name with a large number": trivial("n", 10**1000),
+    "many universe parameters": universe_parameters(300),
+    "many constants": many_constants(300),
+    "many imports": many_imports(1000),
+}
+"""Changes beside which `fine` must stay accepted."""
+
+ENORMOUS: dict[str, Forge] = {
+    "32 MB of empty objects": empty_objects,
+    "a name of 100,000 parts": changed(trivial(*["n"] * 100_000)),
+    "100,000 universe parameters": changed(universe_parameters(100_000)),
+    "a literal of 10 million digits": changed(long_literal(10_000_000)),
+    "a term a million deep": changed(deep_term(1_000_000)),
+    "a statement that is enormous as a tree": changed(doubled_statement(60)),
+    "a level that is enormous as a tree": changed(doubled_level(60)),
+    "a type together with itself, 100,000 times": changed(type_together_with_itself(100_000)),
+    "a million imports": changed(many_imports(1_000_000)),
+    "20,000 constants": changed(many_constants(20_000)),
+}
+"""Forged files of TEXT that are too much for many readers."""
 
 
-def bounded(name: str, change: Callable[[int], Change], size: int, small: int, *, stated: bool = True) -> Attack:
-    """An attack on time and memory. Its twin is made in the same way, only small.
+# --- files that a whole verifier is given -----------------------------------------------------------------------------
 
-    `stated`: the twin's statement is that of its text, so it must be accepted.
+
+def name_as_commands(forged: Forged, make: Maker) -> None:
+    """A constant that does not exist, whose name is commands. As text it stands right before `sorryAx`.
+
+    When the axioms are asked one a line, the line of this name has the answer about `True`, and so has the next one.
     """
-    attack = one_file(name, changed(change(size)), twin=File("Main", FINE, changed(change(small))))
-    return attack if stated else replace(attack, honest=frozenset())
+    evil = make.name("sorry", "x» #print axioms True\n#print axioms True #exit")
+    forged.add(make.theorem(make.name("junk"), make.constant("True"), make.constant(evil)))
 
 
-ATTACKS: list[Attack] = [
-    # A name as commands: in the same file, and in a later file of the same service.
-    one_file("names as commands", changed(name_as_commands)),
-    Attack(
-        "names as commands, for later files",
-        ((File("Main", FINE + BAD.replace("bad", "first"), changed(name_as_commands)),), (File("Other", FINE + BAD),)),
-        ((File("Main", FINE),), (File("Other", FINE),)),
+def third_safety(forged: Forged, make: Maker) -> None:
+    """Neither unsafe, safe nor partial: no step of the plan, and nothing that Lean's kernel refuses to use."""
+    info = forged.info("trick")
+    common(info).fields[2] = one_is_two(make)
+    writer.set_flag(info, 0, 3)
+
+
+def unsafe_recursor(forged: Forged, make: Maker) -> None:
+    """Both rules give the second branch; marked as unsafe, it is compared with nothing."""
+    info = forged.info("Two.rec")
+    first, second = (writer.fields_of(each, 3) for each in writer.items_of(details(info).fields[6]))
+    first.fields[2] = second.fields[2]
+    writer.set_flag(info, 1, 1)
+
+
+def library_next_to_it(content: bytes, place: Path) -> bytes:
+    """Another compiled file with an axiom, imported by its path; the axiom's name says that it is private."""
+    make = Maker()
+    where = str(place.with_name("evil"))
+    oops = make.name("_private", where, 0, "oops")
+    header = content[: writer.HEADER_BYTES]
+    # Another address than that of the file, where Lean wants to map it.
+    base = int.from_bytes(header[writer.BASE_AT :], "little") + (1 << 32)
+    moved = header[: writer.BASE_AT] + base.to_bytes(8, "little")
+    other = writer.module(moved, [], [make.axiom(oops, one_is_two(make))], make)
+    place.with_name("evil.olean").write_bytes(other.encode())
+    return changed(both(importing(where), added(lambda _: make.constant(oops))))(content, place)
+
+
+def hides(module: str) -> Change:
+    """The compiled file does not import this module, which its text imports: Lean then does not see it."""
+
+    def change(forged: Forged, make: Maker) -> None:
+        imports = forged.items(writer.IMPORTS)
+        imports[:] = [each for each in imports if parts(writer.fields_of(each, 1).fields[0]) != (module,)]
+
+    return change
+
+
+def x_is(number: int) -> Change:
+    """`x` is this number, and a theorem says so."""
+
+    def equal(make: Maker) -> Object:
+        value = make.numeral(number)
+        stated = make.equal(make.constant("x"), value)
+        return make.theorem(make.name(f"x_is_{number}"), stated, make.reflexive(value))
+
+    return added(None, lambda make: make.definition(make.name("x"), make.constant("Nat"), make.numeral(number)), equal)
+
+
+def by_both(make: Maker) -> Object:
+    numbers = make.constant("Nat"), make.numeral(2), make.numeral(1)
+    return make.apply(make.constant("Eq.symm", make.number_level(1)), *numbers, make.constant("x_is_1"))
+
+
+p_is_true = added(None, lambda make: make.definition(make.name("P"), make.sort(0), make.constant("True")))
+
+
+def text(name: str, *imports: str) -> str:
+    return "".join(f"import {each}\n" for each in imports) + f"theorem {name} : 1 = 1 := rfl\n"
+
+
+RECURSOR_TEXT = """\
+inductive Two | a | b
+noncomputable def number (t : Two) : Nat := Two.rec 1 2 t
+theorem fine : number Two.a = 1 := rfl
+"""
+BY_RECURSOR = "import A\ntheorem bad : 1 = 2 := fine.symm.trans (rfl : number Two.a = 2)\n"
+PQ = "def P : Prop := 1 = 2\ndef Q : Prop := P\n"
+TRICK = "def trick : 1 = 1 := rfl\n"
+BY_ITS_AXIOM = changed(both(importing("Cheat"), added(constant("cheat"))))
+USES_FINE = "import A\ntheorem b : 1 = 1 := fine\n"
+
+
+@dataclass(frozen=True)
+class Attack:
+    files: Sequence[File]
+    """`bad` must not be accepted, nor a file with it as a whole."""
+    twin: Sequence[File]
+    """The same without the lie."""
+    honest: frozenset[str] = frozenset({"fine"})
+    """The declarations of the twin that must be accepted."""
+    told: str = ""
+    """Part of the problem of a file of the attack."""
+
+
+WHOLE: dict[str, Attack] = {
+    "names as commands": Attack([File("Main", FINE + BAD, changed(name_as_commands))], [File("Main", FINE)]),
+    "an import as commands": Attack(
+        [File("Main", FINE + BAD, changed(importing("Init\n#print axioms True\n--")))], [File("Main", FINE)]
     ),
-    one_file("an import as commands", changed(import_as_commands)),
-    Attack(
-        "a third safety",
-        (
-            (
-                File("A", "def trick : 1 = 1 := rfl\n", changed(third_safety)),
-                File("B", "import A\ntheorem bad : 1 = 2 := trick\n"),
+    "a third safety": Attack(
+        [File("A", TRICK, changed(third_safety)), File("B", "import A\ntheorem bad : 1 = 2 := trick\n")],
+        [File("A", TRICK), File("B", "import A\ntheorem fine : 1 = 1 := trick\n")],
+    ),
+    "a recursor marked as unsafe": Attack(
+        [File("A", RECURSOR_TEXT, changed(unsafe_recursor)), File("B", BY_RECURSOR)],
+        [File("A", RECURSOR_TEXT), File("B", "import A\ntheorem again : number Two.a = 1 := rfl\n")],
+        frozenset({"fine", "again"}),
+    ),
+    "a library next to the file": Attack([File("Main", FINE + BAD, library_next_to_it)], [File("Main", FINE)]),
+    "an import that the text does not have": Attack(
+        [File("Cheat", "axiom cheat : 1 = 2\n"), File("Main", FINE + BAD, BY_ITS_AXIOM)],
+        [File("Cheat", "theorem cheat : 1 = 1 := rfl\n"), File("Main", f"import Cheat\n{FINE}")],
+    ),
+    "a file that imports itself": Attack([File("Main", FINE + BAD, changed(importing("Main")))], [File("Main", FINE)]),
+    "two files that import each other": Attack(
+        [File("A", FINE + BAD, changed(importing("B"))), File("B", USES_FINE)],
+        [File("A", FINE), File("B", USES_FINE)],
+        frozenset({"fine", "b"}),
+    ),
+    # `x` of One was accepted as 1, and then taken for 2: without a check, the second one stood in its place.
+    "two meanings of a name, each accepted alone": Attack(
+        [
+            File("One", text("one"), changed(x_is(1))),
+            File("Two", text("two"), changed(x_is(2))),
+            File("Between", text("between", "One"), changed(hides("One"))),
+            File("Main", "import Between\nimport Two\n" + FINE + BAD, changed(added(by_both))),
+        ],
+        [
+            File("One", "def x := 1\ntheorem one : x = 1 := rfl\n"),
+            File("Two", "def x := 2\ntheorem two : x = 2 := rfl\n"),
+        ],
+        frozenset({"one", "two"}),
+        "differently",
+    ),
+    # The kernel had `P` of One, and the statements were compared with `P` of Two.
+    "a definition of a text that the kernel has otherwise": Attack(
+        [
+            File("One", text("one"), changed(p_is_true)),
+            File("Between", text("between", "One"), changed(hides("One"))),
+            File("Two", "import Between\n" + PQ),
+            File(
+                "Main", "import Two\n" + FINE + "theorem bad : Q := sorry\n", changed(added(constant("True", "intro")))
             ),
-        ),
-        ((File("A", "def trick : 1 = 1 := rfl\n"), File("B", "import A\ntheorem fine : 1 = 1 := trick\n")),),
+        ],
+        [
+            File("Two", "def P : Prop := 1 = 1\ndef Q : Prop := P\n"),
+            File("Main", "import Two\ntheorem fine : Q := rfl\n"),
+        ],
+        told="differently",
     ),
-    Attack(
-        "a recursor marked as unsafe",
-        (
-            (
-                File("A", RECURSOR_TEXT, changed(unsafe_recursor)),
-                File("B", "import A\ntheorem bad : 1 = 2 := fine.symm.trans (rfl : number Two.a = 2)\n"),
-            ),
-        ),
-        ((File("A", RECURSOR_TEXT), File("B", "import A\ntheorem again : number Two.a = 1 := rfl\n")),),
-        honest=frozenset({"fine", "again"}),
-    ),
-    one_file("an unsafe constant with the name of an axiom", changed(unsafe_sorry)),
-    one_file("a theorem with the name of an axiom", changed(safe_sorry)),
-    one_file(
-        "a library next to the file",
-        library_next_to_it,
-        text="theorem bad : ∀ p : Prop, p := sorry\n",
-        twin="theorem fine : ∀ p : Prop, p → p := fun _ h => h\n",
-    ),
-    Attack(
-        "an import that the text does not have",
-        ((File("Cheat", "axiom cheat : 1 = 2\n"), File("Main", FINE + BAD, changed(imports_an_unsound_file))),),
-        ((File("Cheat", "theorem cheat : 1 = 1 := rfl\n"), File("Main", f"import Cheat\n{FINE}")),),
-    ),
-    *(
-        one_file(f"an axiom with the name {components}", changed(axiom_with_a_name(*components)))
-        for components in (
-            ("Classical.choice",),
-            ("Quot.sound",),
-            ("propext\0",),
-            ("propext", ""),
-            ("", "propext"),
-            ("propext", 0),
-            ("«propext»",),
-            ("_private", "Main", 0, "propext"),
-            ("propext\n",),
-            ("Eq", "refl"),
-        )
-    ),
-    one_file(
-        "two strings that differ behind a zero byte",
-        changed(equal_strings("a\0b", "a")),
-        twin='theorem fine : "a\\x00b" = "a\\x00b" := rfl\n',
-    ),
-    one_file(
-        "two strings that differ in the form of a character",
-        changed(equal_strings("\u00e9", "e\u0301")),
-        twin='theorem fine : "\u00e9" = "\u00e9" := rfl\n',
-    ),
-    *(
-        one_file(
-            f"a number that is 0 in {bits} bits",
-            changed(equal_numbers(1 << bits, 0)),
-            twin=f"theorem fine : {1 << bits} = {1 << bits} := rfl\n",
-        )
-        for bits in (31, 32, 62, 63, 64, 128)
-    ),
-    *(
-        one_file(f"a field that is 1 in {bits} bits", changed(field_by_number((1 << bits) + 1)))
-        for bits in (31, 32, 64)
-    ),
-    one_file("a file that imports itself", changed(importing("Main"))),
-    one_file("a file that imports nothing there is", changed(importing("Nothing"))),
-    Attack(
-        "two files that import each other",
-        ((File("A", FINE + BAD, changed(importing("B"))), File("B", "import A\ntheorem b : 1 = 1 := fine\n")),),
-        ((File("A", FINE), File("B", "import A\ntheorem b : 1 = 1 := fine\n")),),
-        honest=frozenset({"fine", "b"}),
-    ),
-    one_file("another statement", changed(another_statement)),
-    one_file("another constant in its place", changed(another_constant_in_its_place)),
-    one_file("a private constant of its name", changed(private_constant_of_its_name)),
-    one_file(
-        "another definition",
-        changed(another_definition),
-        text="def two : Nat := 2\ntheorem bad : 1 = two := sorry\n",
-        twin="def two : Nat := 2\ntheorem fine : 2 = two := rfl\n",
-    ),
-    one_file("a theorem that is its own proof", changed(value_is_itself)),
-    one_file("two that use each other", changed(use_each_other(2))),
-    one_file("a thousand that use each other", changed(use_each_other(1000))),
-    one_file("declarations in a line that the text does not have", changed(with_positions(10**9))),
-    one_file("declarations in a line with an enormous number", changed(with_positions(10**30))),
-    one_file("declarations in line 0", changed(with_positions(0))),
-    one_file("32 MB of empty objects", empty_objects(32 * MB)),
-    bounded("a statement that is enormous as a tree", doubled_statement, 60, 3, stated=False),
-    bounded("a level that is enormous as a tree", doubled_level, 60, 3),
-    bounded("a name of 1 MB", one_long_name, MB, 100),
-    bounded("a name of 100,000 parts", name_of_many_parts, 100_000, 10),
-    bounded("a name with a number of 5,000 digits", name_with_a_number, 5_000, 10),
-    bounded("100,000 universe parameters", universe_parameters, 100_000, 3),
-    bounded("a literal of 10 million digits", long_literal, 10_000_000, 100, stated=False),
-    bounded("a term a million deep", deep_term, 1_000_000, 20, stated=False),
-    bounded("a million imports", many_imports, 1_000_000, 0),
-    bounded("20,000 constants", many_constants, 20_000, 10),
-    one_file(
-        "a type together with itself, 100,000 times",
-        changed(many_types_together(100_000)),
-        text=FINE + BAD + TWO,
-        twin=FINE + TWO,
-    ),
-    *(
-        one_file(f"{what} that claims more than it has", changed(claims(tag, word, value)))
-        for what, tag, word, value in (
-            ("an array", writer.ARRAY, 1, 1 << 40),
-            ("an array's space", writer.ARRAY, 2, 1 << 61),
-            ("a string", writer.STRING, 1, 1 << 40),
-            ("a string's space", writer.STRING, 2, (1 << 64) - 8),
-            ("an integer", writer.INTEGER, 1, (1 << 30) << 32 | 1 << 30),
-        )
-    ),
-    *(
-        one_file(f"an enormous number: {where}", changed(large_numbers(where)), text=FINE + BAD + TWO, twin=FINE + TWO)
-        for where in ("bound variable", "projection", "parameters", "small parameters")
-    ),
-    one_file("a term that contains itself", changed(cycle, repair=False)),
-    one_file("a name that contains itself", changed(cyclic_name, repair=False)),
-    one_file("a list that contains itself", changed(cyclic_list, repair=False)),
-]
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from node.lean.check.olean.module import Module
@@ -65,6 +66,13 @@ def opened(path: Path) -> Iterator[Module]:
         module.close()
 
 
+@cache
+def _known(path: Path) -> tuple[list[int], dict[str, int]]:
+    """The pointers of an honest file in order, and those of its constants by name."""
+    with opened(path) as module:
+        return sorted(module.region.pointers), {name: each.pointer for name, each in module.constants.items()}
+
+
 class Forgery:
     """The bytes of a compiled file, to be changed. Pointers are as in the file."""
 
@@ -87,13 +95,11 @@ class Forgery:
 
     def pointers(self, tag: int) -> list[int]:
         """The objects with a tag."""
-        with opened(self.path) as module:
-            return sorted(each for each in module.region.pointers if self.word(each) >> 56 == tag)
+        return [each for each in _known(self.path)[0] if self.word(each) >> 56 == tag]
 
     def constant(self, name: str) -> tuple[int, int, int]:
         """Of a constant: its ConstantInfo, its value (DefinitionVal, TheoremVal, ...), its ConstantVal."""
-        with opened(self.path) as module:
-            info = module.constants[name].pointer
+        info = _known(self.path)[1][name]
         value = self.word(info, 1)
         return info, value, self.word(value, 1)
 

@@ -1,30 +1,22 @@
-"""Judges of changed compiled files, and a harness that runs one in a process which it stops if it takes too much.
+"""Judges of forged compiled files: a whole `FileVerifier`, or the same parts with one Lean process for many files.
 
-A judge is an async generator function of a module. It gets the honest text and compiled files that claim to be it, and
-yields an answer for each, in order. `by_verifier` asks a whole `FileVerifier`, whatever it is made of. `in_batches`
-does the same with the parts of today's, and has one Lean process check many files.
+Code that runs while Lean compiles a file can write any bytes into the compiled file. So a forgery is a function that
+replaces the compiled file when Lean has written it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import multiprocessing
-import os
 import shutil
 import tempfile
-import time
-import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import psutil
+from typing import ClassVar
 
 from node.lean.check.files.clean import cleaned, touches_statements
-from node.lean.check.files.compiling import Compiler
+from node.lean.check.files.compiling import Compiled, Compiler
 from node.lean.check.files.judge import (
     AnswerReply,
     AnswerRequest,
@@ -34,40 +26,105 @@ from node.lean.check.files.judge import (
     StatedReply,
     StatedRequest,
 )
-from node.lean.check.files.report import DeclarationVerdict
-from node.lean.check.files.sources import from_text
-from node.lean.check.files.verifier import corrected
+from node.lean.check.files.report import FileReport
+from node.lean.check.files.sources import from_text, imports_of
+from node.lean.check.files.verifier import FileVerifier, corrected
 from node.lean.process.fresh import Limits, OutOfLimits, run_fresh
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.node.lean.olean.attacks import MB, PATIENCE, computing_time, ended, forges, forging_verifier
-from tests.node.lean.olean.mutations import Answer, Mutant
 
-Judge = Callable[[str, Sequence[bytes]], AsyncIterator[Answer]]
-
-LIMITS = Limits(seconds=10, memory_mb=1024)
+Forge = Callable[[bytes, Path], bytes]
+"""From the compiled file and where it stands, the file to be put in its place. It may write others next to it."""
 
 
-def _answer(declarations: Sequence[DeclarationVerdict]) -> Answer:
-    return Answer(
-        tuple(each.name for each in declarations if each.accepted), all(each.accepted for each in declarations)
-    )
+@dataclass(frozen=True)
+class File:
+    """A text, and what its compiled file is replaced with."""
+
+    module: str
+    text: str
+    forge: Forge | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a judge says of a file."""
+
+    accepted: tuple[str, ...] = ()
+    """The accepted declarations, as they are shown: private ones without their mark."""
+    whole: bool = False
+    """Whether the file is accepted as a whole."""
+    problem: str = ""
+    """Why it is not judged."""
 
 
 # --- a whole verifier -------------------------------------------------------------------------------------------------
 
 
-async def by_verifier(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
-    """What `FileVerifier` says, if the compiler writes these files."""
-    async with forging_verifier(seconds=LIMITS.seconds, memory_mb=LIMITS.memory_mb) as verifier:
-        for content in contents:
-            forges(verifier)["Main"] = _always(content)
-            async with aclosing(verifier.verify([from_text(text)])) as judged:
-                report = (await anext(judged)).report
-            yield Answer(problem=report.problem) if report.problem else _answer(report.declarations)
+class CompilingOnce(Compiler):
+    """Compiles each text without imports once in this process: most attacks forge the files of the same few texts."""
+
+    known: ClassVar[dict[tuple[str, str, bool, str], tuple[Compiled, bytes]]] = {}
+
+    async def compile(
+        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
+    ) -> Compiled:
+        key = module, text, salvage, named_as
+        if key in self.known:
+            compiled, content = self.known[key]
+            olean = folder / "0" / "out" / "module.olean"
+            olean.parent.mkdir(parents=True)
+            olean.write_bytes(content)
+            return replace(compiled, olean=olean, commands=list(compiled.commands), failed=dict(compiled.failed))
+        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
+        if compiled.olean is not None and not imports_of(text):
+            kept = replace(compiled, commands=list(compiled.commands), failed=dict(compiled.failed))
+            self.known[key] = kept, compiled.olean.read_bytes()
+        return compiled
 
 
-def _always(content: bytes) -> Callable[[bytes, Path], bytes]:
-    return lambda _content, _place: content
+class ForgingCompiler(CompilingOnce):
+    """Compiles as ever, and then replaces the compiled file, as code in the file could."""
+
+    forges: dict[str, Forge]
+    """By module."""
+
+    async def compile(
+        self, module: str, text: str, folder: Path, path: Sequence[Path], *, salvage: bool, named_as: str = ""
+    ) -> Compiled:
+        compiled = await super().compile(module, text, folder, path, salvage=salvage, named_as=named_as)
+        if forge := self.forges.get(module):
+            assert compiled.olean is not None, compiled.messages
+            compiled.olean.write_bytes(forge(compiled.olean.read_bytes(), compiled.olean))
+        return compiled
+
+
+@asynccontextmanager
+async def forging_verifier() -> AsyncIterator[tuple[FileVerifier, ForgingCompiler]]:
+    """A verifier, and its compiler, whose forgeries may be changed."""
+    toolchain = LeanToolchain.pocket()
+    limits = Limits(seconds=10, memory_mb=2048)
+    verifier = FileVerifier(toolchain, at_once=1, seconds=limits.seconds, memory_mb=limits.memory_mb)
+    verifier._compiler = compiler = ForgingCompiler(toolchain, limits)
+    verifier._clean_compiler = CompilingOnce(toolchain, limits)
+    compiler.forges = {}
+    try:
+        yield verifier, compiler
+    finally:
+        verifier.close()
+
+
+async def judged(files: Sequence[File]) -> list[FileReport]:
+    """The reports of a whole verifier on files whose compiled files are forged."""
+    async with forging_verifier() as (verifier, compiler):
+        compiler.forges = {each.module: each.forge for each in files if each.forge}
+        sources = [from_text(each.text, each.module, each.module) for each in files]
+        async with aclosing(verifier.verify(sources)) as results:
+            return [each.report async for each in results]
+
+
+def accepted(reports: Sequence[FileReport]) -> set[str]:
+    """The accepted declarations."""
+    return {each.name for report in reports if not report.problem for each in report.declarations if each.accepted}
 
 
 # --- its parts, with one process for many files -----------------------------------------------------------------------
@@ -95,39 +152,48 @@ for path in sys.argv[2:]:
 """The kernel's process, copied for each file when it has imported the library."""
 
 
-async def in_batches(text: str, contents: Sequence[bytes]) -> AsyncIterator[Answer]:
-    """What the parts of `FileVerifier` say, if the compiler writes these files."""
-    toolchain = LeanToolchain.pocket()
+async def in_batch(text: str, forgeries: Sequence[Forge]) -> tuple[list[bytes], list[Answer]]:
+    """What the parts of `FileVerifier` say of each forged file of this text, and the files."""
+    toolchain, limits = LeanToolchain.pocket(), Limits(seconds=10, memory_mb=1024)
     folder = Path(tempfile.mkdtemp())
     try:
         # 1. The honest text and its clean text, compiled once.
         compiled, clean = [
-            await Compiler(toolchain, LIMITS).compile("Main", each, folder / name, [], salvage=name == "clean")
+            await Compiler(toolchain, limits).compile("Main", each, folder / name, [], salvage=name == "clean")
             for name, each in (("once", text), ("clean", cleaned(text)))
         ]
         assert compiled.olean is not None and clean.olean is not None
-        commands = [each for each in compiled.commands if each not in compiled.failed]
-        clean_commands = [each for each in clean.commands if each not in clean.failed]
+        commands, clean_commands = (
+            [command for command in each.commands if command not in each.failed] for each in (compiled, clean)
+        )
         stated = ReadRequest("clean", "Main", str(clean.olean), cleaned(text), "", clean_commands, [])
+        contents = [forge(compiled.olean.read_bytes(), compiled.olean) for forge in forgeries]
         # 2. Each file is read, and its declarations are written. A file that is refused has its answer.
-        answers: dict[int, Answer] = {}
-        judges: dict[int, FileJudge] = {}
+        answers: list[Answer | None] = []
+        judges: list[FileJudge] = []
         for index, content in enumerate(contents):
-            olean, declarations = folder / f"{index}.olean", folder / f"{index}"
+            olean = folder / f"{index}.olean"
             olean.write_bytes(content)
-            request = ReadRequest(
-                "file", "Main", str(olean), text, "", commands, [], [], touches_statements(text), str(declarations)
-            )
-            judges[index] = FileJudge()
-            reply = judges[index].handle(request)
+            touching, document = touches_statements(text), str(folder / f"{index}")
+            request = ReadRequest("file", "Main", str(olean), text, "", commands, [], [], touching, document)
+            judges.append(FileJudge())
+            reply = judges[-1].handle(request)
             assert isinstance(reply, ReadReply)
-            if reply.problem:
-                answers[index] = Answer(problem=reply.problem)
-        # 3. The kernel checks them.
-        await _asked(toolchain, folder, [index for index in judges if index not in answers])
-        # 4. The answers in order.
-        for index in range(len(contents)):
-            yield answers[index] if index in answers else _judged(judges[index], folder / f"{index}.answer", stated)
+            answers.append(Answer(problem=reply.problem) if reply.problem else None)
+        # 3. The kernel checks them. A file without an answer was too much for it.
+        python, *options, program = toolchain.kernel
+        paths = [str(folder / f"{index}") for index, answer in enumerate(answers) if answer is None]
+        with contextlib.suppress(OutOfLimits):
+            await run_fresh(
+                [python, *options, "-c", _MANY, program, *paths],
+                environment=toolchain.environment,
+                folder=folder,
+                limits=Limits(seconds=60),
+                output_bytes=1 << 26,
+            )
+        return contents, [
+            answer or _judged(judges[index], folder / f"{index}.answer", stated) for index, answer in enumerate(answers)
+        ]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -143,97 +209,5 @@ def _judged(judge: FileJudge, answer: Path, stated: ReadRequest) -> Answer:
     assert judge.handle(stated) == ReadReply()
     compared = judge.handle(StatedRequest("file", ["clean"]))
     assert isinstance(compared, StatedReply)
-    return _answer(corrected(judged.verdicts, compared, False, []))
-
-
-async def _asked(toolchain: LeanToolchain, folder: Path, files: Sequence[int]) -> None:
-    """Have the kernel answer. A file without an answer was too much for it."""
-    python, *options, program = toolchain.kernel
-    command = [python, *options, "-c", _MANY, program, *(str(folder / f"{index}") for index in files)]
-    with contextlib.suppress(OutOfLimits):
-        limits = Limits(seconds=60)
-        await run_fresh(command, environment=toolchain.environment, folder=folder, limits=limits, output_bytes=1 << 26)
-
-
-# --- the harness ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What became of one file."""
-
-    answer: Answer | None
-    fault: str = ""
-    """A traceback, too long, or too much memory; empty if there is an answer."""
-
-
-def watched(
-    judge: Judge, text: str, mutants: Sequence[Mutant], *, batch: int = 60, seconds: float = 30, memory_mb: int = 1000
-) -> list[Watched]:
-    """The answers of a judge, which runs in a process of its own.
-
-    If the process fails at a batch, its files are judged in smaller batches, until the guilty one is found.
-    """
-    results: list[Watched] = []
-    waiting = [list(mutants[at : at + batch]) for at in range(0, len(mutants), batch)]
-    while waiting:
-        part = waiting.pop(0)
-        got, fault = _in_process(judge, text, [each.content for each in part], seconds, memory_mb)
-        results += [Watched(each) for each in got]
-        left = part[len(got) :]
-        if fault and len(left) <= 1:
-            results.append(Watched(None, fault))
-        elif fault:
-            step = max(len(left) // 6, 1)
-            waiting[:0] = [left[at : at + step] for at in range(0, len(left), step)]
-    return results
-
-
-def _in_process(
-    judge: Judge, text: str, contents: Sequence[bytes], seconds: float, memory_mb: int
-) -> tuple[list[Answer], str]:
-    """The answers, and why there are no more."""
-    # 1. The process, which sends its answers.
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_judge, args=(theirs, judge, text, contents))
-    process.start()
-    theirs.close()
-    # 2. They are taken until it has sent all, or fails.
-    got: list[Answer] = []
-    last, used, used_before = time.monotonic(), 0.0, 0.0
-    try:
-        process_seen = psutil.Process(process.pid)
-        while True:
-            with contextlib.suppress(EOFError):
-                while ours.poll(0.05):
-                    received = ours.recv()
-                    if received is None:
-                        return got, ""
-                    if isinstance(received, str):
-                        return got, received
-                    got.append(received)
-                    last, used_before = time.monotonic(), used
-            with contextlib.suppress(psutil.Error):
-                used = computing_time(process_seen)
-                if process_seen.memory_info().rss / MB > memory_mb:
-                    return got, f"more than {memory_mb} MB of memory"
-            if used - used_before > seconds or time.monotonic() - last > PATIENCE * seconds:
-                return got, f"no answer after {seconds:g} s of computing"
-            if not process.is_alive() and not ours.poll(0):
-                return got, f"the process ended with code {process.exitcode}"
-    finally:
-        ended(process)
-
-
-def _judge(answer: Connection, judge: Judge, text: str, contents: Sequence[bytes]) -> None:
-    async def run() -> None:
-        async for each in judge(text, contents):
-            answer.send(each)
-
-    try:
-        asyncio.run(run())
-        answer.send(None)
-    except BaseException:
-        answer.send(traceback.format_exc())
-    os._exit(0)  # a thread that does not end would keep the process
+    verdicts = corrected(judged.verdicts, compared, False, [])
+    return Answer(tuple(each.name for each in verdicts if each.accepted), all(each.accepted for each in verdicts))

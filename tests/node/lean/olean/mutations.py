@@ -8,11 +8,12 @@ and summaries are computed again, so that they do not betray the change. Some ar
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from tests.node.lean.olean import writer
+from tests.node.lean.olean.judges import Answer
 from tests.node.lean.olean.writer import (
     AXIOM,
     CONSTANT,
@@ -75,7 +76,7 @@ FALSE = frozenset({"bad", "two_bad", "all_bad", "anything", "by_axiom", "cheat"}
 """Whose acceptance is always wrong."""
 TRUE = frozenset({"one", "two_is", "large_is", "number_is", "even_two", "both", "left", "same", "half", "secret"})
 """Whose acceptance is right."""
-_SAFETY = {DEFINITION: 0, OPAQUE: 0, CONSTRUCTOR: 0, INDUCTIVE: 1, RECURSOR: 1}
+_SAFETY = {DEFINITION: 0, OPAQUE: 0, CONSTRUCTOR: 0, INDUCTIVE: 1}
 """Which flag of a constant says whether it is safe, by its kind."""
 
 WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "large", "number", "hidden", "unsound"}
@@ -85,30 +86,13 @@ WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "
 # --- what may be accepted ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a judge says of a file."""
-
-    accepted: tuple[str, ...] = ()
-    """The accepted declarations, as they are shown: private ones without their mark."""
-    whole: bool = False
-    """Whether the file is accepted as a whole."""
-    problem: str = ""
-    """Why it is not judged."""
-
-
 class Oracle:
-    """What may be accepted of files that claim to be the honest text, compiled."""
+    """What may be accepted of files that claim to be the honest text, compiled: its true theorems, stated as there.
+    Recursors that a file has otherwise than the kernel makes them count for nothing."""
 
-    def __init__(self, honest: bytes, *, compared: bool = True, recursors: bool = True) -> None:
-        """`compared`: it is wrong to accept a theorem with another statement than in the text, even if it is true;
-        `recursors`: it is wrong to accept what uses a recursor, or numbers of a type or constructor, that the file has
-        otherwise than the kernel makes them. It is right if no other file ever gets those of the file.
-        """
+    def __init__(self, honest: bytes) -> None:
         self._meanings = Meanings()
-        self._honest = Reading(Forged.decode(honest), self._meanings, generated=recursors)
-        self._compared = compared
-        self._recursors = recursors
+        self._honest = Reading(Forged.decode(honest), self._meanings)
         self._whole = {_shown(name): self._whole_of(self._honest, name) for name in self._honest.infos}
         self._kinds = {_shown(name): info.tag for name, info in self._honest.infos.items()}
 
@@ -118,7 +102,7 @@ class Oracle:
         if not answer.accepted:
             return found
         try:
-            reading = Reading(Forged.decode(content), self._meanings, generated=self._recursors)
+            reading = Reading(Forged.decode(content), self._meanings)
         except Unreadable as error:
             return [*found, f"{', '.join(answer.accepted)} accepted, but the file is not readable: {error}"]
         names = [_bare(name) for name in answer.accepted]
@@ -136,15 +120,12 @@ class Oracle:
         return found
 
     def _faults_of(self, reading: Reading, name: Parts, shown: str) -> list[str]:
-        found = []
-        if _truth(reading, name) is False:
-            found.append(f"{shown} is accepted, and it is false")
-        found += [f"{shown} is accepted, and it rests on {each}" for each in self._rests_on(reading, name)]
-        if self._compared and shown in FALSE:
+        found = [f"{shown} is accepted, and it rests on {each}" for each in self._rests_on(reading, name)]
+        if shown in FALSE:
             found.append(f"{shown} is accepted")
-        elif self._compared and self._kinds.get(shown) != THEOREM:
+        elif self._kinds.get(shown) != THEOREM:
             found.append(f"{shown} is accepted, which is no theorem of the text")
-        elif self._compared and self._whole_of(reading, name) != self._whole[shown]:
+        elif self._whole_of(reading, name) != self._whole[shown]:
             found.append(f"{shown} is accepted, with another statement than in the text")
         return found
 
@@ -157,12 +138,11 @@ class Oracle:
             each = waiting.pop()
             info = reading.infos.get(each)
             if info is None:
-                if each == ("sorryAx",):
-                    found.append("sorry")
+                found += ["sorry"] * (each == ("sorryAx",))
                 continue
             rest = details(info)
             # 2. What is wrong with it.
-            if info.tag == RECURSOR and not self._recursors:
+            if info.tag == RECURSOR:
                 continue
             if info.tag == AXIOM:
                 found.append(f"the axiom {_shown(each)}")
@@ -170,8 +150,6 @@ class Oracle:
                 found.append(f"{_shown(each)}, which has no flags")
             elif info.tag in _SAFETY and rest.data[_SAFETY[info.tag]] != (SAFE if info.tag == DEFINITION else 0):
                 found.append(f"{_shown(each)}, which is not safe")
-            if info.tag == RECURSOR and self._other_recursor(reading, each):
-                found.append(f"another recursor {_shown(each)} of the same type")
             # 3. The constants that it uses itself.
             terms = [common(info).fields[2]]
             terms += rest.fields[1:2] if info.tag in (DEFINITION, THEOREM, OPAQUE) else []
@@ -182,26 +160,10 @@ class Oracle:
             seen |= below
         return found
 
-    def _whole_of(self, reading: Reading, name: Parts) -> frozenset[tuple[Parts, int]]:
-        """A statement with all that it depends on; without recursors, if they do not matter."""
-        whole = reading.whole(name)
-        if self._recursors:
-            return whole
-        return frozenset(each for each in whole if not each[0] or reading.infos[each[0]].tag != RECURSOR)
-
-    def _other_recursor(self, reading: Reading, name: Parts) -> bool:
-        """Whether a recursor is another one than in the honest file, though its types are the same."""
-        honest = self._honest
-        together = [parts(each) for each in writer.items_of(details(reading.infos[name]).fields[1])]
-        together += [
-            parts(part)
-            for each in together
-            if each in reading.infos
-            for part in writer.items_of(details(reading.infos[each]).fields[4])
-        ]
-        known = all(each in honest.infos and each in reading.infos for each in (name, *together))
-        same = known and all(honest.declared(each) == reading.declared(each) for each in together)
-        return same and honest.declared(name) != reading.declared(name)
+    @staticmethod
+    def _whole_of(reading: Reading, name: Parts) -> frozenset[tuple[Parts, int]]:
+        """A statement with all that it depends on, without recursors."""
+        return frozenset(each for each in reading.whole(name) if not each[0] or reading.infos[each[0]].tag != RECURSOR)
 
 
 def _shown(name: Parts) -> str:
@@ -215,40 +177,6 @@ def _shown(name: Parts) -> str:
 def _bare(name: str) -> str:
     """A name without the quotes of its components."""
     return name.replace("«", "").replace("»", "")
-
-
-def _truth(reading: Reading, name: Parts) -> bool | None:
-    """Whether a statement about numbers is true; None if this function does not know."""
-    match _applied(reading, reading.term(common(reading.infos[name]).fields[2])):
-        case (("Eq",), _, left, right):
-            values = _value(reading, left), _value(reading, right)
-            return None if None in values else values[0] == values[1]
-    return None
-
-
-def _applied(reading: Reading, term: int) -> tuple[object, ...]:
-    """The constant at the head of a term, and its arguments."""
-    arguments: list[object] = []
-    shape = reading.meanings.shapes[term]
-    while shape[0] == writer.APPLY:
-        arguments.append(shape[2])
-        shape = reading.meanings.shapes[int(str(shape[1]))]
-    return (shape[1] if shape[0] == CONSTANT else shape, *reversed(arguments))
-
-
-def _value(reading: Reading, term: object, depth: int = 0) -> int | None:
-    """The number that a term is; None if this function does not know."""
-    assert isinstance(term, int)
-    match _applied(reading, term):
-        case ((tag, ("value", int(value))),) if tag == LITERAL:
-            return value
-        case (("OfNat", "ofNat"), _, int(literal), int(instance)):
-            plain = _applied(reading, instance) == (("instOfNatNat",), literal)
-            return _value(reading, literal) if plain else None
-        case (tuple(name),) if name in reading.infos and depth < 10:
-            info = reading.infos[name]
-            return _value(reading, reading.term(details(info).fields[1]), depth + 1) if info.tag == DEFINITION else None
-    return None
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------
@@ -303,12 +231,6 @@ def flag(edit: _Editor) -> str:
     return f"flag {index} of {edit.named(info)} is {value}"
 
 
-def no_flags(edit: _Editor) -> str:
-    info = edit.info(DEFINITION, OPAQUE, INDUCTIVE, CONSTRUCTOR, RECURSOR)
-    details(info).data = edit.rng.choice([b"", details(info).data + bytes(8)])
-    return f"{edit.named(info)} has {len(details(info).data)} bytes of flags"
-
-
 def kind(edit: _Editor) -> str:
     info = edit.info()
     info.tag = edit.rng.randrange(9)
@@ -349,19 +271,6 @@ def swapped_parts(edit: _Editor) -> str:
     return told
 
 
-def same_type(edit: _Editor) -> str:
-    """A theorem with the statement of another constant, or with a false one."""
-    one, other = edit.info(THEOREM), edit.info(THEOREM, AXIOM)
-    common(one).fields[1:] = common(other).fields[1:]
-    return f"{edit.named(one)} states what {edit.named(other)} states"
-
-
-def same_value(edit: _Editor) -> str:
-    one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info(DEFINITION, THEOREM, OPAQUE)
-    details(one).fields[1] = details(other).fields[1]
-    return f"{edit.named(one)} has the value of {edit.named(other)}"
-
-
 def value_is_constant(edit: _Editor) -> str:
     one, other = edit.info(DEFINITION, THEOREM, OPAQUE), edit.info()
     levels = writer.items_of(common(one).fields[1])
@@ -370,47 +279,14 @@ def value_is_constant(edit: _Editor) -> str:
     return f"the value of {edit.named(one)} is {edit.named(other)}"
 
 
-def renamed(edit: _Editor) -> str:
-    """A component of a name, wherever it is used."""
-    names = [each for each in (edit.any("name") for _ in range(20)) if each.tag == 1] or [edit.any("name")]
-    name = names[0]
-    before = name.fields[1]
-    others = [
-        "sorryAx",
-        "one",
-        "bad",
-        "Nat",
-        "Eq",
-        "refl",
-        "rec",
-        "True",
-        "cheat",
-        "",
-        "a.b",
-        "»",
-        "x\n#print",
-        "_private",
-    ]
-    name.fields[1] = writer.text(edit.rng.choice(others))
-    told = before.data.decode() if isinstance(before, Object) else before
-    return f"the component {told!r} of a name is {writer.string(name.fields[1])!r}"
-
-
 def constant_renamed(edit: _Editor) -> str:
     """A constant gets another name, where it is declared and listed; its uses keep the old one, or do not."""
     info = edit.info()
     first = common(info)
     old = first.fields[0]
-    new = edit.rng.choice(
-        [
-            *(
-                edit.make.dotted(each)
-                for each in ("Nat.add", "sorryAx", "propext", "True.intro", "other", "Lean.trustCompiler")
-            ),
-            common(edit.info()).fields[0],
-            edit.make.name("_private", "Main", 0, "bad"),
-        ]
-    )
+    news = ("Nat.add", "sorryAx", "propext", "True.intro", "other", "Lean.trustCompiler")
+    private = edit.make.name("_private", "Main", 0, "bad")
+    new = edit.rng.choice([*map(edit.make.dotted, news), common(edit.info()).fields[0], private])
     first.fields[0] = new
     listed = edit.forged.items(writer.NAMES)
     listed[:] = [new if each is old else each for each in listed]
@@ -559,18 +435,7 @@ def order(edit: _Editor) -> str:
 
 def imports(edit: _Editor) -> str:
     items = edit.forged.items(writer.IMPORTS)
-    names = [
-        ["Init"],
-        ["Pocket", "Bool"],
-        ["Pocket"],
-        ["Nothing"],
-        ["Main"],
-        ["Pocket/Bool"],
-        ["..", "Init"],
-        ["Init\n"],
-        [],
-    ]
-    name = edit.rng.choice(names)
+    name = edit.rng.choice([["Init"], ["Pocket", "Bool"], ["Nothing"], ["Main"], ["Pocket/Bool"], ["..", "Init"], []])
     made = Object(0, [edit.make.name(*name)], bytes([0, 1, 0, 0, 0, 0, 0, 0]))
     if edit.rng.random() < 0.5:
         items[:] = [made]
@@ -625,83 +490,11 @@ def swapped_objects(edit: _Editor) -> str:
     return f"two objects with tag {one.tag} are exchanged"
 
 
-def unshared(edit: _Editor) -> str:
-    """One user of an object gets a copy of its own, which may be changed."""
-    found = [each for each in writer.reachable([edit.forged.root]) if any(isinstance(f, Object) for f in each.fields)]
-    holder = edit.rng.choice(found)
-    index = edit.rng.choice([k for k, each in enumerate(holder.fields) if isinstance(each, Object)])
-    old = holder.fields[index]
-    assert isinstance(old, Object)
-    copied = Object(old.tag, list(old.fields), old.data, old.other, old.size)
-    told = ""
-    if copied.fields and edit.rng.random() < 0.5:
-        copied.fields.reverse()
-        told = ", turned around"
-    holder.fields[index] = copied
-    return f"an object with tag {old.tag} has a copy{told}"
-
-
-def size(edit: _Editor) -> str:
-    """The header of an object says what is not so."""
-    one = edit.rng.choice(list(writer.reachable([edit.forged.root])))
-    match edit.rng.randrange(4):
-        case 0:
-            one.size = edit.rng.choice([0, 8, 16, 24, 4096, 65528, 7])
-        case 1:
-            one.other = edit.rng.choice([0, 1, 2, 3, 100, 255])
-        case 2:
-            one.tag = edit.rng.choice([0, 1, 2, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255])
-        case _:
-            one.claims[edit.rng.choice([0, 1, 1, 2, 2, 3])] = edit.rng.choice(
-                [0, 1, 2, 5, 1 << 32, 1 << 63, writer.WORD]
-            )
-    return f"an object with tag {one.tag} says that it is of another size"
-
-
-def summary(edit: _Editor) -> str:
-    """A bit of a hash or summary."""
-    sort, one = edit.rng.choice(edit.terms)
-    bit = edit.rng.randrange(64)
-    writer.set_scalar(one, writer.scalar(one) ^ 1 << bit)
-    return f"bit {bit} of the summary of a {sort}"
-
-
-def binder_bytes(edit: _Editor) -> str:
-    term = edit.expression(writer.LAMBDA, writer.FORALL, writer.LET)
-    term.data = term.data[:8] + bytes([edit.rng.randrange(256)]) + bytes(7)
-    return f"a byte behind the summary is {term.data[8]}"
-
-
-def header(edit: _Editor) -> str:
-    at = edit.rng.choice([0, 5, 6, 7, 20, 41, 80, 81, 84, 87])
-    changed = bytearray(edit.forged.header)
-    changed[at] ^= 1 << edit.rng.randrange(8)
-    edit.forged.header = bytes(changed)
-    return f"byte {at} of the header"
-
-
-def garbage(edit: _Editor) -> str:
-    extra = [Object(edit.rng.choice([0, 1, 245, 246, 249]), [], bytes(8 * edit.rng.randrange(3))) for _ in range(5)]
-    edit.forged.objects += extra
-    edit.forged.garbage = True
-    return "objects that nothing leads to"
-
-
 EDITS: tuple[tuple[int, Edit], ...] = (
-    *(
-        (3, each)
-        for each in (flag, whole_kind, swapped_parts, same_type, same_value, value_is_constant, used_name, rules)
-    ),
-    *(
-        (2, each)
-        for each in (kind, constant_renamed, literal, expression_swapped, numbers, lists, doubled, position, link)
-    ),
-    *((2, each) for each in (renamed, swapped_objects, level, imports)),
-    *(
-        (1, each)
-        for each in (no_flags, expression_tag, bound_variable, level_parameters, removed, order, unshared, size)
-    ),
-    *((1, each) for each in (summary, binder_bytes, header, garbage)),
+    *((3, each) for each in (flag, whole_kind, swapped_parts, value_is_constant, used_name, rules)),
+    *((2, each) for each in (kind, constant_renamed, literal, expression_swapped, numbers, lists, doubled, position)),
+    *((2, each) for each in (link, swapped_objects, level, imports)),
+    *((1, each) for each in (expression_tag, bound_variable, level_parameters, removed, order)),
 )
 """The changes, with how often they are chosen."""
 _WEIGHTS, _EDITS = [weight for weight, _ in EDITS], [each for _, each in EDITS]
@@ -724,7 +517,7 @@ def mutate(content: bytes, seed: int) -> Mutant:
             told.append(f"{change.__name__}: {change(edit)}")
         except (Unreadable, IndexError, StopIteration, AssertionError, KeyError, AttributeError, ValueError) as error:
             told.append(f"{change.__name__}: impossible behind the others ({type(error).__name__})")
-    if rng.random() < _REPAIRED and not any(each.startswith("summary") for each in told):
+    if rng.random() < _REPAIRED:
         try:
             edit.forged.repair()
         except Unreadable:
@@ -741,7 +534,3 @@ def _bytes_changed(content: bytes, seed: int, rng: random.Random) -> Mutant:
     for at in places:
         changed[at] = rng.choice([0, 1, 255, changed[at] ^ 1 << rng.randrange(8), rng.randrange(256)])
     return Mutant(seed, f"seed {seed}: bytes changed at {places}", bytes(changed))
-
-
-def mutants(content: bytes, seeds: Sequence[int]) -> list[Mutant]:
-    return [mutate(content, seed) for seed in seeds]

@@ -19,7 +19,7 @@ from typing import Self
 from node.lean.check.olean.terms import mixed_hash, string_hash
 
 LARGEST_CONSTRUCTOR = 244
-ARRAY, SCALARS, STRING, INTEGER, THUNK, TASK = 246, 248, 249, 250, 251, 252
+ARRAY, STRING, INTEGER = 246, 249, 250
 
 HEADER_BYTES, BASE_AT = 88, 80
 ROOT_FIRST = 1
@@ -60,9 +60,9 @@ class Object:
 
     tag: int
     fields: list[Value] = field(default_factory=list)
-    """The fields of a constructor that are objects, the items of an array, the value of a thunk or task."""
+    """The fields of a constructor that are objects, or the items of an array."""
     data: bytes = b""
-    """Scalar fields of a constructor; the text of a string; the limbs of an integer; the content of a scalar array."""
+    """Scalar fields of a constructor; the text of a string; the limbs of an integer."""
     other: int | None = None
     """A byte of the header to be written as it is: the number of fields, or an element's size. None: as it should be.
     """
@@ -77,64 +77,6 @@ Value = int | Raw | Object
 
 
 # --- objects and bytes ------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Document:
-    """A compiled module as objects."""
-
-    root: Value
-    header: bytes
-    """The first 88 bytes of the file: marker, format, flags, versions, address."""
-    objects: list[Object] = field(default_factory=list)
-    """The objects in the order in which the file should have them. Those that this list lacks come before their user.
-    """
-    garbage: bool = False
-    """Write objects of the list even if nothing leads to them."""
-    head: bytes = b""
-    """Bytes before the objects."""
-    tail: bytes = b""
-    """Bytes behind the objects."""
-
-    @classmethod
-    def decode(cls, content: bytes) -> Self:
-        """Raises Unreadable. It checks no more than it needs."""
-        if len(content) < HEADER_BYTES + 16 or len(content) % 8:
-            raise Unreadable("too short, or no whole number of words")
-        header = content[:HEADER_BYTES]
-        base = int.from_bytes(header[BASE_AT:HEADER_BYTES], "little")
-        words = memoryview(content).cast("Q")
-        root_first = header[6] & ROOT_FIRST
-        at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
-        known: dict[int, Object] = {}
-        while at < last:
-            pointer = base + 8 * at
-            made, at = _decoded(content, words, at, last, known, base)
-            known[pointer] = made
-        root = words[HEADER_BYTES // 8 if root_first else -1]
-        return cls(_linked(root, known), header, list(known.values()))
-
-    def encode(self) -> bytes:
-        """The bytes of the file."""
-        base = int.from_bytes(self.header[BASE_AT:HEADER_BYTES], "little")
-        root_first = self.header[6] & ROOT_FIRST
-        order = _order(self.objects, self.root, self.garbage)
-        # 1. Where each object is. A link to an object that comes later is written like any other: as a link forwards.
-        at = HEADER_BYTES + 8 * root_first + len(self.head)
-        places: dict[int, int] = {}
-        for each in order:
-            places[id(each)] = base + at
-            at += _size(each)
-        # 2. The bytes.
-        parts = [self.header]
-        root = _word(self.root, places).to_bytes(8, "little")
-        if root_first:
-            parts.append(root)
-        parts.append(self.head)
-        parts += [_encoded(each, places) for each in order]
-        if not root_first:
-            parts.append(root)
-        return b"".join(parts) + self.tail
 
 
 def _linked(word: int, known: dict[int, Object]) -> Value:
@@ -160,52 +102,38 @@ def _decoded(
     if at + 3 > last:
         raise Unreadable("an object beyond the end")
     count, capacity = words[at + 1], words[at + 2]
-    match tag:
-        case _ if tag == ARRAY:
-            made, end = Object(tag, []), at + 3 + count
-        case _ if tag == STRING:
-            made, end = Object(tag, []), at + 4 + (capacity + 7) // 8
-        case _ if tag == SCALARS:
-            made, end = Object(tag, []), at + 3 + (capacity * other + 7) // 8
-        case _ if tag == INTEGER:
-            made, end = Object(tag, []), at + 3 + (count >> 32)
-        case _ if tag in (THUNK, TASK):
-            made, end = Object(tag, []), at + 3
-        case _:
-            raise Unreadable(f"tag {tag}")
+    words_inside = {ARRAY: count, STRING: 1 + (capacity + 7) // 8, INTEGER: count >> 32}
+    if tag not in words_inside:
+        raise Unreadable(f"tag {tag}")
+    end = at + 3 + words_inside[tag]
     if end > last:
         raise Unreadable("an object beyond the end")
     # 3. What is in it.
+    made = Object(tag, other=other, size=size)
     if tag == ARRAY:
         made.fields = [_linked(word, known) for word in words[at + 3 : end]]
-    elif tag in (THUNK, TASK):
-        made.fields = [_linked(words[at + 1], known)]
     elif tag == STRING:
         made.data = content[8 * at + 32 : 8 * at + 32 + max(count - 1, 0)]
-    elif tag == INTEGER:
-        made.data = content[8 * at + 24 : 8 * end]
     else:
-        made.data = content[8 * at + 24 : 8 * at + 24 + count * other]
-    made.other, made.size = other, size
+        made.data = content[8 * at + 24 : 8 * end]
     # 4. What of its header this class would write otherwise stays as it was.
     written = _encoded(made, {}, bare=True)
     made.claims = {
         index: words[at + index]
         for index in range(min(4 if tag == STRING else 3, end - at))
         if not (tag == INTEGER and index == 2)
-        and not (tag in (THUNK, TASK) and index == 1)
         and int.from_bytes(written[8 * index : 8 * index + 8], "little") != words[at + index]
     }
     return made, end
 
 
-def _order(objects: Iterable[Object], root: Value, garbage: bool) -> list[Object]:
+def _order(objects: Iterable[Object], root: Value) -> list[Object]:
     """The objects, each behind those that it links to, and otherwise in the given order. Cycles are cut somewhere."""
     wanted = {id(each) for each in reachable([root])}
     order: list[Object] = []
     begun: set[int] = set()
     for first in (*objects, root):
-        if not isinstance(first, Object) or (not garbage and id(first) not in wanted):
+        if not isinstance(first, Object) or id(first) not in wanted:
             continue
         waiting: list[tuple[Object, bool]] = [(first, False)]
         while waiting:
@@ -236,16 +164,11 @@ def reachable(roots: Iterable[Value]) -> Iterator[Object]:
 
 def _size(each: Object) -> int:
     """The bytes that an object takes in the file."""
-    match each.tag:
-        case tag if tag <= LARGEST_CONSTRUCTOR:
-            return 8 + 8 * len(each.fields) + _up(len(each.data))
-        case tag if tag == ARRAY:
-            return 24 + 8 * len(each.fields)
-        case tag if tag == STRING:
-            return 32 + _up(len(each.data) + 1)
-        case tag if tag in (THUNK, TASK):
-            return 24
-    return 24 + _up(len(each.data))
+    if each.tag <= LARGEST_CONSTRUCTOR:
+        return 8 + 8 * len(each.fields) + _up(len(each.data))
+    if each.tag == ARRAY:
+        return 24 + 8 * len(each.fields)
+    return 32 + _up(len(each.data) + 1) if each.tag == STRING else 24 + _up(len(each.data))
 
 
 def _up(size: int) -> int:
@@ -273,15 +196,9 @@ def _encoded(each: Object, places: dict[int, int], *, bare: bool = False) -> byt
         elif tag == STRING:
             length = len(data.decode("utf-8", "replace"))
             written += struct.pack("<QQQ", len(data) + 1, len(data) + 1, length) + data + bytes(8 - len(data) % 8)
-        elif tag == INTEGER:
-            limbs = len(padded) // 8
-            at = places.get(id(each), 0) + 24
-            written += struct.pack("<IIQ", limbs, limbs, at) + padded
-        elif tag in (THUNK, TASK):
-            written += (links or bytes(8)) + bytes(8)
         else:
-            elements = len(data) // (other or 1)
-            written += struct.pack("<QQ", elements, elements) + padded
+            limbs = len(padded) // 8
+            written += struct.pack("<IIQ", limbs, limbs, places.get(id(each), 0) + 24) + padded
     # 2. What it claims instead.
     if each.claims:
         changed = bytearray(written)
@@ -672,8 +589,58 @@ IMPORTS, NAMES, CONSTANTS, EXTRA, ENTRIES = range(5)
 """Fields of `Lean.ModuleData`."""
 
 
-class Forged(Document):
-    """A compiled module whose constants can be changed by name."""
+@dataclass
+class Forged:
+    """A compiled module as objects, whose constants can be changed by name."""
+
+    root: Value
+    header: bytes
+    """The first 88 bytes of the file: marker, format, flags, versions, address."""
+    objects: list[Object] = field(default_factory=list)
+    """The objects in the order in which the file should have them. Those that this list lacks come before their user.
+    """
+    head: bytes = b""
+    """Bytes before the objects."""
+
+    @classmethod
+    def decode(cls, content: bytes) -> Self:
+        """Raises Unreadable. It checks no more than it needs."""
+        if len(content) < HEADER_BYTES + 16 or len(content) % 8:
+            raise Unreadable("too short, or no whole number of words")
+        header = content[:HEADER_BYTES]
+        base = int.from_bytes(header[BASE_AT:HEADER_BYTES], "little")
+        words = memoryview(content).cast("Q")
+        root_first = header[6] & ROOT_FIRST
+        at, last = HEADER_BYTES // 8 + root_first, len(words) - (not root_first)
+        known: dict[int, Object] = {}
+        while at < last:
+            pointer = base + 8 * at
+            made, at = _decoded(content, words, at, last, known, base)
+            known[pointer] = made
+        root = words[HEADER_BYTES // 8 if root_first else -1]
+        return cls(_linked(root, known), header, list(known.values()))
+
+    def encode(self) -> bytes:
+        """The bytes of the file."""
+        base = int.from_bytes(self.header[BASE_AT:HEADER_BYTES], "little")
+        root_first = self.header[6] & ROOT_FIRST
+        order = _order(self.objects, self.root)
+        # 1. Where each object is. A link to an object that comes later is written like any other: as a link forwards.
+        at = HEADER_BYTES + 8 * root_first + len(self.head)
+        places: dict[int, int] = {}
+        for each in order:
+            places[id(each)] = base + at
+            at += _size(each)
+        # 2. The bytes.
+        parts = [self.header]
+        root = _word(self.root, places).to_bytes(8, "little")
+        if root_first:
+            parts.append(root)
+        parts.append(self.head)
+        parts += [_encoded(each, places) for each in order]
+        if not root_first:
+            parts.append(root)
+        return b"".join(parts)
 
     @property
     def data(self) -> Object:
@@ -860,10 +827,8 @@ class Meanings:
 class Reading:
     """What one file means."""
 
-    def __init__(self, forged: Forged, meanings: Meanings, *, generated: bool = True) -> None:
-        """`generated`: what the kernel makes by itself belongs to the meaning of types and constructors."""
+    def __init__(self, forged: Forged, meanings: Meanings) -> None:
         self.forged = forged
-        self._generated = generated
         self.meanings = meanings
         self.infos = forged.infos()
         self._of: dict[int, int] = {}
@@ -882,14 +847,13 @@ class Reading:
         shape: list[object] = ["declared", info.tag, self.statement(name)]
         if info.tag in (DEFINITION, OPAQUE):
             shape.append(self.term(rest.fields[1]))
-        if info.tag == INDUCTIVE and not self._generated:
+        # What the kernel makes by itself does not belong to the meaning of types and constructors.
+        if info.tag == INDUCTIVE:
             shape.append(rest.data[1:2])  # whether it is unsafe
         elif info.tag != THEOREM:
             shape.append(rest.data[: FLAGS[info.tag]])
-        if info.tag in (INDUCTIVE, CONSTRUCTOR) and not self._generated:
+        if info.tag in (INDUCTIVE, CONSTRUCTOR):
             shape.append(number(rest.fields[1 if info.tag == INDUCTIVE else 3]))  # the number of parameters
-        elif info.tag in (INDUCTIVE, CONSTRUCTOR):
-            shape += [number(each) for each in rest.fields[1:] if isinstance(each, int) and each]
         if info.tag == INDUCTIVE:
             shape += [tuple(parts(each) for each in items_of(rest.fields[index])) for index in (3, 4)]
         if info.tag == CONSTRUCTOR:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
-from collections.abc import Callable, Iterator
-from functools import cache
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from node.lean.check.second.__main__ import Task, main, with_large_stack
-from node.lean.check.second.calling import SecondKernel, SecondOpinion
+from node.lean.check.second.calling import SecondOpinion
 from node.lean.check.second.export import Library
 from node.lean.check.second.special import LEAN_AXIOMS
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from tests.background import Background
 from tests.node.lean.olean.forging import SOURCE, Forgery, compile_text
 
 pytestmark = pytest.mark.lean
@@ -39,52 +38,38 @@ theorem eta (p : Nat × Nat) : (p.1, p.2) = p := rfl
 """
 
 
-@cache
-def library_paths() -> list[Path]:
-    return sorted(Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean"))
-
-
 @pytest.fixture(scope="module")
 def olean(tmp_path_factory):
     return asyncio.run(compile_text(SOURCE + MORE, tmp_path_factory.mktemp("module")))
 
 
-@pytest.fixture(scope="module")
-def library():
-    return Library(library_paths())
-
-
-@pytest.fixture(scope="module")
-def opinion(background: Background) -> Iterator[Callable[..., SecondOpinion]]:
-    """Asks one process of the second kernel, which reads the library once."""
-    kernel = SecondKernel()
+@pytest.fixture
+def opinion(second_kernel: Any) -> Callable[..., SecondOpinion]:
+    """Asks the second kernel."""
     folder = LeanToolchain.pocket().environment["LEAN_PATH"]
 
     def asked(olean: Path, *names: str, seconds: float = 60) -> SecondOpinion:
-        return background.run(kernel.check(["Init"], [folder], [olean], names, seconds), timeout=170)
+        return asyncio.run(second_kernel.check(["Init"], [folder], [olean], names, seconds))
 
-    yield asked
-    background.run(kernel.close())
+    return asked
 
 
-def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, library, tmp_path):
-    file = tmp_path / "export.ndjson"
-    names = ["Tree", "Even", "Pair", "Rose.label", "Left", "Accessible", "hidden", "label", "parity", "swap", "size"]
-    names += [
-        "numbers",
-        "letters",
-        "sums",
-        "choice",
-        "cases",
-        "eta",
-        "large_eq",
-        "two_is_even",
-        "_private.Main.0.secret",
-    ]
-    with file.open("w", encoding="utf-8") as out:
-        exported = library.export([olean], out, names)
-    assert exported.trusted < exported.declarations
-    result = with_large_stack(Task(file))
+@pytest.fixture
+def export(opinion: Callable[..., SecondOpinion], second_kernel: Any, tmp_path: Path) -> Callable[..., Path]:
+    """The export of constants with all that they use, as the second kernel's process wrote it."""
+
+    def exported(olean: Path, *names: str) -> Path:
+        assert not opinion(olean, *names).not_checked
+        return shutil.copy(second_kernel._folder / "export.ndjson", tmp_path / "export.ndjson")
+
+    return exported
+
+
+def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, export):
+    names = ["Nat.add_comm", "List.append_assoc", "funext", "Classical.em", "Int.mul_comm", "_private.Main.0.secret"]
+    names += ["Tree", "Even", "Pair", "Rose.label", "Left", "Accessible", "hidden", "label", "parity", "swap", "size"]
+    names += ["numbers", "letters", "sums", "choice", "cases", "eta", "large_eq", "two_is_even"]
+    result = with_large_stack(Task(export(olean, *names)))
     assert (result["refused"], result["not_checked"]) == ({}, {})
     assert {*names, "Tree.rec_1", "Rose.rec_2", "Left.rec", "Quot.lift", "Nat.rec"} <= set(result["checked"])
     axioms = result["axioms"]
@@ -92,14 +77,12 @@ def test_every_kind_of_declaration_is_checked_with_all_that_it_uses(olean, libra
 
 
 @pytest.mark.parametrize("sample", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_no_recursor_of_the_file_is_believed(olean, library, tmp_path, sample):
+def test_no_recursor_of_the_file_is_believed(olean, export, sample):
     """Each recursor with one field changed: its type, a rule, a number, K. The whole group is refused. The sample has
     one change of each recursor, another one each time."""
     # 1. An export with many recursors, of which nothing is refused.
-    out = io.StringIO()
-    library.export([olean], out, ["Tree", "Even", "Left", "Accessible", "Pair"])
-    lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    file = tmp_path / "export.ndjson"
+    file = export(olean, "Tree", "Even", "Left", "Accessible", "Pair")
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
     def refused() -> set[str]:
         file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -155,10 +138,8 @@ def test_what_cannot_be_looked_at_is_not_checked(olean, opinion, tmp_path):
     assert "sums" in late.not_checked and "has not checked it" in late.problem("sums")
 
 
-def test_the_program_prints_what_it_found(olean, library, tmp_path, capsys):
-    file = tmp_path / "export.ndjson"
-    with file.open("w", encoding="utf-8") as out:
-        library.export([olean], out, ["swap", "wrong"])
+def test_the_program_prints_what_it_found(olean, export, capsys):
+    file = export(olean, "swap", "wrong")
     assert main([str(file), "--only", "swap", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["axioms"] == {"swap": []}
     assert main([str(file)]) == 0
@@ -167,17 +148,9 @@ def test_the_program_prints_what_it_found(olean, library, tmp_path, capsys):
     assert main([str(file)]) == 2 and "line 1" in capsys.readouterr().out
 
 
-def test_a_sample_of_the_library_is_checked(library, tmp_path):
-    names = ["Nat.add_comm", "List.append_assoc", "funext", "Classical.em", "Nat.gcd_comm", "Int.mul_comm"]
-    file = tmp_path / "library.ndjson"
-    with file.open("w", encoding="utf-8") as out:
-        library.export([], out, names)
-    result = with_large_stack(Task(file))
-    assert result["refused"] == {} and result["not_checked"] == {} and set(names) <= set(result["checked"])
-
-
 @pytest.mark.slow
-def test_the_whole_library_is_checked(library, tmp_path):
+def test_the_whole_library_is_checked(tmp_path):
+    library = Library(sorted(Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean")))
     file = tmp_path / "library.ndjson"
     with file.open("w", encoding="utf-8") as out:
         library.export([], out)

@@ -63,10 +63,3 @@ def test_replacing_variables_and_putting_them_back_are_inverse():
     assert closed.b.a is store.app(store.const("Fin"), store.bvar(0))
     # One value at a time is the same as both at once.
     assert store.instantiate(store.instantiate(store.abstract(body, (x, y)), (x, y)), ()) is body
-
-
-def test_equal_terms_are_one_object():
-    store = Store()
-    one, other = (store.pi(store.const("Nat"), store.app(store.const("f"), store.bvar(0))) for _ in range(2))
-    assert one is other and store.sort(store.succ(store.zero)) is store.sort(store.one)
-    assert store.with_levels(store.sort(store.param("u")), ("u",), (store.one,)) is store.sort(store.one)

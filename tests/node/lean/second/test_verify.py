@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from node.lean.check.files.report import FileReport
@@ -20,27 +22,16 @@ async def verified(texts: list[str], second: SecondKernel) -> list[FileReport]:
         return [await verifier.verify_text(text) for text in texts]
     finally:
         verifier.close()
-        await second.close()
 
 
-async def accepted_proofs_of_the_bank(number: int) -> int:
-    """How many are accepted by both kernels; fails for the first that is not."""
-    reports = await verified(files_of(honest(number)).texts, SecondKernel())
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("number", [12, pytest.param(1500, marks=pytest.mark.slow)])
+async def test_proofs_of_the_bank_are_accepted_by_both_kernels(second_kernel: Any, number: int) -> None:
+    reports = await verified(files_of(honest(number)).texts, second_kernel)
     assert not any(report.problem for report in reports)
     verdicts = [each for report in reports for each in report.declarations]
-    assert not [(each.name, each.reason) for each in verdicts if each.reason]
+    assert not [(each.name, each.reason) for each in verdicts if each.reason] and len(verdicts) == number
     assert all(report.rechecked == "kernel and a second kernel" for report in reports)
-    return len(verdicts)
-
-
-async def test_proofs_of_the_bank_are_accepted_by_both_kernels() -> None:
-    assert await accepted_proofs_of_the_bank(12) == 12
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-async def test_hundreds_of_proofs_of_the_bank_are_accepted_by_both_kernels() -> None:
-    assert await accepted_proofs_of_the_bank(1500) == 1500
 
 
 async def test_what_the_second_kernel_has_not_checked_is_not_accepted() -> None:

@@ -45,13 +45,3 @@ def test_constructors_are_those_of_the_type():
     tree = declarations(TEXT)[0][0]
     assert [each.name for each in tree.constructors] == ["leaf", "node"]
     assert tree.constructors[1].signature.startswith("(l : Tree α) (a : α) (r : Tree α) : Tree α")
-
-
-def test_a_text_without_declarations_has_none():
-    assert declarations("") == ((), "")
-    assert declarations("-- theorem no : True\nopen Nat\nnamespace A\n") == ((), "A")
-
-
-def test_a_name_in_guillemets_is_whole() -> None:
-    found, _ = declarations("theorem «odd name» (n : Nat) : n = n := rfl\n")
-    assert [(each.name, each.statement) for each in found] == [("«odd name»", "(n : Nat) : n = n")]

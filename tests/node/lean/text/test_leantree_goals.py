@@ -15,13 +15,6 @@ from node.lean.text.goals import (
 )
 
 
-def test_every_name_has_an_entry_of_its_own():
-    goal = from_text("case intro.h\np q : Prop\nh : p ∧ q\n⊢ q ∧ p")
-    assert goal.tag == "intro.h" and goal.type == "q ∧ p"
-    assert [item.user_name for item in goal.hypotheses] == ["p", "q", "h"]
-    assert [item.type for item in goal.hypotheses] == ["Prop", "Prop", "p ∧ q"]
-
-
 def test_json_has_the_documented_keys_and_no_others():
     goal = from_text("n : Nat\nm : Nat := n + 1\n⊢ m = n + 1")
     assert msgspec.json.decode(msgspec.json.encode(goal)) == {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from common.lean import Layout, ProofTree, Step
-from node.lean.text.script import MOST_NESTED, indent_tactic, path_lines, proof_script
+from node.lean.text.script import MOST_NESTED, path_lines, proof_script
 
 
 def hole(prefix: str) -> list[str]:
@@ -14,10 +14,6 @@ def hole(prefix: str) -> list[str]:
 
 def script(*path: Step) -> str:
     return "\n".join(path_lines(path, hole))
-
-
-def test_an_empty_path_is_its_hole() -> None:
-    assert script() == "  HERE"
 
 
 def test_a_tactic_that_leaves_one_goal_needs_no_bullet() -> None:
@@ -29,19 +25,10 @@ def test_branches_that_are_not_followed_are_sorry() -> None:
     assert script(Step("cases h", 1, layout)) == "  cases h\n  · sorry\n  · HERE\n  · sorry"
 
 
-def test_bullets_nest() -> None:
-    path = (Step("constructor", 1, ((0,), (1,))), Step("intro x"), Step("cases x", 0, ((0,), (1,))))
-    assert script(*path) == ("  constructor\n  · sorry\n  · intro x\n    cases x\n    · HERE\n    · sorry")
-
-
 def test_goals_that_share_a_metavariable_stay_at_the_level_of_their_tactic_and_come_last() -> None:
     layout: Layout = ((1,), (0, 2))
     assert script(Step("refine f", 0, layout)) == "  refine f\n  rotate_left 1\n  · HERE\n  rotate_left 1\n  sorry"
     assert script(Step("refine f", 1, layout)) == "  refine f\n  rotate_left 1\n  · sorry\n  rotate_left 1\n  HERE"
-
-
-def test_shared_goals_alone_need_neither_bullet_nor_rotation() -> None:
-    assert script(Step("constructor", 0, ((0, 1),))) == "  constructor\n  HERE"
 
 
 def test_a_shared_branch_inside_a_bullet() -> None:
@@ -55,15 +42,6 @@ def test_two_shared_branches_are_refused() -> None:
         script(Step("t", 0, ((0, 1), (2, 3))))
 
 
-def test_lines_of_a_tactic_keep_their_indentation_to_each_other() -> None:
-    assert indent_tactic("have h : p := by\n  exact q\n\nexact h", "    ") == [
-        "    have h : p := by",
-        "      exact q",
-        "",
-        "    exact h",
-    ]
-
-
 def test_a_finished_proof_fills_every_branch() -> None:
     proof = ProofTree(
         "constructor",
@@ -72,16 +50,6 @@ def test_a_finished_proof_fills_every_branch() -> None:
     )
     assert proof_script(proof) == ("  constructor\n  · exact hp\n  · cases h\n    · simp\n    · omega")
     assert proof.remaining_steps == 3
-
-
-def test_a_proof_with_a_shared_branch_ends_at_its_tactics_level() -> None:
-    proof = ProofTree("refine f", ((1,), (0, 2)), (ProofTree("rfl"), ProofTree("exact ⟨a, b⟩")))
-    assert proof_script(proof) == "  refine f\n  rotate_left 1\n  · rfl\n  rotate_left 1\n  exact ⟨a, b⟩"
-
-
-def test_a_tactic_that_closes_the_goal_stands_alone() -> None:
-    assert proof_script(ProofTree("rfl")) == "  rfl"
-    assert ProofTree("rfl").remaining_steps == 1
 
 
 def test_depth_has_no_limit_but_that_of_bullets() -> None:

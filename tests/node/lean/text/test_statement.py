@@ -48,13 +48,6 @@ def test_what_is_no_statement_is_refused_with_the_reason(text: str, reason: str)
         parse_statement(text)
 
 
-def test_a_statement_writes_itself() -> None:
-    theorem = parse_statement("theorem t (p q : Prop) [Decidable p] : p → q", header="open Nat")
-    assert theorem.signature == "theorem t (p q : Prop) [Decidable p] : p → q"
-    assert theorem.proposition == "∀ (p q : Prop) [Decidable p], p → q"
-    assert theorem.header == "open Nat"
-
-
 def test_the_negation_quantifies_over_every_binder() -> None:
     assert parse_statement("theorem t {n : Nat} : n = 0").negation() == Theorem("t_neg", "", "¬ (∀ {n : Nat}, n = 0)")
     assert parse_statement("theorem t : False").negation().conclusion == "¬ (False)"

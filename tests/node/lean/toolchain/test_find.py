@@ -51,28 +51,10 @@ def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
     assert (facts.project, facts.header) == (str(project), "import Demo.Basic")
 
 
-def test_elans_lake_is_found_without_a_path(home, project):
-    environ = lean_project.environ(home) | {"PATH": "/usr/bin:/bin"}
-    assert find(LeanSettings(project=str(project)), environ).version == "4.35.0"
-
-
 @pytest.mark.parametrize("name", ["leanprover/lean4:v4.35.0", "v4.35.0", "4.35.0", "stable"])
 def test_elans_names_of_a_toolchain(home, toolchain, name):
     found = find(LeanSettings(toolchain=name), lean_project.environ(home, home / "bin"))
     assert found.command == (str(toolchain / "bin" / "lean"),) and found.name == name
-
-
-def test_an_installation_by_its_folder_or_its_program(home, toolchain):
-    for place in (toolchain, toolchain / "bin" / "lean"):
-        assert find(LeanSettings(toolchain=str(place))).version == "4.35.0"
-    environ = lean_project.environ(home, toolchain / "bin")
-    assert find(LeanSettings(toolchain="lean"), environ).command == (str(toolchain / "bin" / "lean"),)
-
-
-def test_modules_that_were_compiled_without_lake(project):
-    folder = project / ".lake/build/lib/lean"
-    found = find(LeanSettings(modules=[str(folder)], imports=["Demo.Basic", "Pocket.Logic"]))
-    assert found.environment["LEAN_PATH"].endswith(f":{folder}")
 
 
 def test_lean_gets_nothing_of_our_environment_that_it_does_not_need(home, project):

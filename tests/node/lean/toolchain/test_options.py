@@ -75,16 +75,6 @@ def test_a_lake_that_cannot_say_is_no_error_and_lakefile_toml_says_it(home, proj
     assert "--tstack=9 is not used" in toolchain.notes[1]
 
 
-def test_a_lakefile_in_lean_is_translated_by_lake(home, project):
-    (project / "lakefile.toml").unlink()
-    (project / "lakefile.lean").write_text("import Lake\n")
-    (project / lean_project.SETUP).write_text('{"options": {}}')
-    toolchain = found(project, home)
-    assert options(toolchain) == [] and "moreLeanArgs" in toolchain.notes[0], "told by a Lake that cannot translate"
-    (project / lean_project.TRANSLATED).write_text('moreLeanArgs = ["-D", "maxRecDepth=700"]\n')
-    assert options(found(project, home)) == ["-DmaxRecDepth=700"]
-
-
 def test_options_that_switch_checks_off_are_left_out_and_so_are_linters(home, project):
     bad = {"debug.skipKernelTC": True, "weak.debug.skipKernelTC": True, "weak.linter.all": True, "linter.style": True}
     (project / lean_project.SETUP).write_text(json.dumps({"options": {**bad, "maxRecDepth": 700}}))

@@ -35,10 +35,6 @@ def test_other_texts_are_paths(text):
     assert remote_of(text) is None
 
 
-def test_no_password_is_shown():
-    assert str(Remote("https://me:secret@host.org/a", "main")) == "https://host.org/a@main"
-
-
 @pytest.mark.process
 def test_a_commit_is_cloned_alone_and_once_and_a_dirty_origin_does_not_matter(tmp_path):
     origin = repository(tmp_path / "origin", {"A.lean": "-- one\n"})

@@ -3,7 +3,6 @@
 import json
 
 import msgspec
-import pytest
 
 from node.bank.bank import BankTransition
 from node.lean.trace.formats import (
@@ -12,7 +11,6 @@ from node.lean.trace.formats import (
     dojo_splits,
     dojo_theorem,
     leantree_file,
-    leantree_goal,
     progress_rows,
     step_rows,
     transition_rows,
@@ -20,80 +18,42 @@ from node.lean.trace.formats import (
 from tests.node.lean.trace.conftest import EXAMPLES
 
 
-class Provenance(msgspec.Struct, forbid_unknown_fields=True):
-    full_name: str
-    def_path: str
-    def_pos: tuple[int, int]
-    def_end_pos: tuple[int, int]
+def record(name, *fields):
+    """A struct with these fields and no others."""
+    return msgspec.defstruct(name, [*fields], forbid_unknown_fields=True)
 
 
-class DojoTactic(msgspec.Struct, forbid_unknown_fields=True):
-    tactic: str
-    annotated_tactic: tuple[str, list[Provenance]]
-    state_before: str
-    state_after: str
-
-
-class DojoTheorem(msgspec.Struct, forbid_unknown_fields=True):
-    url: str
-    commit: str
-    file_path: str
-    full_name: str
-    theorem_statement: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-    traced_tactics: list[DojoTactic]
-
-
-class DojoPremise(msgspec.Struct, forbid_unknown_fields=True):
-    full_name: str
-    code: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-    kind: str
-
-
-class DojoCorpus(msgspec.Struct, forbid_unknown_fields=True):
-    path: str
-    imports: list[str]
-    premises: list[DojoPremise]
-
-
-class Span(msgspec.Struct, forbid_unknown_fields=True):
-    start: int
-    finish: int
-
-
-class Hypothesis(msgspec.Struct, forbid_unknown_fields=True):
-    type: str
-    user_name: str
-    value: str | None = None
-
-
-class Goal(msgspec.Struct, forbid_unknown_fields=True):
-    type: str
-    hypotheses: list[Hypothesis]
-    tag: str | None = None
-
-
-class State(msgspec.Struct, forbid_unknown_fields=True):
-    goals: list[Goal]
-
-
-class Edge(msgspec.Struct, forbid_unknown_fields=True):
-    tactic_string: str
-    span: Span | None
-    parent: str
-    children: list[str]
-    tactic_depends_on: list[str] | None
-
-
-class TreeNode(msgspec.Struct, forbid_unknown_fields=True):
-    id: str
-    state: State
-    tactic: Edge
-    proof_size: int
-    proof_depth: int
+PLACE = ("start", tuple[int, int]), ("end", tuple[int, int])
+Provenance = record(
+    *(
+        "Provenance",
+        ("full_name", str),
+        ("def_path", str),
+        ("def_pos", tuple[int, int]),
+        ("def_end_pos", tuple[int, int]),
+    )
+)
+DojoTactic = record(
+    *("DojoTactic", ("tactic", str), ("annotated_tactic", tuple[str, list[Provenance]])),
+    *(("state_before", str), ("state_after", str)),
+)
+DojoTheorem = record(
+    *("DojoTheorem", ("url", str), ("commit", str), ("file_path", str), ("full_name", str), ("theorem_statement", str)),
+    *(*PLACE, ("traced_tactics", list[DojoTactic])),
+)
+DojoPremise = record("DojoPremise", ("full_name", str), ("code", str), *PLACE, ("kind", str))
+DojoCorpus = record("DojoCorpus", ("path", str), ("imports", list[str]), ("premises", list[DojoPremise]))
+Span = record("Span", ("start", int), ("finish", int))
+Hypothesis = record("Hypothesis", ("type", str), ("user_name", str), ("value", str | None, None))
+Goal = record("Goal", ("type", str), ("hypotheses", list[Hypothesis]), ("tag", str | None, None))
+State = record("State", ("goals", list[Goal]))
+Edge = record(
+    *("Edge", ("tactic_string", str), ("span", Span | None), ("parent", str), ("children", list[str])),
+    ("tactic_depends_on", list[str] | None),
+)
+TreeNode = record(
+    *("TreeNode", ("id", str), ("state", State), ("tactic", Edge), ("proof_size", int), ("proof_depth", int))
+)
 
 
 def as_type(value, kind):
@@ -178,31 +138,6 @@ def test_leantrees_spans_are_character_offsets(traced):
     assert file["theorems"][-1].get("name") is None
     inner = next(theorem for theorem in file["theorems"] if theorem.get("name") == "Inner.fact")
     assert inner["context"] == ["namespace Inner", "variable (s : Nat)"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "case a\nx y : Nat\nh : x = y\n⊢ x = y",
-            {
-                "type": "x = y",
-                "hypotheses": [
-                    {"type": "Nat", "user_name": "x"},
-                    {"type": "Nat", "user_name": "y"},
-                    {"type": "x = y", "user_name": "h"},
-                ],
-                "tag": "a",
-            },
-        ),
-        (
-            "x : Nat := (fun (y : Nat := 1) => y) 2\n⊢ True",
-            {"type": "True", "hypotheses": [{"type": "Nat", "user_name": "x", "value": "(fun (y : Nat := 1) => y) 2"}]},
-        ),
-    ],
-)
-def test_goals_are_read_into_hypotheses(text, expected):
-    assert leantree_goal(text) == expected
 
 
 def test_transitions_are_the_banks(traced):

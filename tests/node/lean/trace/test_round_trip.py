@@ -68,30 +68,12 @@ async def round_trip(part: list[tuple[Theorem, str]], folder: Path) -> list[str]
     return failed + whole + await replayed([(theorem, transitions(each)) for theorem, each in good])
 
 
-async def round_trips(chosen: list[tuple[Theorem, str]], folder: Path) -> list[str]:
-    """The problems of all these proofs, traced two files at a time."""
-    gate = asyncio.Semaphore(2)
-
-    async def one(number: int) -> list[str]:
-        async with gate:
-            problems = await round_trip(chosen[number : number + CHUNK], folder)
-        print(f"{number + CHUNK} of {len(chosen)}: {problems or 'fine'}", flush=True)
-        return problems
-
-    told = await asyncio.gather(*(one(number) for number in range(0, len(chosen), CHUNK)))
-    return [problem for problems in told for problem in problems]
-
-
-async def test_traced_proofs_of_the_bank_replay_to_proved(tmp_path):
-    assert await round_trips(random.Random(5).sample(proofs(), 4), tmp_path) == []
-
-
-@pytest.mark.slow
 @pytest.mark.timeout(7200)
-async def test_all_traced_proofs_of_the_banks_train_set_replay_to_proved(tmp_path):
-    everything = proofs()
-    assert len(everything) > 6000
-    assert await round_trips(everything, tmp_path) == []
+@pytest.mark.parametrize("number", [4, pytest.param(6000, marks=pytest.mark.slow)])
+async def test_traced_proofs_of_the_bank_replay_to_proved(tmp_path, number):
+    chosen = random.Random(5).sample(proofs(), number)
+    for first in range(0, number, CHUNK):
+        assert await round_trip(chosen[first : first + CHUNK], tmp_path) == []
 
 
 async def test_traced_examples_of_every_construct_replay_to_proved(theorems):

@@ -93,10 +93,6 @@ def test_composed_tactics_become_atomic_steps(theorems, name, expected):
     assert tactics(theorems, name) == expected
 
 
-def test_a_rewrite_list_that_rfl_would_cut_short_is_split_with_rewrite(theorems):
-    assert tactics(theorems, "needs_rewrite") == ["rewrite [h]", "rewrite [h2]", "rw [h]"]
-
-
 def test_steps_have_their_state_the_goals_after_and_the_steps_that_remain(theorems):
     first, *rest = theorems["pair"].blocks[0].steps
     assert first.state == "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
@@ -105,12 +101,6 @@ def test_steps_have_their_state_the_goals_after_and_the_steps_that_remain(theore
     assert [(step.parent, step.branch, step.remaining_steps) for step in rest] == [(0, 0, 1), (0, 1, 1)]
     depths = [step.remaining_steps for step in theorems["cases_by_name"].blocks[0].steps]
     assert depths == [4, 1, 3, 2, 1, 1]
-
-
-def test_goals_that_share_a_metavariable_stay_together(theorems):
-    first, second = theorems["shared"].blocks[0].steps
-    assert first.layout == ((0, 1),)
-    assert second.state == "⊢ ?m.1 = 3\n\n⊢ Nat" and second.goals == ("case h\n⊢ ?w = 3", "case w\n⊢ Nat")
 
 
 def test_places_are_those_of_the_source(theorems):
@@ -128,11 +118,6 @@ def test_premises_have_full_names_and_belong_to_their_step(theorems):
     assert [[each.full_name for each in step.premises] for step in uses] == [["Inner.fact"], ["Inner.fact"]]
     induction = theorems["cases_by_name"].blocks[0].steps[0]
     assert [each.full_name for each in induction.premises] == ["Nat.zero", "Nat.succ"]
-
-
-def test_a_term_with_two_tactic_blocks_has_two_trees(theorems):
-    blocks = theorems["Inner.two_blocks"].blocks
-    assert [[step.tactic for step in block.steps] for block in blocks] == [["rw [h]"], ["rw [h]"]]
 
 
 def test_tactics_as_written_are_kept_beside_the_steps(theorems):

@@ -10,7 +10,6 @@ from common.lean import OutcomeKind, Theorem
 from common.protocol.messages import LeanRunRequest
 from node.bank.bank import BankTransition, load_statements, load_transitions
 from node.lean.backend import OutcomeCache
-from node.lean.check.verify.verifier import Verifier
 from node.lean.requests import Requests
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.pool import Pool
@@ -52,24 +51,3 @@ async def check_theorems(theorems: list[tuple[Theorem, list[BankTransition]]]) -
 
 async def test_the_banks_first_steps_do_what_the_bank_says():
     await check_theorems(sample(10))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-async def test_many_first_steps_do_what_the_bank_says():
-    await check_theorems(sample(600))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1200)
-async def test_the_banks_proofs_of_one_step_are_accepted():
-    proofs = [
-        (theorem, steps[0].tactic)
-        for theorem, steps in sample(1000)
-        if len(steps) == 1 and steps[0].remaining_steps == 1
-    ][:60]
-    assert len(proofs) >= 20
-    verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048)
-    verdicts = await asyncio.gather(*(verifier.verify(theorem, tactic) for theorem, tactic in proofs))
-    verifier.close()
-    assert [verdict.reason for verdict in verdicts if not verdict.accepted] == []

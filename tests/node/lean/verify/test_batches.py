@@ -20,8 +20,6 @@ SWAP = "exact fun h => ⟨h.2, h.1⟩"
 
 LOOP = "repeat (have := trivial)"
 
-BOMB = "have h : (Nat.rec 0 (fun n x => x + n) 100000000 : Nat) = 5 := by decide +kernel"
-
 
 class Rounds:
     """Records the checks of a verifier as pairs (number of proofs, number of verdicts)."""
@@ -82,14 +80,7 @@ async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(ve
 
 @pytest.mark.timeout(900)
 async def test_verdicts_are_those_of_single_checks():
-    await compare(with_broken(24, seed=13))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("seed", [11, 12])
-async def test_many_verdicts_are_those_of_single_checks(seed):
-    await compare(with_broken(300, seed=seed))
+    await compare(with_broken(14, seed=13))
 
 
 async def compare(proofs: list[Proof]) -> None:
@@ -141,15 +132,6 @@ async def test_a_proof_that_hangs_is_refused_as_it_is_alone():
 
 
 @pytest.mark.slow
-async def test_a_proof_that_eats_memory_takes_no_neighbour_along():
-    verifier = Verifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=200)
-    replies = await verifier.verify_many([*honest(3), (AND, BOMB), *honest(3)])
-    await verifier.stop()
-    assert [reply.accepted for reply in replies] == [True] * 3 + [False] + [True] * 3
-    assert "more than 200 MB of memory" in replies[3].reason
-
-
-@pytest.mark.slow
 async def test_a_flood_of_output_takes_no_neighbour_along(verifier):
     flood = (AND, 'iterate 150 trace "' + "flood " * 5000 + '"\n' + SWAP)
     proofs = [*honest(3), flood, *honest(3)]
@@ -198,17 +180,6 @@ async def test_each_header_has_its_own_batches_and_one_that_declares_something_h
     assert [reply.accepted for reply in replies] == [True, True, False, True, True, False]
     assert "other axioms than Lean's own: mine" in replies[2].reason
     assert sorted(rounds.seen) == [(1, 1), (1, 1), (2, 2), (2, 2)]
-
-
-async def test_a_header_that_lean_refuses_is_told_of_each(verifier):
-    proofs = [(replace_header(theorem, "import Nowhere"), script) for theorem, script in honest(3)]
-    outcomes = [told(outcome) for outcome in await verifier.verify_many(proofs)]
-    assert [outcome[0] for outcome in outcomes] == ["no verdict"] * 3
-    assert all("Nowhere" in outcome[1] for outcome in outcomes)
-
-
-def replace_header(theorem: Theorem, header: str) -> Theorem:
-    return Theorem(theorem.name, theorem.binders, theorem.conclusion, header)
 
 
 async def test_a_single_proof_does_not_wait_and_what_comes_meanwhile_is_checked_together(verifier):

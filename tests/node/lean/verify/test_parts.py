@@ -19,11 +19,6 @@ def message(line: int | None, data: str, severity: str = "information") -> LeanM
 MARKS = [message(3, "start"), message(6, "one"), message(9, "two"), message(11, "three")]
 
 
-def test_a_mark_stands_behind_the_header_and_behind_every_part():
-    assert FILE.text.split("\n")[2] == '#print "start"'
-    assert [FILE.text.split("\n")[line - 1] for line in FILE.marks] == [f'#print "{token}"' for token in FILE.tokens]
-
-
 def test_a_message_belongs_to_the_part_in_whose_lines_it_stands():
     wrong = [message(5, "no", "error"), message(8, "not this", "error"), message(7, "hm", "warning")]
     report = read_report(FILE, [*wrong, *MARKS])

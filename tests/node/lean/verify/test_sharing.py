@@ -42,14 +42,6 @@ async def compiled(folder, text: str):
     return folder / "M.olean"
 
 
-async def test_declarations_that_mention_others_are_found(tmp_path):
-    assert dependent_proofs(await compiled(tmp_path, ALONE), TOKENS) == set()
-    names = "theorem Kaaaa.t : True := trivial\ntheorem Kcccc.t : True := Kaaaa.t\ndef Kbbbb.t := 1\n"
-    assert dependent_proofs(await compiled(tmp_path, names), TOKENS) == {2}
-    deep = "def Kaaaa.t := 1\ndef Kbbbb.t := 1\ntheorem Kcccc.t : (fun x => x + Kaaaa.t) = (fun x => x + 1) := rfl\n"
-    assert dependent_proofs(await compiled(tmp_path, deep), TOKENS) == {2}
-
-
 EQUATIONS = """
 theorem Kaaaa.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp only [List.map]
 theorem Kbbbb.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp [List.map]

@@ -23,11 +23,6 @@ def test_messages_come_whole_however_the_stream_is_cut():
         assert msgspec.json.decode(messages[0].params) == {"text": "∀ ∃"}
 
 
-def test_other_headers_are_read_over():
-    (message,) = process.Decoder().feed(b"Content-Type: x\r\nCONTENT-LENGTH: 14\r\n\r\n" + b'{"method":"a"}')
-    assert message.method == "a"
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -41,20 +36,3 @@ def test_other_headers_are_read_over():
 def test_what_is_not_the_protocol_raises(data):
     with pytest.raises(process.FramingError):
         list(process.Decoder().feed(data))
-
-
-def test_what_is_sent_can_be_read():
-    (message,) = process.Decoder().feed(process.encode("textDocument/didChange", {"version": 3}, 4))
-    assert (message.method, message.id) == ("textDocument/didChange", 4)
-
-
-def test_diagnostics_know_their_lines_and_severity():
-    item = {
-        "range": {"start": {"line": 1, "character": 2}, "end": {"line": 1, "character": 9}},
-        "fullRange": {"start": {"line": 1, "character": 2}, "end": {"line": 4, "character": 0}},
-        "message": "unsolved goals",
-        "severity": 1,
-    }
-    params = process.decode_diagnostics(msgspec.Raw(msgspec.json.encode({"diagnostics": [item], "version": 5})))
-    (diagnostic,) = params.diagnostics
-    assert diagnostic.lines == (1, 4) and diagnostic.is_error and params.version == 5

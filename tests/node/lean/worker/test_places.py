@@ -22,8 +22,6 @@ theorem double_two : double 2 = 4 := rfl
 theorem auto (x : β) : x = x := rfl
 """
 
-BAD = "def good := 1\ndef bad : Nat := true\n#eval bad\n"
-
 
 @pytest.fixture
 async def runner():

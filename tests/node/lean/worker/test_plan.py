@@ -1,13 +1,11 @@
 """Which documents a plan asks for, and what it makes of what they show: without Lean."""
 
-import pytest
-
 from common.lean import OutcomeKind, Step, Theorem
 from node.lean.process.child import Ending
-from node.lean.worker.document import COPY, SENTINEL, STATE, Form, Frame, LeanDocument, Writer
+from node.lean.worker.document import COPY, SENTINEL, STATE, Form, Frame, LeanDocument
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import Diagnostic, Position, Range
-from node.lean.worker.reading import echoed, read, suspect_at
+from node.lean.worker.reading import read, suspect_at
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q")
 GOAL = "unsolved goals\np q : Prop\n⊢ p ∧ q"
@@ -69,23 +67,6 @@ def test_a_known_state_is_not_shown_again():
     assert plan.outcomes[0].kind is OutcomeKind.ERROR and plan.document(Frame("")) is None
 
 
-def test_many_candidates_are_divided_and_the_state_is_shown_once():
-    plan = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)})
-    sizes = []
-    while (document := plan.document(Frame(""))) is not None:
-        assert document.brief and len(document.examples) == 1 and len(sizes) < 3
-        sizes.append(len(document.blocks))
-        indices = [block.index for block in document.blocks]
-        assert (STATE in indices) == (len(sizes) == 1)
-        errors = [error(document, index, "no progress") for index in indices if index != STATE]
-        plan.take(read(document, [*errors, *([shown(document)] if STATE in indices else sentinels(document))]))
-    assert sizes == [33, 32, 6] and len(plan.outcomes) == 70
-
-    plan = BatchPlan(AND, (), {number: f"exact h{number}" for number in range(70)})
-    plan.stop_brief_documents()
-    assert [len(example.blocks) for example in plan.document(Frame("")).examples] == [33, 32, 6]
-
-
 def test_what_a_block_says_at_its_own_place_is_its_outcome():
     plan = BatchPlan(AND, (), {0: "constructor", 1: "simp"})
     document = plan.document(Frame(""))
@@ -94,13 +75,6 @@ def test_what_a_block_says_at_its_own_place_is_its_outcome():
     assert plan.done and plan.state == SHOWN
     assert plan.outcomes[0].kind is OutcomeKind.GOALS and plan.outcomes[0].layout == ((0,), (1,))
     assert plan.outcomes[1].kind is OutcomeKind.ERROR and plan.outcomes[1].message == "no progress"
-
-
-def test_goals_left_beside_an_error_are_an_error():
-    plan = BatchPlan(AND, (), {0: "constructor\n· simp"}, state=SHOWN)
-    document = plan.document(Frame(""))
-    plan.take(read(document, [goals(document, 0, GOAL), error(document, 0, "no progress")]))
-    assert plan.outcomes[0].kind is OutcomeKind.ERROR
 
 
 def test_silence_has_to_be_confirmed_in_an_example_without_errors():
@@ -163,27 +137,6 @@ def test_goals_that_hold_metavariables_are_never_copied():
     assert not found.outcomes and forms(found.document(Frame(""))) == [(Form.SEPARATE, [0])]
 
 
-@pytest.mark.parametrize("tactic", ["case left => simp", "case' left => skip", "exact ?left", "refine ?a"])
-def test_candidates_that_name_a_goal_have_an_example_of_their_own(tactic):
-    document = BatchPlan(AND, (), {0: tactic}, state=SHOWN).document(Frame(""))
-    assert forms(document) == [(Form.SEPARATE, [0])]
-
-
-@pytest.mark.parametrize("tactic", ["refine ⟨?_, ?_⟩", "exact xs.get? 1", "cases h", "exact casework"])
-def test_other_candidates_are_copied(tactic):
-    assert forms(BatchPlan(AND, (), {0: tactic}, state=SHOWN).document(Frame(""))) == [(Form.COPIES, [0])]
-
-
-def test_probes_come_first_and_keep_garbage_out_of_the_batch():
-    plan = BatchPlan(AND, (), {0: "exact (", 1: "simp"}, state=SHOWN, probe=frozenset({0, 1}))
-    document = plan.document(Frame(""))
-    assert forms(document) == [(Form.PROBE, [0]), (Form.PROBE, [1])]
-    taken = [at(example.first, 8, f"`{COPY}` has already been declared") for example in document.examples]
-    plan.take(read(document, [error(document, 0, "unexpected token"), *taken]))
-    assert plan.outcomes[0].kind is OutcomeKind.ERROR
-    assert forms(plan.document(Frame(""))) == [(Form.COPIES, [1])]
-
-
 def test_an_error_in_the_statement_or_the_path_is_no_outcome():
     plan = BatchPlan(AND, (LEFT,), {0: "simp"})
     document = plan.document(Frame(""))
@@ -219,16 +172,6 @@ def test_a_candidate_that_a_worker_died_with_is_run_alone_and_crashes_only_when_
     assert plan.done
 
 
-@pytest.mark.parametrize(
-    ("ending", "kind"), [(Ending.TIMEOUT, OutcomeKind.TIMEOUT), (Ending.MEMORY, OutcomeKind.MEMORY)]
-)
-def test_limits_that_are_passed_alone_are_the_outcome(ending, kind):
-    plan = BatchPlan(AND, (), {0: "boom"}, state=SHOWN, alone=frozenset({0}))
-    plan.document(Frame(""))
-    plan.ended(ending, "too much", None, stuck=False)
-    assert plan.done and plan.outcomes[0].kind is kind
-
-
 def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
     plan = BatchPlan(AND, (), {0: "a", 1: "b"})
     for _ in range(100):
@@ -238,55 +181,6 @@ def test_a_plan_that_never_gets_a_clear_answer_ends_with_lost_candidates():
         plan.take(read(document, []))
     assert plan.done
     assert {outcome.kind for outcome in plan.outcomes.values()} <= {OutcomeKind.LOST, OutcomeKind.ERROR}
-
-
-def test_lines_of_nested_paths_are_counted_right():
-    path = (LEFT, Step("cases h", 1, ((0,), (1,), (2,))), Step("have x := 1\nskip", 0))
-    writer = Writer(Frame("open Nat"))
-    writer.copies(AND, path, [(0, "simp"), (1, "a\nb")], show_state=False)
-    document = writer.document()
-    lines = document.text.split("\n")
-    for place, text in zip(document.blocks, ("(simp", "(a"), strict=True):
-        assert lines[place.first].strip() == f"· {text}" and lines[place.last].strip() == ")"
-        assert lines[place.first].index("·") == place.column
-    assert SENTINEL in lines[document.examples[0].end]
-
-
-def test_a_brief_document_is_the_same_with_an_echo_of_its_own():
-    plan, other = (BatchPlan(AND, (LEFT,), {0: tactic, 1: "a\nb"}, state=SHOWN) for tactic in ("simp", "rfl"))
-    brief, another = plan.document(Frame("open Nat")), other.document(Frame("open Nat"))
-    assert brief.brief and "cmdlineSnapshots true" in brief.text
-    assert brief.text.count(brief.echo) == 1 and brief.echo != another.echo
-    assert not echoed(brief, [at(4, 2, another.echo, severity=3)]), "Lean speaks of another document"
-    assert echoed(brief, [at(4, 2, brief.echo, severity=3)])
-    plan.stop_brief_documents()
-    document = plan.document(Frame("open Nat"))
-    assert not document.brief and echoed(document, []) and "cmdlineSnapshots" not in document.text
-    assert forms(document) == forms(brief) == [(Form.COPIES, [0, 1])]
-    lines, brief_lines = document.text.split("\n"), brief.text.split("\n")
-    for place, brief_place in zip(document.blocks, brief.blocks, strict=True):
-        assert lines[place.first : place.last + 1] == brief_lines[brief_place.first : brief_place.last + 1]
-
-
-def test_documents_with_more_than_one_example_are_not_brief():
-    document = BatchPlan(AND, (SHARED,), dict(enumerate(["simp", "rfl"])), state=SHOWN).document(Frame(""))
-    assert len(document.examples) > 1 and not document.brief
-    plan = BatchPlan(AND, (), dict(enumerate(["simp", "case left => skip", "case right => skip"])), state=SHOWN)
-    document = plan.document(Frame(""))
-    assert forms(document) == [(Form.COPIES, [0])] and document.brief
-    plan.take(read(document, [error(document, 0, "no progress"), *sentinels(document)]))
-    document = plan.document(Frame(""))
-    assert forms(document) == [(Form.SEPARATE, [1]), (Form.SEPARATE, [2])] and not document.brief
-    plan = BatchPlan(AND, (), {0: "simp", 1: "rfl"}, state=SHOWN, probe=frozenset({0, 1}))
-    assert not plan.document(Frame("")).brief
-
-
-def test_a_tactic_that_leaves_more_text_than_anybody_reads_is_an_error():
-    plan = BatchPlan(AND, (), {0: "constructor"}, state=SHOWN)
-    document = plan.document(Frame(""))
-    huge = "unsolved goals\n" + "\n\n".join(f"h : {'x' * 5000}\n⊢ p" for _ in range(10))
-    plan.take(read(document, [goals(document, 0, huge), *sentinels(document)]))
-    assert plan.outcomes[0].kind is OutcomeKind.ERROR and "10 goals" in plan.outcomes[0].message
 
 
 def terse_plan(*tactics: str) -> tuple[BatchPlan, LeanDocument]:
@@ -344,16 +238,3 @@ def test_candidates_that_a_terse_document_may_not_have_reached_run_again():
     plan.take(read(document, [failed(document, 0), error(document, 2, "unexpected token")]))
     assert sorted(plan.outcomes) == [0, 2] and plan.unparsable == {2}
     assert forms(plan.document(Frame(""))) == [(Form.TERSE, [1, 3])]
-
-
-def test_a_candidate_without_a_message_in_a_terse_document_is_confirmed():
-    plan, document = terse_plan("simp", "rfl")
-    plan.take(read(document, [failed(document, 0), end(document)]))
-    assert forms(plan.document(Frame(""))) == [(Form.CONFIRMATION, [1])]
-
-
-def test_a_candidate_with_both_goals_and_an_error_runs_again_in_another_form():
-    plan, document = terse_plan("constructor")
-    both = [printed(document, 0, "p q : Prop\n⊢ p"), error(document, 0, "don't know how to synthesize placeholder")]
-    plan.take(read(document, [*both, end(document)]))
-    assert not plan.outcomes and forms(plan.document(Frame(""))) == [(Form.COPIES, [0])]

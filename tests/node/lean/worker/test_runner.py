@@ -8,7 +8,7 @@ from common.lean import OutcomeKind, Theorem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.lean.worker.plan import BatchPlan
 from node.lean.worker.process import WorkerOptions
-from node.lean.worker.runner import BadHeader, Runner
+from node.lean.worker.runner import Runner
 
 pytestmark = pytest.mark.lean
 
@@ -24,33 +24,6 @@ async def kind(runner: Runner, header: str, tactic: str, conclusion: str = "Nat.
     plan = BatchPlan(Theorem("t", "", conclusion, header), (), {0: tactic})
     await runner.run(plan, timeout=20)
     return plan.bad_statement or plan.outcomes[0].kind
-
-
-async def test_a_header_changes_without_a_new_process(runner):
-    assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.pid
-    assert await kind(runner, "open Nat", "rfl", "succ 0 = 1") is OutcomeKind.PROVED
-    assert "succ" in await kind(runner, "", "rfl", "succ 0 = 1"), "the old header is back, without the `open`"
-    assert runner.process.pid == pid and runner.restarts == 0
-
-
-async def test_a_bad_header_is_refused_each_time_and_costs_no_process(runner):
-    assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.pid
-    for _ in range(2):
-        with pytest.raises(BadHeader, match="NoSuchNamespace"):
-            await kind(runner, "open NoSuchNamespace", "rfl")
-    assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    assert runner.process.pid == pid
-
-
-async def test_other_imports_take_another_process(runner):
-    assert await kind(runner, "", "rfl") is OutcomeKind.PROVED
-    pid = runner.process.pid
-    assert await kind(runner, "import Pocket.Logic", "rfl") is OutcomeKind.PROVED
-    assert runner.process.pid != pid
-    with pytest.raises(BadHeader):
-        await kind(runner, "import NoSuchModule", "rfl")
 
 
 async def test_lean_is_not_asked_twice_unless_it_has_not_spoken_of_the_document(runner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,6 +15,7 @@ from node.lean.adapters.leantree.server import LeanTreeServer
 from node.lean.adapters.leantree.service import LeanTreeServerSettings, make_server
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from tests.background import Background
 
 SETTINGS = LeanTreeServerSettings(lean=LeanProcessSettings(workers=1))
 
@@ -69,13 +70,18 @@ async def serving(patience: float = 1.0, **changes: Any) -> AsyncIterator[tuple[
         await runner.cleanup()
 
 
-@asynccontextmanager
-async def wired(**changes: Any) -> AsyncIterator[Wire]:
-    async with serving(**changes) as (url, _), aiohttp.ClientSession() as http:
-        yield Wire(http, url)
+@pytest.fixture(scope="session")
+def shared_server(background: Background) -> Iterator[tuple[str, LeanTreeServer]]:
+    """A server with one warm worker and two processes, for the whole session."""
+    with background.opened(serving(processes=2)) as served:
+        yield served
 
 
 @pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    async with wired() as wire:
-        yield wire
+async def wire(shared_server: tuple[str, LeanTreeServer]) -> AsyncIterator[Wire]:
+    """A client of the shared server, whose processes are given back at the end."""
+    url, server = shared_server
+    async with aiohttp.ClientSession() as http:
+        yield Wire(http, url)
+    for session in server.sessions.all():
+        server.sessions.close(session.number)

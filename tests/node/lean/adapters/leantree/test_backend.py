@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web
 
-from common.lean import BadStatement, Step, Theorem
-from common.life.process import kill_group
+from common.lean import Step, Theorem
+from common.life.process import kill_group, spawn_child
 from node.lean.adapters.leantree.backend import LeanTreeBackend
-from node.lean.backend import Backend, BackendDown, BackendFull, TacticBatch
+from node.lean.backend import BackendDown, BackendFull, TacticBatch
 from tests.node.lean.adapters.leantree.conftest import serving
-from tests.node.lean.adapters.leantree.servers import start_server
 from tests.waiting import eventually
 
 AND = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
@@ -30,77 +30,8 @@ async def backend_of(url: str, processes: int = 2, queue: int = 32) -> AsyncIter
         await backend.stop()
 
 
-@pytest.fixture
-async def backend() -> AsyncIterator[LeanTreeBackend]:
-    async with serving(processes=2) as (url, _), backend_of(url) as backend:
-        yield backend
-
-
 def kinds(result) -> list[str]:
     return [str(outcome.kind) for outcome in result.outcomes]
-
-
-@pytest.mark.lean
-async def test_it_is_a_backend(backend):
-    assert isinstance(backend, Backend)
-    opened = await backend.attempt(TacticBatch(AND))
-    assert opened.state == "p q : Prop\n⊢ p ∧ q → q ∧ p" and opened.outcomes == ()
-    result = await backend.attempt(TacticBatch(AND, (), ("intro h", "exact h", "exact fun h => ⟨h.2, h.1⟩"), 10.0))
-    assert kinds(result) == ["goals", "error", "proved"] and result.elapsed > 0
-    assert result.outcomes[0].branches[0].state == "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
-
-
-@pytest.mark.lean
-async def test_paths_are_walked_on_a_process_that_has_never_seen_them(backend):
-    intro, split = Step("intro h"), "constructor"
-    result = await backend.attempt(TacticBatch(AND, (intro,), (split,), 10.0))
-    (outcome,) = result.outcomes
-    assert outcome.layout == ((0,), (1,))
-    path = (intro, Step(split, 1, outcome.layout))
-    backend._idle.clear()  # as if the process had been lost
-    result = await backend.attempt(TacticBatch(AND, path, ("exact h.1",), 10.0))
-    assert result.state == outcome.branches[1].state and kinds(result) == ["proved"]
-
-
-@pytest.mark.lean
-async def test_a_path_that_does_not_replay_is_lost(backend):
-    for step in (Step("intro nothing nowhere no"), Step("intro h", 0, ((0,), (1,)))):
-        result = await backend.attempt(TacticBatch(AND, (step,), ("rfl", "simp"), 10.0))
-        assert kinds(result) == ["lost", "lost"] and "did not replay" in result.outcomes[0].message
-
-
-@pytest.mark.lean
-async def test_statements_and_headers_that_lean_refuses(backend):
-    for theorem, says in (
-        (Theorem("t", "(p : Prop)", "p ∧ q"), "q"),
-        (Theorem("t", "", "True", "open NoSuchNamespace"), "NoSuchNamespace"),
-    ):
-        with pytest.raises(BadStatement, match=says):
-            await backend.attempt(TacticBatch(theorem))
-    header = Theorem("t", "", "succ 0 = 1", "open Nat")
-    assert kinds(await backend.attempt(TacticBatch(header, (), ("rfl",), 10.0))) == ["proved"]
-    assert kinds(await backend.attempt(TacticBatch(AND, (), ("intro h",), 10.0))) == ["goals"]
-
-
-@pytest.mark.slow
-async def test_a_tactic_that_loops_costs_itself_only(backend):
-    tactics = ("intro h", "repeat (have := trivial)", "exact fun h => ⟨h.2, h.1⟩")
-    assert kinds(await backend.attempt(TacticBatch(AND, (), tactics, 4.0))) == ["goals", "timeout", "proved"]
-
-
-@pytest.mark.slow
-async def test_batches_run_side_by_side_and_wait_in_a_bounded_queue():
-    async with serving(processes=2) as (url, server), backend_of(url, processes=2, queue=1) as backend:
-        slow = [
-            TacticBatch(Theorem("t", "", f"True ∧ {n} = {n}"), (), ("repeat (have := trivial)",), 0.7) for n in range(4)
-        ]
-        answers = await asyncio.gather(*map(backend.attempt, slow), return_exceptions=True)
-        full = [answer for answer in answers if isinstance(answer, BackendFull)]
-        assert len(full) == 1 and full[0].retry_after > 0
-        assert [kinds(answer) for answer in answers if answer not in full] == [["timeout"]] * 3
-        assert backend.live == 2 and backend.waiting == 0
-        await backend.stop()
-        await eventually(lambda: len(server.sessions) == 0, what="processes given back")
 
 
 @pytest.mark.lean
@@ -120,6 +51,16 @@ async def test_a_server_that_is_not_there_is_down_and_no_tactic_failed(url):
     async with backend_of(url) as backend:
         with pytest.raises(BackendDown, match="cannot be reached"):
             await backend.attempt(TacticBatch(AND, (), ("rfl",)))
+
+
+async def start_server(port: int = 0, workers: int = 1) -> tuple[asyncio.subprocess.Process, str]:
+    """`proofmesh leantree-server`, and its address."""
+    argv = [sys.executable, "-m", "node.command.cli", "leantree-server", "--port", str(port), "--workers", str(workers)]
+    child = await spawn_child(argv, stderr=asyncio.subprocess.PIPE)
+    assert child.stderr is not None
+    line = (await asyncio.wait_for(child.stderr.readline(), 120)).decode()
+    assert "http://" in line, line
+    return child, line.split()[2].rstrip(",")
 
 
 @pytest.mark.lean

@@ -4,18 +4,9 @@ import pytest
 
 from common.lean import Theorem
 from node.lean.adapters.leantree import sessions as module
-from node.lean.adapters.leantree.sessions import BadTheorem, Sessions, State, UnknownProcess, UnknownState, read_theorem
+from node.lean.adapters.leantree.sessions import Sessions, State, UnknownProcess, UnknownState, read_theorem
 
 STATE = State(Theorem("t", "", "True"), (), "⊢ True")
-
-
-def test_no_more_are_given_out_than_there_are():
-    sessions = Sessions(2, idle_seconds=10)
-    first, second = sessions.open(0.0), sessions.open(0.0)
-    assert first and second and first.number != second.number and sessions.open(0.0) is None
-    assert sessions.close(first.number) and not sessions.close(first.number)
-    third = sessions.open(0.0)
-    assert third and third.number not in (first.number, second.number), "a number is never given twice"
 
 
 def test_idle_ones_are_taken_back_and_busy_ones_kept():
@@ -30,10 +21,6 @@ def test_idle_ones_are_taken_back_and_busy_ones_kept():
     assert sessions.expire(18.5) == [used.number] and len(sessions) == 1
 
 
-def test_numbers_begin_where_they_are_told_to():
-    assert Sessions(1, 10, first=77).open(0.0).number == 77
-
-
 def test_states_belong_to_their_session_and_the_oldest_are_forgotten(monkeypatch):
     monkeypatch.setattr(module, "MOST_STATES", 3)
     sessions = Sessions(2, idle_seconds=10)
@@ -46,23 +33,6 @@ def test_states_belong_to_their_session_and_the_oldest_are_forgotten(monkeypatch
         other.state(numbers[-1])
 
 
-def test_commands_gather_in_the_header():
-    session = Sessions(1, 10, "import Mathlib").open(0.0)
-    assert session.accept("open Nat\n") == 1 and session.accept("variable (n : Nat)") == 2
-    assert session.header == "import Mathlib\nopen Nat\nvariable (n : Nat)"
-
-
-def test_a_theorem_is_read_with_what_stands_before_it():
-    theorem = read_theorem("open A in open B in\ntheorem t (p : Prop) : p → p := by sorry", "import M")
-    assert theorem == Theorem("t", "(p : Prop)", "p → p", "import M\nopen A\nopen B")
-    assert read_theorem("/-- doc -/ example : True := sorry", "").header == ""
-
-
 def test_literals_are_not_lost_with_comments():
     assert read_theorem('-- "\ntheorem t : x = "a" := by sorry', "").conclusion == 'x = "a"'
     assert read_theorem("-- c\ntheorem t : f 'c' = 1 := by sorry", "").conclusion == "f 'c' = 1"
-
-
-def test_what_stands_behind_a_theorem_is_refused():
-    with pytest.raises(BadTheorem, match="in place of the whole proof"):
-        read_theorem("theorem t : True := by sorry\n#eval 1", "")

@@ -171,8 +171,3 @@ async def test_files_that_cannot_be_written_or_read_are_told_and_the_session_goe
     ]
     assert not (tmp_path / "new").exists()
     assert await ask(session, cmd="#check f", env=0) != {"message": UNKNOWN_ENVIRONMENT}
-
-
-async def test_a_definition_with_sorry_gives_its_warning_alone_and_can_be_used(session):
-    answer = await ask(session, cmd="def f : Nat := sorry\ndef g (n : Nat) := f + n")
-    assert [message["data"] for message in answer["messages"]] == ["declaration uses `sorry`"]

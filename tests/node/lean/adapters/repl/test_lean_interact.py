@@ -7,17 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lean_interact import AutoLeanServer, Command, FileCommand, LeanREPLConfig, LeanServer, ProofStep
-from lean_interact.interface import (
-    LeanError,
-    PickleEnvironment,
-    PickleProofState,
-    UnpickleEnvironment,
-    UnpickleProofState,
-)
+from lean_interact import AutoLeanServer, Command, LeanREPLConfig, ProofStep
+from lean_interact.interface import LeanError
 
 from node.command.cli import main
-from tests.node.lean.adapters.repl.stand_ins import install, kill_lean_below
+from tests.node.lean.adapters.repl.stand_ins import install
 
 pytestmark = pytest.mark.process
 
@@ -66,42 +60,6 @@ def test_commands_environments_and_proof_steps(config, server):
 
 
 @pytest.mark.slow
-def test_files_with_all_tactics_root_goals_and_info_trees(server, tmp_path):
-    file = tmp_path / "some.lean"
-    file.write_text("theorem t (p : Prop) (h : p) : p ∧ p := by\n  constructor\n  all_goals exact h\n", "utf-8")
-    answer = run(server, FileCommand(path=str(file), all_tactics=True, root_goals=True, infotree="full"))
-    assert [tactic.tactic for tactic in answer.tactics[:2]] == ["constructor", "all_goals exact h"]
-    assert answer.tactics[0].used_constants == ["And.intro"]
-    step = run(server, ProofStep(tactic="constructor", proof_state=answer.tactics[0].proof_state))
-    assert len(step.goals) == 2
-    assert answer.sorries[0].goal == "p : Prop\nh : p\n⊢ p ∧ p"
-    (theorem,) = [found for tree in answer.infotree for found in tree.theorems()]
-    assert theorem.node.stx.pp.startswith("theorem t (p : Prop) (h : p) : p ∧ p :=")
-    goals = [node.node.goals_before for node in theorem.dfs_walk() if node.kind == "TacticInfo"]
-    assert ["p : Prop\nh : p\n⊢ p ∧ p"] in goals
-
-
-@pytest.mark.slow
-def test_states_are_pickled_and_read_by_another_server(config, server, tmp_path):
-    environment, state = str(tmp_path / "environment"), str(tmp_path / "state")
-    run(server, Command(cmd="def f := 42"))
-    opened = run(server, Command(cmd=SWAP, env=0))
-    split = run(server, ProofStep(tactic="constructor", proof_state=opened.sorries[0].proof_state))
-    assert run(server, PickleEnvironment(env=0, pickle_to=environment)).env == 0
-    assert run(server, PickleProofState(proof_state=split.proof_state, pickle_to=state)).goals == split.goals
-    other = LeanServer(config)
-    try:
-        assert run(other, UnpickleEnvironment(unpickle_env_from=environment)).env == 0
-        assert run(other, Command(cmd="example : f = 42 := rfl", env=0)).messages == []
-        again = run(other, UnpickleProofState(unpickle_proof_state_from=state))
-        assert again.goals == split.goals
-        assert run(other, ProofStep(tactic="exact h.2", proof_state=again.proof_state)).goals == split.goals[1:]
-        assert isinstance(run(other, UnpickleEnvironment(unpickle_env_from=state)), LeanError)
-    finally:
-        other.kill()
-
-
-@pytest.mark.slow
 def test_a_time_out_ends_the_server_and_the_next_request_starts_another(server):
     kept = run(server, Command(cmd="def f := 1"), add_to_session_cache=True)
     first = server._proc.pid
@@ -110,20 +68,6 @@ def test_a_time_out_ends_the_server_and_the_next_request_starts_another(server):
     assert not server.is_alive()
     assert run(server, Command(cmd="example : f = 1 := rfl", env=kept.env)).messages == []
     assert server.is_alive() and server._proc.pid != first
-
-
-@pytest.mark.slow
-def test_a_killed_lean_costs_nothing_and_a_killed_repl_is_replaced(server):
-    kept = run(server, Command(cmd="def f := 1"), add_to_session_cache=True)
-    opened = run(server, Command(cmd=SWAP))
-    first = server._proc
-    assert kill_lean_below(first.pid) >= 1
-    step = run(server, ProofStep(tactic="exact ⟨h.2, h.1⟩", proof_state=opened.sorries[0].proof_state))
-    assert step.proof_status == "Completed" and server._proc is first
-    first.kill()
-    first.wait(30)
-    assert run(server, Command(cmd="example : f = 1 := rfl", env=kept.env)).messages == []
-    assert server._proc is not first
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path, capsys):

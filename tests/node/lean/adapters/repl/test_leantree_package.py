@@ -20,7 +20,7 @@ if sys.version_info < (3, 12):
 pytest.importorskip("leantree", reason="leantree is not installed: README.md says how")
 
 from leantree import LeanProject, StoredError
-from leantree.repl_adapter.interaction import LeanInteractionException, LeanProofBranch, LeanServer
+from leantree.repl_adapter.interaction import LeanProofBranch, LeanServer
 
 pytestmark = pytest.mark.process
 
@@ -74,37 +74,6 @@ def test_independent_goals_are_branches_of_their_own(server):
     branches = root.apply_tactic("refine ⟨?_, ?_, ?_⟩")
     assert conclusions(branches) == [["q"], ["p"], ["q"]]
     assert [branch.apply_tactic(f"exact h.{side}") for branch, side in zip(branches, "212", strict=True)] == [[]] * 3
-
-
-def test_goals_that_share_a_metavariable_stay_in_one_branch(server):
-    root = server.proof_from_sorry("example : (∃ x : Nat, x = 2) ∧ True := by sorry")
-    exists, true = root.apply_tactic("constructor")
-    (shared,) = exists.apply_tactic("constructor")
-    assert conclusions([shared]) == [["?left.w = 2", "Nat"]]
-    assert shared.apply_tactic("rfl") == [] and true.apply_tactic("trivial") == []
-
-
-def test_what_lean_refuses_is_an_error_of_its_branch_alone(server):
-    root = server.proof_from_sorry("example (p : Prop) (h : p) : p := by sorry")
-    for wrong in ("exact nothing", "exat h", "constructor", "exact (h"):
-        with pytest.raises(LeanInteractionException):
-            root.apply_tactic(wrong)
-        assert not root.try_apply_tactic(wrong).is_success()
-    assert root.apply_tactic("exact h") == []
-    main, aside = root.apply_tactic("have g : p ∧ p := by sorry")
-    assert conclusions([main, aside]) == [["p"], ["p ∧ p"]]
-    assert aside.apply_tactic("exact ⟨h, h⟩") == [] and main.apply_tactic("exact g.1") == []
-
-
-def test_environments_are_kept_rolled_back_and_pickled(server, tmp_path):
-    server.send_command("def f := 1")
-    checkpoint = server.checkpoint()
-    assert server.is_valid_source("example : f = 1 := rfl")
-    server.pickle(tmp_path / "environment")
-    server.rollback_to(checkpoint)
-    assert not server.is_valid_source("example : f = 2 := rfl")
-    server.unpickle(tmp_path / "environment")
-    assert server.is_valid_source("example : f = 1 := rfl")
 
 
 def test_its_loader_builds_trees_that_training_reads(server, folder, tmp_path):

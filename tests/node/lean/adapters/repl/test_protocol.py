@@ -1,27 +1,8 @@
 """The protocol's texts, without any process."""
 
-import json
-
 import pytest
 
-from node.lean.adapters.repl.protocol import (
-    BadRequest,
-    CommandAnswer,
-    Refusal,
-    ReplTacticAnswer,
-    Request,
-    read_answer,
-    read_request,
-    write,
-)
-
-
-def test_an_answer_is_found_in_whatever_stands_before_it():
-    assert read_answer('{"env": 3}') == CommandAnswer(3)
-    assert read_answer('noise {"a": [} {"message": "no"}\n') == Refusal("no")
-    assert read_answer('{"x": 1}\nstderr: {{\n{"proofState": 2,\n "goals": ["⊢ p"],\n "new": 1}') == ReplTacticAnswer(
-        2, ["⊢ p"]
-    )
+from node.lean.adapters.repl.protocol import BadRequest, read_answer, read_request
 
 
 @pytest.mark.parametrize(
@@ -29,11 +10,6 @@ def test_an_answer_is_found_in_whatever_stands_before_it():
 )
 def test_what_is_no_answer_is_none(text):
     assert read_answer(text) is None
-
-
-def test_requests_are_written_with_the_fields_that_are_set():
-    assert write(Request(tactic="exact «h»", proof_state=0)) == '{"tactic":"exact «h»","proofState":0}\n\n'.encode()
-    assert json.loads(write(Request(cmd="def f := 1", env=0))) == {"cmd": "def f := 1", "env": 0}
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,6 @@ def judged(run: Run) -> Judge:
     def judged(data: Data) -> Answer:
         finished = run(data.written())
         assert finished.returncode == 0, (finished.returncode, finished.stderr, finished.stdout[-500:])
-        return answer(finished.stdout)
+        return answer(finished.stdout, len(data.steps), len(data.queries))
 
     return judged

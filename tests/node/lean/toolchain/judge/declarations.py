@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from node.lean.check.olean.declarations import parts_of, read_answer
+
 Parts = tuple[str | int, ...]
 """A name, part by part."""
 
@@ -158,55 +160,8 @@ class Answer:
         return [not reason for reason in self.steps]
 
 
-class Incomplete(Exception):
-    """The output is not a complete answer."""
-
-
-class _Tokens:
-    def __init__(self, output: bytes) -> None:
-        self._output, self._at = output, 0
-
-    def word(self) -> bytes:
-        end = self._at
-        while end < len(self._output) and self._output[end] not in b" \n":
-            end += 1
-        if end == len(self._output):
-            raise Incomplete(self._output[-300:])
-        found, self._at = self._output[self._at : end], end + 1
-        return found
-
-    def text(self) -> str:
-        colon = self._output.index(b":", self._at)
-        length = int(self._output[self._at : colon])
-        content = self._output[colon + 1 : colon + 1 + length]
-        self._at = colon + 2 + length
-        return content.decode()
-
-    def expect(self, *words: bytes) -> None:
-        for word in words:
-            if self.word() != word:
-                raise Incomplete(self._output[-300:])
-
-    def name(self) -> Parts:
-        parts: list[str | int] = []
-        for _ in range(int(self.word())):
-            parts.append(self.text() if self.word() == b"s" else int(self.word()))
-        return tuple(parts)
-
-    def ended(self) -> bool:
-        return self._at == len(self._output)
-
-
-def answer(output: bytes) -> Answer:
-    """Raises Incomplete."""
-    tokens = _Tokens(output)
-    tokens.expect(b"proofmesh-verdicts", b"1", b"steps")
-    steps = ["" if tokens.word() == b"y" else tokens.text() for _ in range(int(tokens.word()))]
-    tokens.expect(b"queries")
-    axioms: list[set[Parts] | None] = []
-    for _ in range(int(tokens.word())):
-        axioms.append(None if tokens.word() == b"u" else {tokens.name() for _ in range(int(tokens.word()))})
-    tokens.expect(b"end")
-    if not tokens.ended():
-        raise Incomplete("more after the end")
-    return Answer(steps, axioms)
+def answer(output: bytes, steps: int, queries: int) -> Answer:
+    """Raises BadAnswer."""
+    read = read_answer(output, steps, queries)
+    axioms = [None if each is None else {tuple(parts_of(name)) for name in each} for each in read.axioms]
+    return Answer(list(read.reasons), axioms)

@@ -44,15 +44,6 @@ def test_a_build_is_made_once_per_text(sources: Path, tmp_path: Path, monkeypatc
     assert build.build(sources=sources) not in (first, None)
 
 
-def test_the_key_depends_on_wheel_names_and_texts(sources: Path) -> None:
-    key = build.library_key(sources, "1.0")
-    assert build.library_key(sources, "1.1") != key
-    (sources / "Base.lean").rename(sources / "Bass.lean")
-    renamed = build.library_key(sources, "1.0")
-    (sources / "Bass.lean").write_text(BASE + " ")
-    assert len({key, renamed, build.library_key(sources, "1.0")}) == 3
-
-
 @pytest.mark.lean
 def test_a_module_that_fails_is_named_with_leans_message_and_leaves_nothing(sources: Path, tmp_path: Path) -> None:
     (sources / "Deep" / "User.lean").write_text(USER + "def broken : Answer := Question.yes\n")
@@ -74,14 +65,6 @@ def test_a_directory_with_other_contents_is_left_alone(sources: Path, tmp_path: 
     with pytest.raises(build.PocketBuildError, match="not empty"):
         build.build(tmp_path / "out", sources=sources)
     assert (tmp_path / "out" / "thesis.txt").read_text() == "years of work"
-
-
-@pytest.mark.lean
-def test_an_older_build_in_the_same_place_is_replaced(sources: Path, tmp_path: Path) -> None:
-    out = build.build(tmp_path / "out", sources=sources)
-    before = build.built_key(out)
-    (sources / "Base.lean").write_text(BASE + "def more : Answer := Answer.no\n")
-    assert build.built_key(build.build(tmp_path / "out", sources=sources)) != before
 
 
 @pytest.mark.lean

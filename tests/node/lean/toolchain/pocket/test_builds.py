@@ -76,13 +76,3 @@ def test_many_processes_prune_at_once(tmp_path: Path) -> None:
     assert [process.wait(timeout=60) for process in started] == [0] * 4
     assert left(tmp_path) == {"pocket-29"}
     assert build.built_key(tmp_path / "pocket-29") == "29"
-
-
-def test_a_new_build_prunes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
-    for used in range(4):
-        place(tmp_path / "cache", str(used), used)
-    (tmp_path / "sources").mkdir()
-    (tmp_path / "sources" / "Base.lean").write_text("prelude\ninductive Answer : Type where\n  | yes : Answer\n")
-    new = build.build(sources=tmp_path / "sources")
-    assert {name for name in left(tmp_path / "cache") if not name.startswith(".")} == {new.name, "pocket-3"}

@@ -25,34 +25,6 @@ def test_it_is_lean_from_any_directory(tmp_path: Path) -> None:
     assert "Lean (version 4.35.0" in run_lean("--version", cwd=tmp_path).stdout
 
 
-def test_a_file_needs_no_prelude(tmp_path: Path) -> None:
-    (tmp_path / "t.lean").write_text("theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩\n#print axioms t\n")
-    outcome = run_lean("t.lean", cwd=tmp_path)
-    assert (outcome.returncode, "does not depend on any axioms" in outcome.stdout) == (0, True)
-
-
-def test_a_file_that_fails_ends_with_exit_code_1() -> None:
-    outcome = run_lean("--stdin", text="theorem t : 1 = 2 := rfl\n")
-    assert (outcome.returncode, "error" in outcome.stdout) == (1, True)
-
-
-def test_a_compiled_module_can_be_imported(tmp_path: Path) -> None:
-    (tmp_path / "Mine.lean").write_text("theorem mine : 1 + 1 = 2 := rfl\n")
-    assert run_lean("-o", str(tmp_path / "Mine.olean"), "Mine.lean", cwd=tmp_path).returncode == 0
-    environment = build.environment()
-    environment["LEAN_PATH"] = f"{environment['LEAN_PATH']}:{tmp_path}"
-    outcome = subprocess.run(
-        [*build.command(), "--stdin"],
-        env=environment,
-        input="import Mine\nexample : 1 + 1 = 2 := mine\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (outcome.returncode, outcome.stdout) == (0, "")
-
-
 def test_a_missing_library_is_explained() -> None:
     environment = {launcher.LIBRARY_VARIABLE: "/no/such/libleanshared.so"}
     outcome = subprocess.run(

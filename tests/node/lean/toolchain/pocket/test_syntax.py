@@ -57,6 +57,7 @@ def declared_native(text: str) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.lean
 def test_what_is_declared_native_has_its_native_function() -> None:
     symbols = [
