@@ -1,13 +1,12 @@
 """The engine against a naive forward pass, one sample at a time, with the same noise."""
 
-import math
 import random
 from dataclasses import replace
 
 import pytest
 import torch
 
-from common.settings import PLAIN, Sampling
+from common.settings import Sampling
 from node.inference.engine.batch import FinishedJob, Job
 from node.inference.engine.engine import Engine
 from node.inference.engine.sampling import WIDE
@@ -71,25 +70,16 @@ def check_against_naive(weights: Weights, todo: list[Job], answers: dict[int, Fi
     return ends
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"ends": 12.0},
-        {"ends": 12.0, "kv_heads": 2, "seed": 1},
-        {"ends": 30.0, "sharpness": 4.0, "seed": 2},
-        {"ends": 6.0, "tied": True, "seed": 3},
-    ],
-)
-def test_random_arrivals_give_what_one_by_one_forward_passes_give(changes: dict[str, float]) -> None:
-    weights = tiny_weights(**changes)
+def test_random_arrivals_give_what_one_by_one_forward_passes_give() -> None:
+    weights = tiny_weights(ends=12.0)
     engine = Engine(weights, SETTINGS)
-    todo = jobs(25, seed=5)
+    todo = jobs(16, seed=5)
     answers = run(engine, todo, random.Random(6))
     ends = check_against_naive(weights, todo, answers)
     counters = engine.counters
     samples = sum(job.samples for job in todo)
     assert 0 < ends < samples, "the case should hold completions that end and completions that are cut off"
-    assert counters.states == 25
+    assert counters.states == 16
     assert counters.rows < counters.samples, "samples that agree share a row"
     assert counters.rows > 2 * counters.passes, "rows of several states share a pass"
 
@@ -107,7 +97,6 @@ def test_a_wide_vocabulary_of_no_whole_blocks_gives_what_naive_passes_give() -> 
     ("changes", "settings"),
     [
         ({}, {}),
-        ({"kv_heads": 2, "seed": 1}, {"graphs": "on", "prompt_tokens": 400}),
         ({"window": 12, "full_every": 9, "depth": 3, "seed": 2}, {}),
         ({"window": 12, "full_every": 2, "kv_heads": 1, "prefix_lm": True, "softcap": 8.0, "seed": 3}, {}),
         ({"window": 5, "prefix_lm": True, "kv_heads": 2, "seed": 4}, {"graphs": "on", "prompt_tokens": 400}),
@@ -151,21 +140,6 @@ def test_what_is_remembered_stays_within_its_memory() -> None:
     assert engine.prefixes.size == sum(entry.size for entry in engine.prefixes._entries.values())
 
 
-def test_half_precision_answers_stay_near_those_of_single_precision() -> None:
-    weights = tiny_weights(ends=12.0)
-    todo = [replace(job, sampling=PLAIN) for job in jobs(8, seed=3)]
-    exact = run(Engine(weights, SETTINGS), todo)
-    rough = run(Engine(weights, replace(SETTINGS, dtype="bfloat16")), todo)
-    for job in todo:
-        assert rough[job.key].value == pytest.approx(exact[job.key].value, abs=3.0)
-    firsts = [
-        (one.tactic[:1], two.tactic[:1])
-        for job in todo
-        for one, two in zip(exact[job.key].tactics, rough[job.key].tactics, strict=True)
-    ]
-    assert sum(one == two for one, two in firsts) > 0.8 * len(firsts)
-
-
 def test_stop_texts_end_a_tactic_and_are_no_part_of_it() -> None:
     weights = tiny_weights(ends=-50.0)
     stop = weights.tokenizer.encode("q")
@@ -191,57 +165,6 @@ def test_a_stop_text_of_several_tokens_is_refused_and_the_rest_goes_on() -> None
     assert not answers[1].problem and len(answers[1].tactics) == 2
 
 
-def test_distinct_first_tokens_give_as_many_beginnings_as_samples() -> None:
-    engine = Engine(tiny_weights(sharpness=4.0), replace(SETTINGS, new_tokens=1))
-    plain = run(engine, [Job(0, "⊢ q", 8, seed=5)])[0]
-    spread = run(engine, [Job(0, "⊢ q", 8, seed=5, sampling=Sampling(distinct=True))])[0]
-    assert len({sample.log_probability for sample in spread.tactics}) == 8
-    assert len({sample.log_probability for sample in plain.tactics}) < 8
-
-
-def test_answers_do_not_depend_on_what_else_runs() -> None:
-    weights = tiny_weights(ends=12.0)
-    todo = jobs(12, seed=8)
-    together = run(Engine(weights, SETTINGS), todo)
-    alone: dict[int, FinishedJob] = {}
-    for job in reversed(todo):
-        alone |= run(Engine(weights, SETTINGS), [job])
-    for job in todo:
-        assert [sample.tactic for sample in together[job.key].tactics] == [s.tactic for s in alone[job.key].tactics]
-        assert together[job.key].value == pytest.approx(alone[job.key].value, abs=1e-4)
-
-
-def test_more_samples_begin_with_the_same_samples() -> None:
-    weights = tiny_weights(ends=12.0)
-    few = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 3, seed=11)])[0]
-    many = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 8, seed=11)])[0]
-    other = run(Engine(weights, SETTINGS), [Job(0, "⊢ q", 8, seed=12)])[0]
-    assert [sample.tactic for sample in many.tactics[:3]] == [sample.tactic for sample in few.tactics]
-    assert [sample.tactic for sample in many.tactics] != [sample.tactic for sample in other.tactics]
-
-
-def test_samples_follow_the_distribution_of_the_policy() -> None:
-    weights = tiny_weights(ends=12.0)
-    engine = Engine(weights, EngineSettings(slots=8, cells=32, new_tokens=1))
-    answers = run(engine, [Job(seed, "⊢ q", 32, seed) for seed in range(200)])
-    draws = [sample for answer in answers.values() for sample in answer.tactics]
-    ends = [sample for sample in draws if sample.tactic == "" and sample.log_probability > -3]
-    share, probability = len(ends) / len(draws), math.exp(ends[0].log_probability)
-    assert 0.05 < probability < 0.95
-    # Five standard deviations of a binomial share.
-    assert abs(share - probability) < 5 * (probability * (1 - probability) / len(draws)) ** 0.5
-
-
-def test_temperature_zero_gives_the_likeliest_tactic_each_time() -> None:
-    answer = run(Engine(tiny_weights(), SETTINGS), [Job(0, "⊢ q", 8, seed=3, sampling=Sampling(temperature=0.0))])[0]
-    assert len({sample.tactic for sample in answer.tactics}) == 1
-
-
-def test_a_long_completion_is_cut_off_and_marked() -> None:
-    answer = run(Engine(tiny_weights(ends=-50.0), SETTINGS), [Job(0, "⊢ q", 8, seed=3)])[0]
-    assert not any(sample.complete for sample in answer.tactics)
-
-
 def test_more_states_than_slots_wait_their_turn() -> None:
     engine = Engine(tiny_weights(ends=12.0), SETTINGS)
     for job in jobs(10, seed=1):
@@ -252,23 +175,6 @@ def test_more_states_than_slots_wait_their_turn() -> None:
     while engine.busy:
         engine.step()
     assert engine.counters.states == 10 and engine.tactics.room == 4
-
-
-def test_an_idle_engine_does_nothing() -> None:
-    engine = Engine(tiny_weights(), SETTINGS)
-    assert engine.step() == [] and engine.counters.passes == 0
-
-
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        (Job(0, "", 0, 1), "0 samples"),
-        (Job(0, "", 9, 1), "9 samples"),
-    ],
-)
-def test_impossible_jobs_are_refused(job: Job, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Engine(tiny_weights(), SETTINGS).submit(job)
 
 
 def test_strange_states_are_answered() -> None:

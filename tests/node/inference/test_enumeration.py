@@ -13,7 +13,6 @@ from node.model.names import Names
 from node.model.prompt import prompt_tokens
 from node.model.tokenizer import EOS, SPECIAL, Tokenizer
 from node.model.weights import Weights
-from node.prover.policies.policy import merge_samples
 from tests.node.model.tiny import tiny_model
 
 STATE = "⊢ q"
@@ -66,23 +65,3 @@ def test_log_probabilities_are_those_of_enumeration() -> None:
     for tactic, share in exact.items():
         # Five standard deviations of a binomial share, and a draw for what is rare.
         assert abs(seen[tactic] - share * drawn) < 5 * (share * (1 - share) * drawn) ** 0.5 + 1
-
-
-def test_the_prior_of_many_samples_tends_to_the_enumerated_one() -> None:
-    """mass(a) = count(a) · p(a)^(1/τ): divided among the tactics, it is p(a)^(1 + 1/τ) in the limit."""
-    source = weights()
-    exact = enumerate_tactics(source)
-    engine = Engine(source, EngineSettings(slots=8, cells=32, new_tokens=LENGTH))
-    samples = []
-    for seed in range(60):
-        engine.submit(Job(seed, STATE, 32, seed))
-    while engine.busy:
-        samples += [sample for finished in engine.step() for sample in finished.tactics]
-    temperature = 4.0  # low enough for the second factor to matter
-    proposals = {entry.tactic: entry.mass for entry in merge_samples(samples, temperature)}
-    limit = {tactic: share ** (1 + 1 / temperature) for tactic, share in exact.items()}
-    mass, total = sum(proposals.values()), sum(limit.values())
-    likely = [tactic for tactic, share in exact.items() if share > 0.02]
-    assert len(likely) >= 3
-    for tactic in likely:
-        assert proposals[tactic] / mass == pytest.approx(limit[tactic] / total, rel=0.35)

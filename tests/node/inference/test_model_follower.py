@@ -47,16 +47,6 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
     assert {sent["model"] for sent in server.sent} == {"prover", "prover-2"}
 
 
-async def test_a_node_that_comes_later_serves_what_was_announced_before(bus: Bus, broker: BusSettings) -> None:
-    await bus.put_state(KEY, ModelState(version=3, model="openai:prover-3"))
-    async with AsyncExitStack() as stack:
-        server = await stack.enter_async_context(running(Server(model="prover-3")))
-        address = f"openai:{server.url}#prover"
-        node = await stack.enter_async_context(model_node(bus, broker, address, follow="runs"))
-        assert node.facts.model == "openai:prover-3"
-        assert len(await sampler(bus, "openai:prover-3").sample(Prompt("p"), 1, 0, Decoding())) == 1
-
-
 async def test_what_a_node_may_not_serve_makes_it_unhealthy_and_it_serves_on(bus: Bus, broker: BusSettings) -> None:
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(running(Server()))

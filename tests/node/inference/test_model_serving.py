@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import sys
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlparse
@@ -17,11 +15,7 @@ from broker.launcher import Server as BrokerServer
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, Unanswered
 from common.life.context import NodeContext
-from common.life.process import spawn_child
 from common.protocol.messages import (
-    Busy,
-    Failure,
-    FailureKind,
     Message,
     ModelFacts,
     SampleReply,
@@ -31,11 +25,14 @@ from common.protocol.messages import (
     TextSample,
 )
 from common.protocol.subjects import TACTIC_REQUEST, samples
+from node.command import cli
 from node.llm.openai import open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Prompt, SamplerError
 from node.llm.settings import ModelSettings
 from node.prover.policies.sources import MeshSampler
-from tests.node.llm.server import Server, running
+from tests.background import RunOnBroker
+from tests.commands import Called
+from tests.node.llm.server import Server, in_a_thread, running
 from tests.node.prover.nodes import model_node
 from tests.waiting import eventually
 
@@ -191,17 +188,6 @@ async def test_a_request_that_ends_every_node_is_given_up(bus: Bus) -> None:
         await sampler(bus).sample(Prompt("p"), 1, 0, DRAWN)
 
 
-async def test_samples_that_are_too_large_together_are_asked_for_apart(bus: Bus) -> None:
-    async def answer(request: SampleRequest) -> Message:
-        if request.count > 2:
-            return Failure(reason="the answer is too large", kind=FailureKind.OVERSIZED)
-        return SampleReply(samples=tuple(TextSample(f"{request.seed}") for _ in range(request.count)))
-
-    await bus.serve(samples(MODEL), SampleRequest, answer, queue="inference", limit=8)
-    found: Sequence[object] = await sampler(bus).sample(Prompt("p"), 5, 0, DRAWN)
-    assert len(found) == 5
-
-
 async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nobody_is_not(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -219,23 +205,12 @@ async def test_nodes_that_come_within_patience_are_waited_for_and_a_model_of_nob
             assert len(await asked) == 1
 
 
-async def test_a_busy_node_is_no_missing_one(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
-    played = Played(*[Busy(retry_after=0.05, reason="queue full")] * 4, SampleReply(samples=(TextSample("simp"),)))
-    await bus.serve(samples(MODEL), SampleRequest, played.answer, queue="inference", limit=8)
-    assert len(await sampler(bus, expected=False).sample(Prompt("p"), 1, 0, DRAWN)) == 1
-
-
-@pytest.mark.process
-async def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reason(
-    bus: Bus, broker: BusSettings
+def test_a_model_that_the_server_does_not_have_ends_the_node_with_one_reason(
+    mesh_run: RunOnBroker, called: Called
 ) -> None:
-    async with running(Server()) as server:
-        argv = [sys.executable, "-m", "node.command.cli", "inference", "--model", f"openai:{server.url}#other"]
-        pipe = asyncio.subprocess.PIPE
-        node = await spawn_child([*argv, "--run", bus.run, "--bus.url", broker.url], stdout=pipe, stderr=pipe)
-        out, errors = await asyncio.wait_for(node.communicate(), 60)
-    said = (out + errors).decode()
-    assert node.returncode == 2, said
-    assert "[inference] model: " in said and "does not have the model `other`; choose one of `prover`" in said
-    assert "Traceback" not in said
+    with in_a_thread(Server()) as server:
+        place = ("--run", mesh_run.name, "--bus.url", mesh_run.bus.url)
+        ended = called(cli.main, "inference", "--model", f"openai:{server.url}#other", *place)
+    assert ended.code == 2
+    assert "[inference] model: " in ended.err
+    assert "does not have the model `other`; choose one of `prover`" in " ".join(ended.err.split())

@@ -27,16 +27,3 @@ def test_the_least_recently_used_goes_first() -> None:
     kept.keep([3], prefilled(-3))
     assert [kept.find([number]) is not None for number in range(4)] == [True, False, True, True]
     assert (kept.size, len(kept), kept.dropped) == (300, 3, 1)
-
-
-def test_what_is_larger_than_all_the_memory_is_not_kept() -> None:
-    kept = Prefixes(99)
-    kept.keep([1], prefilled(-1))
-    assert (kept.size, len(kept), kept.dropped) == (0, 0, 0)
-
-
-def test_a_prompt_kept_twice_counts_once() -> None:
-    kept = Prefixes(1000)
-    kept.keep([1], prefilled(-1))
-    kept.keep([1], prefilled(-1))
-    assert (kept.size, len(kept)) == (100, 1)

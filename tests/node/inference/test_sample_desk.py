@@ -59,19 +59,6 @@ async def test_work_that_takes_long_is_fetched_later_and_done_once() -> None:
         assert isinstance(unknown, Busy) and unknown.reason == "not at work here"
 
 
-async def test_more_than_the_limit_is_sent_elsewhere() -> None:
-    model = Model()
-    async with desk(model, limit=2) as made:
-        for number in (1, 2):
-            await made.take(request(number))
-        third = await made.take(request(3))
-        assert isinstance(third, Busy) and third.reason == "queue full" and third.retry_after > 0
-        assert await made.take(request(2)) == SampleReply(at_work="node-1")
-        model.go.set()
-        await eventually(lambda: made.at_work == 0)
-        assert isinstance(await made.take(request(3)), SampleReply)
-
-
 async def test_work_that_nobody_asks_for_is_given_up() -> None:
     model = Model()
     async with desk(model, hold=0.001, keep=0.01) as made:

@@ -22,27 +22,6 @@ def test_tokens_of_probability_zero_are_never_drawn() -> None:
     assert torch.allclose(drawn.policy.exp().unique().sum(), torch.tensor(1.0))
 
 
-def test_policy_log_probabilities_are_at_temperature_one() -> None:
-    logits = torch.tensor([[0.0, 1.0, 2.0]])
-    drawn = draw(logits, torch.tensor([[0.9]]), Rules(temperatures=torch.tensor([0.5])))
-    assert drawn.tokens.item() == 2
-    assert torch.allclose(drawn.policy, logits.log_softmax(-1)[:, 2:])
-    assert torch.allclose(drawn.sampled, (logits / 0.5).log_softmax(-1)[:, 2:])
-
-
-@pytest.mark.parametrize("temperatures", [None, torch.tensor([1.0, 0.3, 2.0, 0.0, 1.0])])
-def test_wide_vocabularies_are_drawn_from_as_narrow_ones_are(temperatures: torch.Tensor | None) -> None:
-    logits = random_logits(5, WIDE)
-    logits[:, -BLOCK // 2 :] = -torch.inf  # what pads a vocabulary to whole blocks
-    rules = Rules(temperatures=temperatures)
-    narrow = draw(logits[:, : -BLOCK // 2].clone(), numbers(5, 400), rules)  # no whole number of blocks
-    wide = draw(logits.clone(), numbers(5, 400), rules)
-    same = wide.tokens == narrow.tokens
-    assert float(same.float().mean()) > 0.999, "but for float32 rounding of the narrow sums"
-    assert torch.allclose(wide.policy[same], narrow.policy[same], atol=1e-4)
-    assert torch.allclose(wide.sampled[same], narrow.sampled[same], atol=1e-2, rtol=1e-3)
-
-
 def test_numbers_at_the_edges_stay_inside_the_wide_distribution() -> None:
     logits = torch.full((1, WIDE), -torch.inf)
     logits[0, [BLOCK, 3 * BLOCK + 7, WIDE - BLOCK]] = torch.tensor([0.0, 1.0, 2.0])

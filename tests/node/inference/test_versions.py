@@ -18,15 +18,6 @@ def state(latest: WeightsId, *pinned: WeightsId) -> WeightsState:
     return WeightsState(version=latest.version, digest=latest.digest, object_name=f"o{latest.version}", pinned=pins)
 
 
-def test_the_shelf_finds_what_is_announced_and_forgets_the_rest() -> None:
-    shelf = Shelf(limit=3)
-    shelf.announce(state(V2, V1))
-    assert (shelf.find(1), shelf.find(2), shelf.find(3)) == (V1, V2, None)
-    assert shelf.objects == {V1: "o1", V2: "o2"}
-    shelf.announce(state(V3))
-    assert (shelf.find(1), shelf.find(2), shelf.find(3)) == (None, None, V3)
-
-
 def test_the_old_version_serves_until_the_new_one_is_loaded() -> None:
     shelf = Shelf(limit=3)
     shelf.announce(state(V1))
@@ -136,12 +127,3 @@ def test_a_job_for_a_version_that_was_put_away_is_refused() -> None:
     (answer,) = engines.step()
     assert answer.finished is None and answer.version == V1
     assert not engines.busy
-
-
-def test_without_weights_jobs_wait() -> None:
-    engines = EngineSet()
-    engines.submit(Job(0, "⊢ q", 2, seed=3), None)
-    assert not engines.busy and engines.step() == [] and engines.waiting == 1
-    engines.install(V1, engine(1))
-    engines.latest = V1
-    assert [answer.job.key for answer in finish(engines)] == [0]

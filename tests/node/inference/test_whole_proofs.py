@@ -1,4 +1,4 @@
-"""Whole proofs from the engine: what naive passes give, and nothing that tactics would notice."""
+"""Whole proofs and conjectures from the engine: what naive passes give, and nothing that tactics would notice."""
 
 from __future__ import annotations
 
@@ -7,67 +7,95 @@ from dataclasses import replace
 
 import pytest
 
+from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import Engine
-from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES
+from node.model.checkpoint_folders import NO_CONJECTURE_ROLES, NO_CONJECTURES, NO_PROOFS, NO_ROLES
 from node.model.names import StatementNames
+from node.model.prompt import conjecture_prompt
+from node.model.weights import Weights
 from tests.node.inference.naive import jobs, run, sample_naively
-from tests.node.inference.writers import SETTINGS, proof_jobs, texts, writer
+from tests.node.inference.writers import SETTINGS, proof_jobs, texts, writer as proof_writer
 from tests.node.model.tiny import tiny_weights
 
 pytestmark = pytest.mark.compute
 
+SIZES = replace(SETTINGS, conjecture_tokens=16, proof_slots=3)
 
-@pytest.mark.parametrize("settings", [{}, {"graphs": "on"}])
-def test_proofs_and_tactics_together_are_what_naive_passes_give(settings: dict[str, str]) -> None:
-    weights = writer()
-    engine = Engine(weights, replace(SETTINGS, **settings))  # type: ignore[arg-type]
-    todo = [*jobs(6, seed=3), *proof_jobs(8, seed=4)]
+
+def writer(seed: int = 0, **changes: float) -> Weights:
+    """As for proofs, with room for a prompt, and with a note of conjectures."""
+    weights = proof_writer(seed, **{"context": 320, **changes})
+    return replace(weights, information={**weights.information, "conjectures": "yes"})
+
+
+def conjecture_jobs(count: int, seed: int) -> list[Job]:
+    """Prompts of three lengths; 1 to 8 samples."""
+    rng = random.Random(seed)
+    return [
+        Job(
+            key=2000 + index,
+            state=conjecture_prompt(
+                "theorem l (a : Prop) : a", f"theorem t (p q : Prop) : {'p ∧ ' * (index % 3)}q", f"intro h{index % 2}"
+            ),
+            samples=rng.randint(1, 8),
+            seed=rng.getrandbits(63),
+            sampling=Sampling(temperature=rng.choice([1.0, 0.5]), top_p=rng.choice([1.0, 0.9])),
+            conjecture=True,
+        )
+        for index in range(count)
+    ]
+
+
+@pytest.mark.parametrize("graphs", ["off", "on"])
+def test_proofs_conjectures_and_tactics_together_are_what_naive_passes_give(graphs: str) -> None:
+    weights, settings = writer(), replace(SIZES, graphs=graphs)
+    engine = Engine(weights, settings)
+    todo = [*jobs(3, seed=3), *proof_jobs(5, seed=4), *conjecture_jobs(5, seed=5)]
     random.Random(5).shuffle(todo)
     answers = run(engine, todo, random.Random(6))
-    ends = long = 0
+    ended, long = set(), set()
     for job in todo:
-        names = StatementNames(job.state)
-        samples, value = sample_naively(weights, SETTINGS, job)
+        kind, names = (job.proof, job.conjecture), StatementNames(job.state)
+        samples, value = sample_naively(weights, settings, job)
         answer = answers[job.key]
-        assert answer.value == (0.0 if job.proof else pytest.approx(value, abs=1e-3))
+        assert answer.value == (0.0 if any(kind) else pytest.approx(value, abs=1e-3)) and not answer.problem
         for naive, sample in zip(samples, answer.tactics, strict=True):
             if naive.close:
                 continue
             text = weights.tokenizer.decode(naive.tokens)
             assert sample.tactic == (names.show(text) if job.proof else text)
             assert sample.log_probability == pytest.approx(naive.log_probability, abs=2e-3)
-            assert sample.tokens == (len(naive.tokens) + naive.ended if job.proof else None)
-            ends += naive.ended and job.proof
-            long += len(naive.tokens) > SETTINGS.new_tokens
-    assert ends and long, "some proofs should end, and some be longer than any tactic"
+            assert sample.tokens == (len(naive.tokens) + naive.ended if any(kind) else None)
+            ended |= {kind} if naive.ended else set()
+            long |= {kind} if len(naive.tokens) > settings.new_tokens else set()
+    both = {(True, False), (False, True)}
+    assert both <= ended and long == both, "some of each should end, and some be longer than any tactic"
     assert engine.counters.states == len(todo)
 
 
-def test_tactics_are_the_same_to_the_last_bit_whether_proofs_run_or_not() -> None:
+def test_tactics_are_the_same_to_the_last_bit_whether_proofs_and_conjectures_run_or_not() -> None:
     todo = jobs(12, seed=8)
-    alone = Engine(writer(), SETTINGS)
+    alone, beside = Engine(writer(), SIZES), Engine(writer(), SIZES)
     without = run(alone, todo)
-    assert alone.proofs is None, "nobody has asked for a proof"
-    beside = Engine(writer(), SETTINGS)
-    for job in proof_jobs(5, seed=1):
+    assert alone.proofs is None and alone.conjectures is None, "nobody has asked for one"
+    for job in [*proof_jobs(5, seed=1), *conjecture_jobs(5, seed=1)]:
         beside.submit(job)
     both = run(beside, todo)
-    assert beside.proofs is not None
+    assert beside.proofs is not None and beside.conjectures is not None
     assert {job.key: both[job.key] for job in todo} == without
 
 
-def test_a_proof_depends_on_its_seed_and_sample_alone() -> None:
-    todo = proof_jobs(9, seed=2)
-    together = run(Engine(writer(), SETTINGS), [*jobs(5, seed=1), *todo], random.Random(3))
+def test_an_answer_depends_on_its_seed_and_sample_alone() -> None:
+    todo = [*jobs(4, seed=1), *proof_jobs(4, seed=2), *conjecture_jobs(4, seed=2)]
+    together = run(Engine(writer(), SIZES), todo, random.Random(3))
     for job in reversed(todo):
         few = replace(job, samples=max(1, job.samples // 2))
-        assert texts(run(Engine(writer(), SETTINGS), [job])[job.key]) == texts(together[job.key])
-        assert texts(run(Engine(writer(), SETTINGS), [few])[job.key]) == texts(together[job.key])[: few.samples]
+        assert texts(run(Engine(writer(), SIZES), [few])[job.key]) == texts(together[job.key])[: few.samples]
 
 
 def test_a_statement_that_was_read_is_not_read_again() -> None:
-    engine = Engine(writer(), SETTINGS)
+    engine = Engine(writer(), SIZES)
     todo = proof_jobs(4, seed=6)
     first = run(engine, todo)
     read = engine.counters.prompt_tokens
@@ -76,38 +104,50 @@ def test_a_statement_that_was_read_is_not_read_again() -> None:
     assert {key: texts(answer) for key, answer in again.items()} == {key: texts(each) for key, each in first.items()}
 
 
-def test_statements_wait_for_a_place_of_their_own() -> None:
-    engine = Engine(writer(), SETTINGS)
-    todo = proof_jobs(5, seed=1)
-    assert engine.room(todo[0]) == 2 and engine.room(jobs(1, 1)[0]) == 4
+def test_prompts_wait_for_a_place_of_their_own_and_a_prompt_that_is_too_long_gives_nothing() -> None:
+    engine = Engine(writer(), SIZES)
+    todo = conjecture_jobs(5, seed=1)
+    assert engine.room(todo[0]) == 3
     for job in todo:
         engine.submit(job)
-    assert engine.room(todo[0]) == 0 and engine.room(jobs(1, 1)[0]) == 4
-    engine.step()
-    assert (engine.running, engine.waiting) == (2, 3)
-    while engine.busy:
-        engine.step()
-    assert engine.room(todo[0]) == 2
+    assert engine.room(todo[0]) == 0 and engine.room(proof_jobs(1, 1)[0]) == 3
+    long = replace(todo[0], key=1, state=todo[0].state * 10)
+    answers = run(engine, [long])
+    assert answers[1].tactics == () and not answers[1].problem
+    assert len(answers) == 6 and all(answers[job.key].tactics for job in todo)
+    assert engine.room(todo[0]) == 3
 
 
 def test_no_proof_is_longer_than_half_of_what_the_network_reads() -> None:
-    weights = writer(ends=-50.0)
-    engine = Engine(weights, replace(SETTINGS, proof_tokens=10_000))
+    weights = writer(ends=-50.0, context=160)
+    engine = Engine(weights, replace(SIZES, proof_tokens=10_000))
     job = Job(0, "theorem t : p", 8, 1, proof=True)
     answer = run(engine, [job])[0]
     assert max(sample.tokens or 0 for sample in answer.tactics) == weights.model.config.context // 2
     assert not any(sample.complete for sample in answer.tactics)
-    long = replace(job, key=1, state=f"theorem t : {'p ∧ ' * 100}p")
+    long = replace(job, key=1, state=f"theorem t : {'p ∧ ' * 300}p")
     short = replace(job, key=2)
     answers = run(engine, [long, short])
     assert answers[1].tactics == () and not answers[1].problem
     assert len(answers[2].tactics) == 8
 
 
-def test_a_network_that_was_trained_on_no_proofs_says_so_and_the_rest_goes_on() -> None:
+def test_a_network_that_was_not_trained_on_what_is_asked_for_says_so_and_the_rest_goes_on() -> None:
     untrained = replace(writer(), information={"version": "1"})
-    for weights, says in ((tiny_weights(), NO_ROLES), (untrained, NO_PROOFS)):
-        engine = Engine(weights, SETTINGS)
-        answers = run(engine, [*proof_jobs(1, seed=1), *jobs(2, seed=1)])
-        assert answers[1000].problem == says and answers[1000].tactics == ()
-        assert len(answers) == 3 and engine.proofs is None
+    for make, weights, says in (
+        (proof_jobs, tiny_weights(), NO_ROLES),
+        (proof_jobs, untrained, NO_PROOFS),
+        (conjecture_jobs, tiny_weights(), NO_CONJECTURE_ROLES),
+        (conjecture_jobs, untrained, NO_CONJECTURES),
+    ):
+        (job,) = make(1, seed=1)
+        engine = Engine(weights, SIZES)
+        answers = run(engine, [job, *jobs(2, seed=1)])
+        assert answers[job.key].problem == says and answers[job.key].tactics == ()
+        assert len(answers) == 3 and engine.proofs is None and engine.conjectures is None
+
+
+def test_proofs_and_conjectures_at_once_are_refused() -> None:
+    job = replace(conjecture_jobs(1, seed=1)[0], proof=True)
+    with pytest.raises(ValueError, match="whole proofs and for conjectures at once"):
+        Engine(writer(), SIZES).submit(job)

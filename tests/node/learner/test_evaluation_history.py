@@ -12,6 +12,7 @@ from common.records.store import Store
 from node.learner.attempts.evaluation import EvaluationHistory, evaluated
 from node.learner.run import Run
 from tests.node.learner.builders import FAILED, PROVED, planned, result
+from tests.waiting import until
 
 SOLVED, UNSOLVED, LOST = AttemptOutcome.PROVED, AttemptOutcome.FAILED, AttemptOutcome.ERROR
 
@@ -58,7 +59,11 @@ async def test_a_kill_between_the_result_and_its_line_neither_loses_nor_repeats_
     assert (line.label, line.step, line.time, line.worked, line.solved) == ("step-7", 7, 3.25, 40.0, 1)
     (point,) = Tail(run.directory.metrics).read().points
     assert (point.time, point.step, point.values["eval_solve_rate"]) == (3.25, 7, 0.5)
-    assert [each.time for each in await bus.history((Point,))] == [3.25]  # for the monitor
+
+    async def announced() -> bool:
+        return [each.time for each in await bus.history((Point,))] == [3.25]
+
+    await until(announced, what="the point for the monitor")
     content = run.directory.evaluations.read_bytes()
     run.directory.evaluations.write_bytes(content[:-20])  # killed while it wrote
     await finished_evaluation(run, "after")

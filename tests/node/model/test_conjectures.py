@@ -6,7 +6,7 @@ import functools
 
 import pytest
 
-from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens, written_conjecture
+from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import BOS, TACTIC, TEXT, Tokenizer
 from tests.node.model.tiny import TEXTS
 
@@ -51,13 +51,6 @@ def test_what_authors_call_things_and_how_they_lay_them_out_changes_nothing() ->
 )
 def test_a_lemma_keeps_its_name(lemma: str, shown: str) -> None:
     assert conjecture_prompt(lemma, STATEMENT, PROOF).startswith(f"<lemma>\n{shown}\n</lemma>\n")
-
-
-def test_a_conjecture_has_no_name_and_canonical_ones() -> None:
-    text = "theorem conjecture_3_1 (a : Nat) (h : a = 2) : a + a = 4"
-    assert written_conjecture(text) == "example (v0 : Nat) (v1 : v0 = 2) : v0 + v0 = 4"
-    assert written_conjecture(text, canonical=False) == "example (a : Nat) (h : a = 2) : a + a = 4"
-    assert written_conjecture(written_conjecture(text)) == written_conjecture(text)
 
 
 def test_a_prompt_is_framed_and_never_cut() -> None:

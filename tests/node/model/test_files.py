@@ -53,7 +53,7 @@ def test_a_checkpoint_comes_back_whole(saved: Path) -> None:
     assert checkpoint.load(saved, optimizer=False).optimizer is None
 
 
-@pytest.mark.parametrize("name", [checkpoint.MODEL, checkpoint.OPTIMIZER, checkpoint.TOKENIZER, checkpoint.STATE])
+@pytest.mark.parametrize("name", [checkpoint.MODEL, checkpoint.STATE])
 @pytest.mark.parametrize("damage", ["missing", "truncated", "changed"])
 def test_a_damaged_checkpoint_is_refused_by_name(saved: Path, name: str, damage: str) -> None:
     path = saved / name
@@ -68,15 +68,6 @@ def test_a_damaged_checkpoint_is_refused_by_name(saved: Path, name: str, damage:
         checkpoint.load(saved)
 
 
-def test_no_checkpoint_and_another_schema_are_refused(saved: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no checkpoint"):
-        checkpoint.load(saved.parent / "step-000008")
-    state = json.loads((saved / checkpoint.STATE).read_text())
-    (saved / checkpoint.STATE).write_text(json.dumps(state | {"schema": 99}))
-    with pytest.raises(CheckpointError, match="schema 99"):
-        checkpoint.load(saved)
-
-
 def test_a_tokenizer_of_another_run_is_refused(saved: Path) -> None:
     larger = Tokenizer.train([f"lemma_{a}{b} {b}{a}{a}" for a in "abcdefgh" for b in "stuvwxyz"] * 9, 600)
     assert larger.vocab_size > tiny_tokenizer().vocab_size
@@ -85,19 +76,16 @@ def test_a_tokenizer_of_another_run_is_refused(saved: Path) -> None:
         checkpoint.load(saved)
 
 
-def test_tensors_that_do_not_fit_are_refused(saved: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "model", "says"),
+    [({"schema": 99}, {}, "schema 99"), ({}, {"width": 64}, "do not match"), ({}, {"experts": 8}, "experts")],
+)
+def test_a_state_that_does_not_fit_is_refused(
+    saved: Path, changes: dict[str, int], model: dict[str, int], says: str
+) -> None:
     state = json.loads((saved / checkpoint.STATE).read_text())
-    state["model"]["width"] = 64
-    (saved / checkpoint.STATE).write_text(json.dumps(state))
-    with pytest.raises(CheckpointError, match="do not match"):
-        checkpoint.load(saved)
-
-
-def test_an_unknown_model_field_is_refused(saved: Path) -> None:
-    state = json.loads((saved / checkpoint.STATE).read_text())
-    state["model"]["experts"] = 8
-    (saved / checkpoint.STATE).write_text(json.dumps(state))
-    with pytest.raises(CheckpointError, match="experts"):
+    (saved / checkpoint.STATE).write_text(json.dumps(state | changes | {"model": state["model"] | model}))
+    with pytest.raises(CheckpointError, match=says):
         checkpoint.load(saved)
 
 
@@ -108,22 +96,6 @@ def test_what_an_interrupted_save_leaves_is_no_checkpoint(saved: Path) -> None:
     assert checkpoint.latest(root) == saved
     checkpoint.prune(root, keep=1)
     assert list(root.iterdir()) == [saved]
-
-
-def test_a_save_that_fails_leaves_the_old_checkpoint(saved: Path) -> None:
-    with pytest.raises(TypeError):
-        checkpoint.save(saved, tiny_model(3), tiny_tokenizer(), step=7, extra={"not json": object()})
-    assert checkpoint.load(saved).extra == {"a": 1}
-    assert list(saved.parent.iterdir()) == [saved]
-
-
-def test_the_newest_is_latest_and_pruning_keeps_the_newest(tmp_path: Path) -> None:
-    for step in (2, 10, 100):
-        checkpoint.save(tmp_path / checkpoint.name_of_step(step), tiny_model(), tiny_tokenizer(), step=step)
-    assert checkpoint.latest(tmp_path) == tmp_path / "step-000100"
-    checkpoint.prune(tmp_path, keep=2)
-    assert [path.name for path in checkpoint.complete(tmp_path)] == ["step-000010", "step-000100"]
-    assert checkpoint.latest(tmp_path / "nowhere") is None
 
 
 def test_newest_whole_checkpoint_is_found_behind_damaged_ones(tmp_path: Path) -> None:

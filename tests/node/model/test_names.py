@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from node.bank.bank import load_proofs, load_transitions
-from node.model.names import CANONICAL, IDENTIFIER, Names, StatementNames
+from node.bank.bank import load_proofs
+from node.model.names import IDENTIFIER, Names, StatementNames
 
 STATE = "p q : Prop\nh1 : p ∧ q\nhx : ∀ (x : Nat), f x = x\n⊢ ∃ y, q ∧ h1.symm = Nat.add_comm"
 
@@ -14,12 +14,6 @@ def test_names_are_numbered_in_order_of_appearance() -> None:
     assert (
         names.state == "v0 v1 : Prop\nv2 : v0 ∧ v1\nv3 : ∀ (v4 : Nat), f v4 = v4\n⊢ ∃ v5, v1 ∧ v2.symm = Nat.add_comm"
     )
-
-
-def test_states_that_differ_in_names_alone_become_equal() -> None:
-    other = "a b : Prop\nkey : a ∧ b\nh : ∀ (n : Nat), f n = n\n⊢ ∃ z, b ∧ key.symm = Nat.add_comm"
-    assert Names(other).state == Names(STATE).state
-    assert Names(other).hide("exact ⟨key.1, Or.inl key⟩") == Names(STATE).hide("exact ⟨h1.1, Or.inl h1⟩")
 
 
 @pytest.mark.parametrize(
@@ -51,20 +45,6 @@ def test_a_name_that_looks_canonical_keeps_apart_from_the_others() -> None:
     assert names.show(names.hide("exact v0 a")) == "exact v0 a"
 
 
-def test_every_transition_of_the_bank_survives_the_round_trip() -> None:
-    for row in load_transitions()[::40]:
-        names = Names(row.state)
-        again = Names(names.state)
-        assert again.state == names.state
-        hidden = names.hide(row.tactic)
-        shown = names.show(hidden)
-        # New names may come back as others; with them hidden again the tactic is the same.
-        assert names.hide(shown) == hidden
-        local = {word for line in row.state.split("\n") if " : " in line for word in line.split(" : ")[0].split()}
-        kept = {match.group() for match in IDENTIFIER.finditer(hidden)} & local
-        assert not kept - {name for name in local if CANONICAL.fullmatch(name)}
-
-
 def test_a_statement_binds_names_in_all_of_its_brackets() -> None:
     statement = "example {α : Type} [i : Inhabited α] (x y : α) (hx : (2 : Nat) = 2) : (x : α) = y ∧ ∀ z, z = hx"
     names = StatementNames(statement)
@@ -77,14 +57,11 @@ def test_a_statement_binds_names_in_all_of_its_brackets() -> None:
 
 
 def test_every_proof_of_the_bank_survives_the_round_trip() -> None:
-    for proof in load_proofs()[::40]:
+    for proof in load_proofs()[::100]:
         names = StatementNames(proof.theorem.signature)
         hidden = names.hide(proof.script)
         assert names.hide(names.show(hidden)) == hidden
         assert StatementNames(names.state).state == names.state
-
-
-NAMES = ("a", "b", "v0", "v1", "v2", "h", "h1", "x'")
 
 
 @settings(max_examples=100, deadline=None)

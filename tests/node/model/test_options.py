@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from node.learner.settings import LearnerSettings
-from node.model.config import OPTIONS, PRESETS, ModelConfig, ModelConfigError, preset
+from node.model.config import OPTIONS, ModelConfig
 from node.model.transformer import Transformer, visible
 from node.model.weights import config_from_dict, config_to_dict
 from tests.node.model.tiny import tiny_model
@@ -44,15 +44,6 @@ def test_a_window_hides_what_is_further_back() -> None:
     assert changed(logits(model, x), logits(model, other)) == [place >= 3 for place in range(24)]
 
 
-def test_a_window_as_long_as_the_sequence_changes_nothing() -> None:
-    assert torch.equal(logits(tiny_model(), tokens()), logits(tiny_model(window=24), tokens()))
-
-
-def test_every_full_layer_and_the_last_see_all() -> None:
-    config = ModelConfig(depth=6, window=8, full_every=4)
-    assert [config.window_of(layer) for layer in range(6)] == [8, 8, 8, 0, 8, 0]
-
-
 def test_a_prefix_lm_sees_the_prompt_both_ways_and_the_tactic_one_way() -> None:
     model = tiny_model(prefix_lm=True)
     x, prefix = tokens(), torch.tensor([10, 10])
@@ -88,22 +79,6 @@ def test_a_soft_cap_bounds_logits_and_keeps_their_order() -> None:
     ours, raw = logits(capped, tokens()), logits(plain, tokens())
     assert float(ours.abs().max()) < 2.0 < float(raw.abs().max())
     assert torch.allclose(ours, 2 * torch.tanh(raw / 2))
-
-
-@pytest.mark.parametrize(
-    ("name", "low", "high"), [("nano", 2.5e6, 3.5e6), ("small", 115e6, 135e6), ("base", 0.95e9, 1.1e9)]
-)
-def test_presets_have_the_size_of_their_name(name: str, low: float, high: float) -> None:
-    with torch.device("meta"):
-        assert low < Transformer(preset(name)).parameter_count() < high
-
-
-def test_presets_take_changes_and_refuse_what_cannot_be() -> None:
-    assert preset("nano", vocab_size=999).vocab_size == 999 and PRESETS["nano"].vocab_size == 2048
-    with pytest.raises(ModelConfigError, match="no model `tiny`; choose one of demo, nano"):
-        preset("tiny")
-    with pytest.raises(ModelConfigError, match="window is -1"):
-        preset("nano", window=-1)
 
 
 def test_a_configuration_without_options_is_written_as_before_there_were_any() -> None:

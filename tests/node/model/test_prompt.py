@@ -30,16 +30,6 @@ def test_a_long_state_loses_its_first_hypotheses_and_keeps_its_goal(limit: int) 
     assert len(prompt_tokens(tiny_tokenizer(), state, limit)) <= limit
 
 
-def test_as_many_hypotheses_stay_as_fit() -> None:
-    tokenizer = tiny_tokenizer()
-    state = "\n".join([*HYPOTHESES, GOAL])
-    limit = 60
-    kept = shown(state, limit).count("\n")
-    one_more = "\n".join([*HYPOTHESES[-kept - 1 :], GOAL])
-    assert 0 < kept < len(HYPOTHESES)
-    assert len(tokenizer.encode(one_more)) + FRAME > limit
-
-
 def test_every_goal_of_a_state_is_kept() -> None:
     state = "\n\n".join("\n".join([*HYPOTHESES[:8], f"⊢ p{index}"]) for index in range(3))
     text = shown(state, 60)
@@ -59,10 +49,6 @@ def test_a_goal_that_is_too_long_alone_keeps_its_end() -> None:
     text = shown(state, 40)
     assert state.endswith(text) and text.endswith("p99")
     assert len(prompt_tokens(tiny_tokenizer(), state, 40)) == 40
-
-
-def test_an_empty_state_is_only_the_frame() -> None:
-    assert prompt_tokens(tiny_tokenizer(), "", 40) == [BOS, STATE, TACTIC]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,6 @@ def test_train_eval_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().out
     assert "374 tokens" in shown
     assert "GPT-2" in shown
-    assert "␣p·" in shown
+    assert "␣∧·" in shown
     assert main(["show", str(tmp_path / "none.json"), "x"]) == 2
     assert main(["translate"]) == 2

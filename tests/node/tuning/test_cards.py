@@ -32,8 +32,3 @@ BASE: Any = SimpleNamespace(address="hf:models/small-llama", template=SimpleName
 def test_the_command_of_a_card_is_taken(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = re.findall(r"Use: `proofmesh ([^`]+)`", text)
     assert refusal_of(shlex.split(line), monkeypatch) == ""
-
-
-def test_a_training_without_a_logged_reward_says_so() -> None:
-    assert grpo.rewards_of(SUMMARY) == "mean reward 0.1 in the first fifth, 0.2 in the last"
-    assert "--log-every" in grpo.rewards_of(SUMMARY | {"reward_first": None, "reward_last": None})

@@ -68,8 +68,3 @@ def test_an_answer_that_would_be_read_as_another_one_is_left_out() -> None:
     assert steps.left_out == {UNREADABLE: 2} and not steps.examples
     proofs = proof_examples(templates.load("stp"), [Proof(THEOREM, "sorry"), Proof(THEOREM, SCRIPT)])
     assert proofs.left_out == {UNREADABLE: 1} and len(proofs.examples) == 1
-
-
-def test_a_template_of_the_other_kind_is_refused() -> None:
-    with pytest.raises(templates.TemplateError, match="whole-proof, not for tactic"):
-        step_examples(templates.load("stp"), [Step("t", STATE, "simp")])

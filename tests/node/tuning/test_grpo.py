@@ -12,7 +12,6 @@ from safetensors.torch import load_file
 
 from node.data.errors import InputError
 from node.tuning.grpo import run
-from node.tuning.grpo_data import Task, kind_of, read
 from node.tuning.grpo_trainer import GrpoWatch, RewardLost
 from node.tuning.settings import (
     EvaluationSettings,
@@ -150,13 +149,3 @@ def test_what_cannot_be_trained_is_refused_before_anything_is_written(tiny, data
         with pytest.raises(InputError, match=words):
             run(settings(tiny, given.pop("data"), tmp_path / "out", **given))
     assert not (tmp_path / "out").exists()
-
-
-def test_tasks_of_the_bank_hold_no_statement_of_its_benchmarks():
-    from node.llm import templates
-
-    assert kind_of(templates.load("stp"), "auto") == "proofs"
-    found, _ = read(("bank",), ("pocket:test",), "steps")
-    assert len(found) > 100
-    several = next(each for each in found if each.steps and each.remaining)
-    assert isinstance(several, Task) and several.state

@@ -73,11 +73,3 @@ def test_answers_that_are_no_rewards_are_refused(found, words):
     with pytest.raises(InputError, match=words):
         numbers(found, 2, "m:f")
     assert numbers((None, 1), 2, "m:f") == [None, 1.0]
-
-
-def test_a_reward_that_fails_is_told_in_one_line():
-    def failing(completions, **kwargs):
-        raise KeyError("theorem")
-
-    with pytest.raises(InputError, match="--reward m:failing: raised KeyError: 'theorem'"):
-        checked(failing, "m:failing")(completions=["a"])

@@ -1,6 +1,5 @@
 """Supervised fine-tuning with the real TRL and PEFT, in tiny form: what is learned, written, resumed and refused."""
 
-import asyncio
 import json
 import math
 import resource
@@ -11,18 +10,12 @@ from typing import Any
 
 import pytest
 import torch
-from filelock import FileLock
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from common.run_folder import LOCK
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import load
-from node.llm.hub.sampler import open_hub
-from node.llm.models import template_of
-from node.llm.outputs import parse_proof
-from node.llm.prompts import proof_prompt
-from node.llm.settings import HubSettings, ModelSettings
+from node.llm.settings import HubSettings
 from node.tuning.base_model import base_of
 from node.tuning.carrying_out import Interrupted
 from node.tuning.run_folder import RunFolder
@@ -37,7 +30,6 @@ from node.tuning.settings import (
 )
 from node.tuning.sft import dry_run, run
 from tests.node.tuning.conftest import write_steps
-from tests.node.tuning.test_examples import SCRIPT, THEOREM
 
 pytestmark = pytest.mark.compute
 
@@ -130,10 +122,10 @@ class Killed(BaseException):
     """As a process that ends at once: nobody tidies up after it."""
 
 
-@pytest.mark.parametrize("lora", [LoraSettings(), LoraSettings(on=True, rank=2, dropout=0.1)])
 def test_a_run_that_was_killed_goes_on_to_the_same_end(
-    tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: LoraSettings
+    tiny: Path, steps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lora = LoraSettings(on=True, rank=2, dropout=0.1)
     run(settings(tiny, steps, tmp_path / "whole", steps=6, lora=lora))
     completed = RunFolder.completed
 
@@ -148,7 +140,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_end(
         run(settings(tiny, steps, tmp_path / "out", steps=6, lora=lora))
     monkeypatch.undo()
     run(settings(tiny, steps, tmp_path / "out", steps=6, lora=lora))
-    assert same(tmp_path / "whole", tmp_path / "out", "adapter_model.safetensors" if lora.on else "model.safetensors")
+    assert same(tmp_path / "whole", tmp_path / "out", "adapter_model.safetensors")
     kept = [[each["loss"] for each in curve(tmp_path / name) if "loss" in each] for name in ("whole", "out")]
     assert kept[0] == kept[1] and len(kept[0]) == 6
 
@@ -165,24 +157,6 @@ def test_a_finished_run_is_not_repeated_and_another_one_is_refused(tiny: Path, s
         run(settings(tiny, steps, tmp_path / "mine", fresh=True))
 
 
-def test_two_processes_do_not_train_in_one_folder(tiny: Path, steps: Path, tmp_path: Path) -> None:
-    run(settings(tiny, steps, tmp_path / "out", steps=1))
-    with (
-        FileLock(tmp_path / "out" / LOCK),
-        pytest.raises(InputError, match="another process is training"),
-    ):
-        run(settings(tiny, steps, tmp_path / "out", steps=1, fresh=True))
-    assert (tmp_path / "out" / "model" / "config.json").exists()
-
-
-def test_activations_may_be_computed_again(tiny: Path, steps: Path, tmp_path: Path) -> None:
-    for name, recompute in (("kept", False), ("again", True)):
-        place = PlaceSettings(device="cpu", recompute=recompute)
-        run(settings(tiny, steps, tmp_path / name, steps=2, lora=LoraSettings(on=True, rank=2), place=place))
-    losses = [[each["loss"] for each in curve(tmp_path / name)] for name in ("kept", "again")]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-
-
 def test_a_loss_that_is_no_number_ends_the_training(tiny: Path, steps: Path, tmp_path: Path) -> None:
     broken = shutil.copytree(tiny, tmp_path / "broken")
     tensors = load_file(tiny / "model.safetensors")
@@ -193,14 +167,6 @@ def test_a_loss_that_is_no_number_ends_the_training(tiny: Path, steps: Path, tmp
     with pytest.raises(NotFinite, match=r"loss of step 1 is not a number; there is no checkpoint yet.*smaller --rate"):
         run(settings(broken, steps, tmp_path / "out"))
     assert not (tmp_path / "out" / "model").exists()
-
-
-def test_a_rate_that_breaks_the_model_keeps_the_last_checkpoint(tiny: Path, steps: Path, tmp_path: Path) -> None:
-    keeping = KeepingSettings(save_every=1, log_every=1)
-    with pytest.raises(NotFinite, match="is not a number; the checkpoint of step 1 is kept"):
-        run(settings(tiny, steps, tmp_path / "out", rate=1e30, keeping=keeping))
-    last = RunFolder(tmp_path / "out").last()
-    assert last is not None and last.step == 1
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(
@@ -268,26 +234,6 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(InputError, match=message):
         run(wanted)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_dry_run_counts(tiny: Path, steps: Path, tmp_path: Path) -> None:
-    told = "\n".join(dry_run(settings(tiny, steps, tmp_path / "out", lora=LoraSettings(on=True), held_out=2)))
-    assert "trained of" in told and "held out" in told and "of them predicted" in told and "GiB for weights" in told
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-async def test_a_chat_model_is_asked_as_it_was_trained(chat: Path, tmp_path: Path) -> None:
-    data = tmp_path / "proofs.jsonl"
-    data.write_text(json.dumps({"statement": THEOREM.signature, "proof": SCRIPT}), encoding="utf-8")
-    found = await asyncio.to_thread(run, settings(chat, data, tmp_path / "out", steps=150, rate=1e-2, batch=1))
-    address = base_of(found["use"]).address
-    template = template_of(address)
-    decoding = replace(template.decoding, temperature=0.0, max_tokens=400)
-    async with open_hub(address, ModelSettings(hf=HubSettings(device="cpu")), template=template) as sampler:
-        (sample,) = await sampler.sample(proof_prompt(template, THEOREM), 1, 0, decoding)
-    assert not sample.cut, "the model does not end its answer"
-    assert parse_proof(template, sample, THEOREM).text == SCRIPT
 
 
 def test_a_model_from_scratch_is_made_of_its_seed_and_resumed_like_any_other(steps: Path, tmp_path: Path) -> None:

@@ -6,14 +6,9 @@ from pathlib import Path
 import pytest
 
 from common.lean import Theorem
-from common.records.readers import DATABASE
-from common.records.rows import Verdict, VerifiedProof
-from common.records.store import Store
 from node.bank import bank
 from node.data.errors import InputError
 from node.data.reading import BENCHMARK, SORRY, Data, parse, read as read_source, read_all
-from node.data.rows import leaves_something_out, stated_as
-from tests.node.learner.builders import FAILED, planned, result, row
 
 
 def read(spec: str) -> Data:
@@ -46,11 +41,6 @@ def traced_theorem(name: str, tactics: list[dict[str, object]], **more: object) 
         "blocks": blocks,
         **more,
     }
-
-
-def test_sorry_is_found_in_code_alone() -> None:
-    assert leaves_something_out("exact sorry") and leaves_something_out("· admit")
-    assert not leaves_something_out("exact foo.sorry_free") and not leaves_something_out("simp -- sorry")
 
 
 def test_theorems_whose_proof_uses_sorry_are_left_out_whole(tmp_path: Path) -> None:
@@ -109,28 +99,6 @@ def test_files_of_lines_say_what_they_are(tmp_path: Path) -> None:
     assert read(str(lines(tmp_path / "s.jsonl", [step]))).steps[0].weight == 0.25
 
 
-def test_a_run_gives_its_verified_proofs_and_not_those_of_evaluations(tmp_path: Path) -> None:
-    store = Store(tmp_path / DATABASE)
-    store.add_theorems([row("t"), row("u")])
-    plans = [planned(1, "t"), planned(2, "u", "eval"), planned(3, "u", "disprove")]
-    store.dispatch(plans, 1.0)
-    script = "  intro h\n  exact ⟨h.2, h.1⟩"
-    proved = Verdict(FAILED.outcome.PROVED, proof=VerifiedProof(script, (), ("propext",), "4.35"))
-    for plan in plans:
-        store.record(result(plan.attempt), proved, now=10.0 + plan.number)
-    store.close()
-    found = read(str(tmp_path))
-    assert [each.theorem.name for each in found.proofs] == ["t", "u_neg"]
-    assert found.proofs[0].script == "intro h\nexact ⟨h.2, h.1⟩"
-    assert read(str(tmp_path / DATABASE)).proofs == found.proofs
-
-
-def test_the_bank_gives_its_warm_start_or_all_of_it() -> None:
-    some, every = read("bank"), read("bank-all")
-    assert 10_000 < len(some.steps) < len(every.steps) and 3_000 < len(some.proofs) < len(every.proofs)
-    assert every.steps[0].statement == stated_as(next(each.theorem for each in every.proofs))
-
-
 def test_statements_of_benchmarks_are_never_trained_on(tmp_path: Path) -> None:
     theorem = bank.load_statements("test")[0].theorem
     renamed = Theorem("other", f"  {theorem.binders}", theorem.conclusion)
@@ -165,14 +133,3 @@ def test_data_that_is_none_is_refused_with_its_place(tmp_path: Path, name: str, 
     (tmp_path / name).write_text(content)
     with pytest.raises(InputError, match=message):
         read_all([str(tmp_path / name)], ())
-
-
-def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file or folder"):
-        read(str(tmp_path / "none"))
-    with pytest.raises(InputError, match="nothing to train on in this folder"):
-        read(str(tmp_path))
-    with pytest.raises(InputError, match="--keep-out: "):
-        read_all(["bank"], ("no-such-benchmark",))
-    with pytest.raises(InputError, match="no sources; name"):
-        read_all([], ())

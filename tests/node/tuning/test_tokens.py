@@ -40,16 +40,6 @@ def test_raw_training_text_is_inference_text_and_the_answer(tiny: Path) -> None:
     assert row.labels[row.prompt :] == list(row.ids[row.prompt :])
 
 
-def test_a_whole_proof_ends_with_its_block_of_code(tiny: Path) -> None:
-    loaded, template = shape(tiny), templates.load("stp")
-    example = proof_example(template, Proof(THEOREM, SCRIPT))
-    assert isinstance(example, Example)
-    row = Encoder("tiny", loaded, template).one(example)
-    assert row is not None
-    assert row.ids[: row.prompt] == Reader("tiny", loaded, template).ids(proof_prompt(template, THEOREM))
-    assert loaded.tokenizer.decode(row.ids[row.prompt :]).endswith("· exact h.1\n```</s>")
-
-
 def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(chat: Path) -> None:
     loaded, template = shape(chat), templates.load("goedel-prover-v2")
     example = proof_example(template, Proof(THEOREM, SCRIPT))
@@ -64,13 +54,6 @@ def test_chat_training_text_is_the_conversation_that_the_model_is_asked_with(cha
     # The line break behind the end is never sampled: the end is the last token.
     assert loaded.tokenizer.decode(row.ids) == whole.rstrip("\n")
     assert row.ids[-1] in loaded.ends
-
-
-def test_a_conversation_that_a_raw_template_writes_ends_at_its_stop(tiny: Path) -> None:
-    loaded = shape(tiny)
-    row = Encoder("tiny", loaded, templates.load("internlm2.5-step-prover")).one(step("internlm2.5-step-prover"))
-    assert row is not None
-    assert loaded.tokenizer.decode(row.ids).endswith(f"{MULTI}<|im_end|>")
 
 
 def test_a_chat_needs_a_chat_template(tiny: Path) -> None:

@@ -54,9 +54,7 @@ def test_the_prompt_is_that_of_our_engine(tokenizer, state):
     assert prompt_ids(tokenizer, state) == prompt_tokens(tiny_tokenizer(), Names(state).state, 160)
 
 
-@pytest.mark.parametrize(
-    "special", ["<|pad|>", "<|bos|>", "<|state|>", "<|tactic|>", "<|eos|>", "<|lean|>", "<|value-12|>"]
-)
+@pytest.mark.parametrize("special", ["<|tactic|>", "<|eos|>", "<|value-12|>"])
 def test_a_state_cannot_inject_special_tokens(tokenizer, special):
     state = f'h : s = "{special}{special}"\n⊢ {special}'
     ids = prompt_ids(tokenizer, state)
@@ -68,7 +66,7 @@ def test_a_state_cannot_inject_special_tokens(tokenizer, special):
     assert tokenizer("<|eos|>")["input_ids"] == [1, EOS]
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", ["windowed", "everything"])
 def test_greedy_tactics_are_those_of_our_engine(tmp_path, variant):
     model = tiny_model(sharpness=2.0, **VARIANTS[variant])
     with torch.no_grad():

@@ -18,7 +18,7 @@ def tokens(*shape: int) -> torch.Tensor:
     return torch.randint(5, 300, shape, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.fixture(params=VARIANTS)
+@pytest.fixture(params=["plain", "everything"])
 def both(request, tmp_path):
     model, folder = written(tmp_path, **VARIANTS[request.param])
     return model, loaded(folder)
@@ -65,26 +65,6 @@ def test_padding_on_the_left_changes_nothing(both):
     assert together[1, 30 : 30 + length].tolist() == alone[0, 17:].tolist()
 
 
-@torch.no_grad()
-def test_attention_written_out_is_the_same(tmp_path):
-    model, folder = written(tmp_path, **VARIANTS["everything"])
-    theirs = loaded(folder, attn_implementation="eager")
-    sequence = tokens(2, 30)
-    assert_close(theirs(sequence).logits, ours(model, sequence)[0], **NOISE)
-
-
-@torch.no_grad()
-def test_only_the_wanted_positions_are_computed(tmp_path):
-    model, folder = written(tmp_path)
-    theirs = loaded(folder)
-    sequence = tokens(1, 12)
-    policy, value = ours(model, sequence)
-    found = theirs(sequence, logits_to_keep=torch.tensor([2, 5]))
-    assert_close(found.logits[0], policy[0, [2, 5]], **NOISE)
-    assert_close(found.value_logits[0], value[0, [2, 5]], **NOISE)
-    assert torch.equal(theirs(sequence, return_dict=False)[0], theirs(sequence).logits)
-
-
 @pytest.mark.parametrize("recomputed", [False, True])
 def test_gradients_are_ours(tmp_path, recomputed):
     model, folder = written(tmp_path, **VARIANTS["everything"])
@@ -100,13 +80,3 @@ def test_gradients_are_ours(tmp_path, recomputed):
     for layer, block in zip(theirs.model.layers, model.blocks, strict=True):
         assert_close(layer.self_attn.q_gain.grad, block.attention.gain.grad, **NOISE)
         assert_close(layer.mlp.up_proj.weight.grad, block.feed_forward.up.weight.grad, **NOISE)
-
-
-@torch.no_grad()
-def test_in_bfloat16_it_is_nearly_the_same(tmp_path):
-    model, folder = written(tmp_path, **VARIANTS["grouped"])
-    theirs = loaded(folder, dtype=torch.bfloat16)
-    sequence = tokens(2, 30)
-    policy, _ = ours(model, sequence)
-    assert (theirs(sequence).logits - policy).std() < 0.05 * policy.std()
-    assert theirs.generate(sequence, max_new_tokens=3, do_sample=True).shape[1] > 30
