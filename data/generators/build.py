@@ -13,7 +13,7 @@ import json
 import random
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from common.seeds import derive_seed
 from data.generators import lean_check
 from data.generators.families.draft import Draft
 from data.generators.normal_form import normal_form, skeleton
-from data.generators.profiles import POCKET, PROFILES, Maker, Profile
+from data.generators.profiles import FLOOR_TACTICS, POCKET, PROFILES, Maker, Profile
 from node.bank import bank
 from node.bank.bank import SPLITS, Manifest, digest, load_statements
 from node.lean.text.script import proof_script
@@ -38,7 +38,6 @@ test."""
 MAX_TACTIC = 60
 """Most characters of a tactic; about 24 tokens."""
 
-FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 BATCH = 250
 """Candidates that are checked by Lean together."""
 
@@ -79,7 +78,7 @@ class Bank:
 
     def wants(self, split: str, level: int) -> bool:
         """Whether the split needs more statements of this level."""
-        target, share = self.targets.get(split, 0), self.profile.levels.get(level)
+        target, share = self.targets.get(split, 0), self.profile.shares(split).get(level)
         if share is None:
             return False
         return self.counts[split] < target and self.counts[split, level] < max(2, target * share * LEVEL_SLACK)
@@ -150,7 +149,7 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
 
 def accept(bank: Bank, candidates: list[BankItem]) -> None:
     """Keep the candidates that Lean accepts and that no single tactic closes (except for a share of easy ones)."""
-    easy = easily_closed([item.theorem for item in candidates])
+    easy = easily_closed([item.theorem for item in candidates], bank.profile.floor)
     open_items = [
         (item, is_easy) for item, is_easy in zip(candidates, easy, strict=True) if bank.takes_easy(item) or not is_easy
     ]
@@ -169,17 +168,17 @@ def accept(bank: Bank, candidates: list[BankItem]) -> None:
         bank.keep(item, is_easy)
 
 
-def easily_closed(theorems: list[Theorem]) -> list[bool]:
+def easily_closed(theorems: list[Theorem], floor: Sequence[str] = FLOOR_TACTICS) -> list[bool]:
     """A quick filter: whether the first floor tactic that succeeds closes the statement, after `intros`.
 
     It misses statements that `simp` changes and that only `simp_all` closes; `thin` counts exactly.
     """
-    return lean_check.closed_by(theorems, f"first | {' | '.join(FLOOR_TACTICS)}")
+    return lean_check.closed_by(theorems, f"first | {' | '.join(floor)}")
 
 
-def thin(items: list[BankItem], seed: int) -> list[BankItem]:
+def thin(items: list[BankItem], seed: int, floor: Sequence[str] = FLOOR_TACTICS) -> list[BankItem]:
     """Drop valid and test statements that a floor tactic closes, until their share is EASY_MOST."""
-    exact = f"first | {' | '.join(f'({tactic}; done)' for tactic in FLOOR_TACTICS)}"
+    exact = f"first | {' | '.join(f'({tactic}; done)' for tactic in floor)}"
     dropped: set[int] = set()
     for split, most in EASY_MOST.items():
         in_split = [item for item in items if item.split == split]
@@ -325,7 +324,7 @@ def build(
         futures = [pool.submit(task, family, scale, seed, profile.name) for task, family in tasks]
         for (task, family), future in zip(tasks, futures, strict=True):
             report(f"{task.__name__} {family}: {len(future.result())}")
-    items = thin(merge(future.result() for future in futures), seed)
+    items = thin(merge(future.result() for future in futures), seed, profile.floor)
     write(items, out, seed)
     without_digest = manifest_of(scale, seed, profile)
     bank.write_manifest(out, without_digest)  # written first, because the digest also covers the warm-start rule

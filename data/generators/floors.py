@@ -18,8 +18,8 @@ from common.bus import Here
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, Purpose
-from data.generators.build import FLOOR_TACTICS
 from data.generators.lean_check import closed_by
+from data.generators.profiles import FLOOR_TACTICS
 from node.bank.bank import SPLITS, BankTheorem, load_statements, stratified
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests

@@ -8,16 +8,19 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from common.lean import ProofTree
-from data.generators.families import existence, logic_families, order, recursion, rewriting
+from data.generators.families import existence, logic_families, order, recursion, rewriting, words
 from data.generators.families.draft import Draft, size
 from node.bank import bank
 from node.bank.bank import WarmStartRule
 
 # ----------------------------------------------------------------------------------------------------------------------
 # The table of families: the generators of their statements, and their shares of the bank.
+
+FLOOR_TACTICS = ("assumption", "contradiction", "rfl", "trivial", "decide", "simp", "simp_all")
 
 Maker = Callable[[random.Random], Draft | None]
 
@@ -91,6 +94,10 @@ class Profile:
     """Makers of false statements, for the train split, by family."""
     false_share: float = 0.0
     """Share of false statements in the train split."""
+    evaluated_levels: Mapping[int, float] = field(default_factory=dict)
+    """The share of each level in the valid and test splits, if it differs."""
+    floor: tuple[str, ...] = FLOOR_TACTICS
+    """Single tactics that must not close a statement."""
     easy_share: float = 0.0
     """A single floor tactic may close this share of a split, after `intros`; only at levels 1 and 2."""
     max_depth: int = 8
@@ -104,10 +111,14 @@ class Profile:
     excluded: tuple[Path, ...] = ()
     """Banks whose valid and test statements are left out, under any names: they are evaluated."""
 
+    def shares(self, split: str) -> Mapping[int, float]:
+        """The share of each level in a split."""
+        return self.levels if split == "train" or not self.evaluated_levels else self.evaluated_levels
+
     def level_of(self, proof: ProofTree) -> int:
         """The level of a true statement, by the number of tactics of its proof: 1 for up to 2, 2 for up to 4, and so on
         to the highest level."""
-        return min(max(self.levels), (size(proof) + 1) // 2)
+        return min(max([*self.levels, *self.evaluated_levels]), (size(proof) + 1) // 2)
 
 
 POCKET = Profile(
@@ -150,4 +161,20 @@ WITNESS = Profile(
 """Statements that ask for a witness which is not written in the goal, such as `∃ x, f x = f n + 3`. The fixed list of
 tactics proposes few such witnesses, and proves 38% of the test statements with 1,280 Lean attempts each."""
 
-PROFILES = {profile.name: profile for profile in (POCKET, WITNESS)}
+WORDS = Profile(
+    name="words",
+    makers={name: (partial(words.equal_words, name), 1.0) for name in words.PRESENTATIONS},
+    splits={"train": 1400, "valid": 140, "test": 210},
+    levels={1: 0.3, 2: 0.35, 3: 0.2, 4: 0.1, 5: 0.05},
+    evaluated_levels={1: 0.1, 2: 0.25, 3: 0.3, 4: 0.15, 5: 0.1, 6: 0.06, 7: 0.04},
+    warm_start=WarmStartRule(levels=(1, 2)),
+    floor=("rfl",),
+    max_depth=14,
+    max_size=14,
+    max_state=800,
+    tries=60,
+)
+"""Word problems, for `rfl` and `rw` alone. The fixed list proves few of them: a proof is a path that has to be
+searched."""
+
+PROFILES = {profile.name: profile for profile in (POCKET, WITNESS, WORDS)}

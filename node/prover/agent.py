@@ -294,9 +294,10 @@ class Budget:
         """Seconds since the start, without pauses."""
         return self._clock() - self._began
 
-    def leaves(self, most: int) -> int:
-        """Expansions that may be in flight at once: `most`, or fewer in a small search."""
-        simulations = min(self._simulations, self._lean_attempts / self._samples)
+    def leaves(self, most: int, sent: float = 0.0) -> int:
+        """Expansions that may be in flight at once: `most`, or fewer in a small search. `sent`: tactics that an
+        expansion of this search has sent to Lean so far, on average; 0: none has, and the number of samples counts."""
+        simulations = min(self._simulations, self._lean_attempts / (sent or self._samples))
         return max(1, int(min(most, simulations / SIMULATIONS_PER_LEAF)))
 
     def ended(self, simulations: int) -> Ended | None:
@@ -386,7 +387,6 @@ class Agent(AttemptAgent):
         super().__init__(attempt, environment, playing)
         self.search: ProofSearch | None = None
         self._players = policy.players if isinstance(policy, ByTurns) else (Player(policy),)
-        self._leaves = self._budget.leaves(playing.leaves)
         self._parameters = playing.parameters
         self._idle = 0
 
@@ -459,10 +459,13 @@ class Agent(AttemptAgent):
             await asyncio.gather(*(task for _, task in window), return_exceptions=True)
 
     def _select(self, search: ProofSearch, window: deque[tuple[Leaf, asyncio.Task[Expansion | None]]]) -> None:
-        """Start simulations until `leaves` expansions are in flight."""
+        """Start simulations until `leaves` expansions are in flight. Their number follows what was fed, and not what
+        was sent, so that it does not depend on the order of replies."""
         began = time.perf_counter()
         simulations = search.statistics.simulations
-        while len(window) < self._leaves and self._budget.ended(simulations + len(window)) is None:
+        sent = search.statistics.tactics_tried / max(1, simulations)
+        leaves = self._budget.leaves(self._playing.leaves, sent)
+        while len(window) < leaves and self._budget.ended(simulations + len(window)) is None:
             leaf = search.select()
             if leaf is None:
                 break

@@ -207,6 +207,7 @@ class AttemptPolicies:
             timeout=settings.policy_timeout,
             patience=settings.policy_patience,
             sampling=attempt.sampling or settings.sampling,
+            temperature=settings.search.prior_temperature,
         )
 
     def _opened_policy(self, name: PolicyName, sampling: Sampling) -> LanguageModelPolicy:

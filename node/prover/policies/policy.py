@@ -44,6 +44,10 @@ class Policy(Protocol):
         """`samples`: number of tactics to sample, duplicates included. Raises BusError."""
 
 
+TEMPERATURE = 200.0
+"""τ of AlphaProof's pseudocode. It is so high that sample counts decide, and log-probabilities hardly matter."""
+
+
 class BadAdvice(ValueError):
     """A policy's reply cannot be used, for example because the value is not finite."""
 
@@ -81,14 +85,17 @@ class InferencePolicy:
         timeout: float,
         patience: float,
         sampling: Sampling = PLAIN,
+        temperature: float = TEMPERATURE,
     ) -> None:
         """`weights`: requested version, None for the latest. `timeout`: seconds before a request is sent again.
-        `patience`: seconds to wait for a reply in total, without broker outages."""
+        `patience`: seconds to wait for a reply in total, without broker outages. `temperature`: τ of `merge_samples`.
+        """
         self._asking = asking
         self._weights = weights
         self._timeout = timeout
         self._patience = patience
         self._sampling = sampling
+        self._temperature = temperature
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """Incomplete samples are dropped here, so they never reach Lean. Raises BusError, BadAdvice."""
@@ -96,7 +103,7 @@ class InferencePolicy:
         if not math.isfinite(reply.value):
             raise BadAdvice(f"weights {reply.weights} gave the value {reply.value} for the state {state[:80]!r}")
         return Advice(
-            merge_samples(reply.tactics),
+            merge_samples(reply.tactics, self._temperature),
             reply.value,
             weights=reply.weights,
             samples=len(reply.tactics),
@@ -126,10 +133,6 @@ class InferencePolicy:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Priors of tactics, from the samples of a policy.
-
-
-TEMPERATURE = 200.0
-"""τ of AlphaProof's pseudocode. It is so high that sample counts decide, and log-probabilities hardly matter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,17 +30,22 @@ class SearchParameters:
     """PUCT: the visit count at which c has grown by log 2."""
     c_and: Factor = 64.0
     """† Exploration factor among the branches of a product (AND) node, in place of a learned prior."""
-    unvisited_penalty: Factor = 32.0
-    """† An unvisited child starts this many steps below its parent's value. With a list of tactics alone at most 1."""
+    unvisited_penalty: Factor = 4.0
+    """An unvisited child starts this many steps below its parent's value. With a list of tactics alone at most 1.
+    (Reimplementations of AlphaProof use 16 and 32; docs/algorithms.md has the comparison.)"""
     unvisited_zero: bool = False
     """Use the pseudocode's rule instead of the penalty: an unvisited child has Q = 0."""
+    prior_temperature: Ratio = 200.0
+    """τ in the prior mass of a sampled tactic, count · exp(log p / τ). So high, sample counts decide."""
     no_tactic_value: Loss = -40.0
     """Value of a state without legal tactics."""
     progressive_c: Factor = 0.01
-    """Progressive sampling: a state with at most progressive_c · N^progressive_exponent tactics is sampled again."""
+    """Progressive sampling: a state with at most progressive_c · N^progressive_exponent expansions is sampled again."""
     progressive_exponent: Share = 0.6
-    """With these defaults the second round of a state with n live tactics comes at about 2,150 · n^(5/3) visits: 2,150
-    for one, 31,500 for five. If no tactic is legal, it comes at every visit."""
+    """With these defaults the second expansion of a state with live tactics comes at 2,155 visits, the third at 6,840.
+    If no tactic is left, it comes at the next visit."""
+    dead_after: Positive = 2
+    """A state without live tactics is dead after this many expansions."""
     length_exponent: Share = 0.5
     """Best-first search: α in Σ log p / L^α for a path of L tactics (BFS-Prover). 0 is the order of GPT-f and ReProver,
     1 the mean."""

@@ -30,7 +30,7 @@ from node.prover.search.simulation import (
     product_value,
     wants_tactics,
 )
-from node.prover.search.tree import Action, Tree, Walk
+from node.prover.search.tree import Action, StateNode, Tree, Walk
 
 
 def select(tree: Tree, numbers: Numbers) -> Walk | None:
@@ -41,14 +41,19 @@ def select(tree: Tree, numbers: Numbers) -> Walk | None:
     c = c_init + log((ΣN + c_base + 1) / c_base) (AlphaProof, pseudocode).
     """
     actions: list[Action] = []
+    closed: set[StateNode] = set()
     node = tree.root
     while not wants_tactics(node, numbers):
-        action = best_action(node, numbers)
-        if action is None:
-            return None
+        action = best_action(node, numbers, closed)
+        if action is None:  # everything below is in flight: go back up, and on with another subtree
+            if not actions:
+                return None
+            closed.add(node)
+            node = actions.pop().parent
+            continue
         actions.append(action)
         children = action.children
-        node = children[0] if len(children) == 1 else hardest_branch(action, numbers)
+        node = children[0] if len(children) == 1 else hardest_branch(action, numbers, closed)
     return Walk(actions, node)
 
 

@@ -185,7 +185,7 @@ class TreeSearch(ABC):
         expand(self.tree, node, proposals, outcomes, statistics, known)
         walk = self._walks.pop(node)
         leave(walk)
-        node.exhausted = node.exhausted or exhausted or 0 < lost == len(new)
+        node.exhausted = node.exhausted or exhausted or 0 < lost == len(new) or self._given_up(node)
         # 3. Back up the value, and that the leaf is dead, if it is.
         self._learn(walk, proposals, leaf_value(node, value, self.parameters, lost=lost > 0))
         bury(node)
@@ -193,6 +193,11 @@ class TreeSearch(ABC):
         statistics.simulations += 1
         statistics.expansions_lost += lost > 0
         return True
+
+    def _given_up(self, node: StateNode) -> bool:
+        """Whether a state without live tactics was sampled often enough. The root is sampled as long as the budget
+        lasts: nothing else is left to do."""
+        return not node.live and node.expansions + 1 >= self.parameters.dead_after and node is not self.tree.root
 
     def abandon(self, leaf: Leaf) -> None:
         """Cancel a simulation in flight. The tree is as before its selection."""
@@ -234,8 +239,8 @@ def exploration(total: int, parameters: SearchParameters) -> float:
     return (parameters.c_init + growth) * math.sqrt(total)
 
 
-def few_tactics(visits: int, parameters: SearchParameters) -> float:
-    """c · N^exponent: a state with N visits and at most this many tactics is sampled again."""
+def rounds(visits: int, parameters: SearchParameters) -> float:
+    """c · N^exponent: a state with N visits and at most this many expansions is sampled again."""
     return parameters.progressive_c * math.pow(visits, parameters.progressive_exponent)
 
 
@@ -255,43 +260,65 @@ class ByCount(dict[int, float]):
 class Numbers:
     """The parameters of one search, and the formulas of selection that depend on them and a count alone."""
 
-    __slots__ = ("exploration", "few_tactics", "parameters")
+    __slots__ = ("exploration", "parameters", "rounds")
 
     def __init__(self, parameters: SearchParameters) -> None:
         self.parameters = parameters
         self.exploration = ByCount(exploration, parameters)
-        self.few_tactics = ByCount(few_tactics, parameters)
+        self.rounds = ByCount(rounds, parameters)
 
 
 def wants_tactics(node: StateNode, numbers: Numbers) -> bool:
-    """Progressive sampling: expand a state while n_actions <= c · N^exponent. A new state has 0 <= 0, so it is
-    expanded."""
-    return node.live <= numbers.few_tactics[node.visits] and not (node.exhausted or node.pending)
+    """Progressive sampling: expand a state while its number of expansions <= c · N^exponent (AlphaProof, pseudocode:
+    `evaluations`). A new state has 0 <= 0. So has, at its next visit, a state whose actions are all dead."""
+    if node.exhausted or node.pending:
+        return False
+    return not node.live or node.expansions <= numbers.rounds[node.visits]
 
 
-def is_blocked(action: Action) -> bool:
-    """True when no branch is open: all unsolved branches wait for their first expansion, which is in flight."""
-    for child in action.children:  # noqa: SIM110 - a generator is slower, and this runs at every level
-        if child.steps is None and (child.live > 0 or not child.pending):  # `is_open`, inlined for speed
+Closed = Container[StateNode]
+"""During one selection: states below which all walks lead to expansions in flight."""
+
+
+def is_blocked(action: Action, closed: Closed) -> bool:
+    """True when no branch is open: all unsolved branches wait for expansions in flight."""
+    for child in action.children:
+        if child.steps is None and (child.live > 0 or not child.pending) and child not in closed:  # `is_open`, inlined
             return False
     return True
 
 
-def is_open(child: StateNode) -> bool:
+def is_open(child: StateNode, closed: Closed) -> bool:
     """True for an unsolved branch that a simulation can enter: it has live actions, or no expansion is in flight."""
-    return child.steps is None and (child.live > 0 or not child.pending)
+    return child.steps is None and (child.live > 0 or not child.pending) and child not in closed
 
 
-def best_action(node: StateNode, numbers: Numbers) -> Action | None:
+def is_dead_end(action: Action) -> bool:
+    """True if a branch was expanded and no tactic is left there. It may have further ones when it is sampled again."""
+    for child in action.children:  # noqa: SIM110 - as above
+        if not child.live and child.expansions and child.steps is None:
+            return True
+    return False
+
+
+def best_action(node: StateNode, numbers: Numbers, closed: Closed = ()) -> Action | None:
     """OR node: argmax of Q + c · P · sqrt(ΣN) / (1 + N) over the actions. Ties go to the larger prior. None if no
-    action can be selected now."""
+    action can be selected now.
+
+    Dead ends have Q = 0, so they rank below what is untried. (The pseudocode backs up -40 steps for them, which is
+    Q = 0.68, more than the Q of untried siblings.)
+    """
     best = _argmax_action(node, node.actions, numbers)
-    if best is not None and is_blocked(best):  # rare, so only the best action is checked first
-        return _argmax_action(node, [action for action in node.actions if not is_blocked(action)], numbers)
+    if best is not None and (is_blocked(best, closed) or is_dead_end(best)):
+        # Rare, so only the best action is checked first: the scores of others could only fall.
+        open_actions = [action for action in node.actions if not is_blocked(action, closed)]
+        return _argmax_action(node, open_actions, numbers, frozenset(filter(is_dead_end, open_actions)))
     return best
 
 
-def _argmax_action(node: StateNode, actions: list[Action], numbers: Numbers) -> Action | None:
+def _argmax_action(
+    node: StateNode, actions: list[Action], numbers: Numbers, dead_ends: Container[Action] = ()
+) -> Action | None:
     # ΣN: all visits that took an action, which are those that did not end here.
     total = node.visits - node.expansions + node.in_flight - node.pending
     weight = numbers.exploration[total] / node.mass if node.mass else 0.0
@@ -301,7 +328,9 @@ def _argmax_action(node: StateNode, actions: list[Action], numbers: Numbers) -> 
         if action.dead:
             continue
         passages = visits = action.visits
-        if visits:
+        if action in dead_ends:
+            score = 0.0
+        elif visits:
             score = action.q
         else:
             if fresh_q is None:  # most states have no unvisited action, so this is computed where it is needed
@@ -316,7 +345,7 @@ def _argmax_action(node: StateNode, actions: list[Action], numbers: Numbers) -> 
     return best
 
 
-def hardest_branch(action: Action, numbers: Numbers) -> StateNode:
+def hardest_branch(action: Action, numbers: Numbers, closed: Closed = ()) -> StateNode:
     """AND node: argmax of (1 - Q) + c_AND · c · (1 / n) · sqrt(ΣN) / (1 + N) over the n branches, without solved ones.
 
     So unvisited branches come first, then the hardest branch, because the value of an action is that of its worst
@@ -329,7 +358,7 @@ def hardest_branch(action: Action, numbers: Numbers) -> StateNode:
     weight = parameters.c_and * numbers.exploration[total] / len(children)
     best, best_score = None, -math.inf
     for child in children:
-        if not is_open(child):
+        if not is_open(child, closed):
             continue
         passages = visits = child.visits
         loss = 1.0 - (q_value(child.value, parameters) if visits else unvisited_q(product_value(action), parameters))

@@ -63,12 +63,11 @@ def test_a_merged_state_takes_the_better_score_and_is_wanted_again() -> None:
     assert search.solved and search.proof().tactic == "late"
 
 
-def test_expanded_states_are_sampled_again_in_the_same_order_when_no_other_is_left() -> None:
+def test_expanded_states_are_sampled_again_in_the_same_order_until_they_are_dead() -> None:
     search = best_first(0.0)
     grow(search, ("a", -1.0, "A"), ("b", -2.0, "B"))
-    assert [grow(search) for _ in range(6)] == ["A", "B", "root", "A", "B", "root"]
-    request = search.select()
-    assert request is not None and (request.state, request.round) == ("A", 2)
+    # No tactic is legal at A and B: after two rounds they are dead, and only the root is left.
+    assert [grow(search) for _ in range(7)] == ["A", "B", "root", "A", "B", "root", "root"]
 
 
 def test_shares_of_the_prior_stand_for_log_probabilities_that_no_policy_knows() -> None:

@@ -42,7 +42,7 @@ def test_prior_mass_counts_duplicates_and_drops_incomplete_samples() -> None:
 def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     search = Search("root")
     assert expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [1.0, 2.0]) == "root"
-    # No action has a visit: both have Q = γ^(-1-(-5-32)) and ΣN = 0; the tie goes to the larger prior, b.
+    # No action has a visit: both have Q = γ^(-1-(-5-4)) and ΣN = 0; the tie goes to the larger prior, b.
     assert expand(search, -3.0, {"c": goals("C")}) == "B"
     root = search.tree.root
     action_b = root.actions[0]
@@ -50,18 +50,65 @@ def test_first_simulations_follow_the_prior_and_then_the_value() -> None:
     assert (action_b.tactic, action_b.visits, action_b.value) == ("b", 1, -4.0)
     assert action_b.q == pytest.approx(0.99**3)
     assert root.value == pytest.approx(-4.5)
-    # b scores 0.99^3 = 0.9703 and more; a starts 32 steps below the root's -4.5: 0.99^35.5 = 0.70. So b again: C.
+    # b scores 0.99^3 = 0.9703 and more; a starts 4 steps below the root's -4.5: 0.99^7.5 = 0.93. So b again: C.
     assert expand(search, -1.5, {}) == "C"
     # No tactic is legal at C: -40, then -41 for the action c and B's mean (-3 - 41) / 2, and -42 for b: (-4 - 42) / 2.
     assert search.tree.nodes[3].value == -40.0
     assert search.tree.nodes[2].value == -22.0
     assert action_b.value == -23.0
-    # Q(b) = 0.99^22 = 0.8016; root V = (-5 - 4 - 42) / 3 = -17, so Q(a) = 0.99^48 = 0.6173: b, and C once more.
+    # Q(b) = 0.99^22 = 0.8016; root V = (-5 - 4 - 42) / 3 = -17, so Q(a) = 0.99^20 = 0.8179: a.
+    assert expand(search, -30.0, {"e": goals("E")}) == "A"
+    # Q(a) = 0.99^30 = 0.7397, so b, and C once more.
     assert expand(search, -1.5, {"d": PROVED}) == "C"
     assert search.solved and search.select() is None
     assert search.proof() == ProofTree(
         "b", ((0,),), (ProofTree("c", ((0,),), (ProofTree("d", state="C"),), "B"),), "root"
     )
+
+
+def test_a_dead_end_ranks_below_every_untried_sibling_and_is_dead_after_two_rounds() -> None:
+    search = Search("root", SearchParameters(unvisited_penalty=32.0))
+    expand(search, -5.0, {"a": goals("A"), "b": goals("B"), "c": goals("C")}, [9.0, 2.0, 1.0])
+    assert expand(search, -5.0, {"wrong": ERROR}) == "A"
+    # By its value -41, a has Q = 0.99^40 = 0.67, and b starts at 0.99^(-1 + 23.5 + 32) = 0.58. But A is a dead end.
+    assert expand(search, -9.0, {"b1": ERROR}) == "B"
+    assert expand(search, -9.0, {"c1": goals("C1")}) == "C"
+    assert expand(search, -9.0, {"wrong": ERROR}) == "C1"
+    # C has an action still, so it comes before the dead ends A and B. After its second round C1 is dead.
+    assert expand(search, -9.0, {"worse": ERROR}) == "C1"
+    # Now all three are dead ends, with Q = 0: the prior decides. After its second round A is dead.
+    assert expand(search, -5.0, {"worse": ERROR}) == "A"
+    root = search.tree.root
+    assert [action.dead for action in root.actions] == [True, False, False]
+    assert expand(search, -5.0, {"b2": goals("B2")}) == "B"  # B has an action now, and its value counts again
+    assert not root.actions[1].dead and expand(search, -5.0, {"b3": PROVED}) == "B2"
+    assert search.solved
+
+
+def test_the_root_is_sampled_for_as_long_as_the_budget_lasts() -> None:
+    search = Search("root")
+    for _ in range(5):
+        assert expand(search, -5.0, {"bad": ERROR}) == "root"
+    assert not search.exhausted
+
+
+def test_a_state_is_sampled_again_after_2155_visits_however_many_actions_it_has() -> None:
+    search = Search("root", SearchParameters(progressive_c=0.1))  # here after 47: 0.1 · 47^0.6 = 1.008
+    expand(search, -5.0, {f"t{number}": goals(f"s{number}") for number in range(5)})
+    expanded = [expand(search, -5.0, {"on": goals(f"deeper {number}")}) for number in range(60)]
+    assert expanded.index("root") == 46 and expanded.count("root") == 1
+    assert search.tree.root.expansions == 2
+
+
+def test_select_goes_on_beside_a_subtree_that_waits_for_expansions_in_flight() -> None:
+    search = Search("root", SearchParameters(unvisited_penalty=32.0))
+    expand(search, -5.0, {"a": goals("A"), "b": goals("B")}, [9.0, 1.0])
+    expand(search, -2.0, {"a1": goals("A1")})
+    first, second = search.select(), search.select()
+    # A1 is in flight, and nothing else is open below A, although A has a live action.
+    assert first is not None and second is not None
+    assert (first.state, second.state) == ("A1", "B")
+    assert search.select() is None
 
 
 def test_product_visits_every_branch_first_and_backs_up_the_minimum() -> None:
@@ -70,7 +117,7 @@ def test_product_visits_every_branch_first_and_backs_up_the_minimum() -> None:
     action = search.tree.root.actions[0]
     assert expand(search, -2.0, {"a": goals("A1")}) == "A"
     assert action.value == -3.0  # one reward below the only visited branch
-    # Unvisited B has V = -2 - 32, so 1 - Q = 1 - 0.99^33 = 0.28; A has 1 - 0.99 = 0.01.
+    # Unvisited B has V = -2 - 4, so 1 - Q = 1 - 0.99^5 = 0.05; A has 1 - 0.99 = 0.01.
     assert expand(search, -9.0, {"b": goals("B1")}) == "B"
     # min(-2, -9) = -9, minus one: mean of -3 and -10.
     assert action.value == -6.5

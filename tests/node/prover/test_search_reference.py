@@ -21,23 +21,20 @@ class ReferenceSearch(Search):
     """The search, its walk and its values written down anew."""
 
     def _choose(self) -> Walk | None:
-        actions: list[Action] = []
-        node = self.tree.root
-        while not self._samples_again(node):
-            choices = [action for action in node.actions if not action.dead]
-            best = max(choices, key=self._action_score, default=None)
-            if best is None or not any(map(self._is_open, best.children)):
-                choices = [action for action in choices if any(map(self._is_open, action.children))]
-                best = max(choices, key=self._action_score, default=None)
-            if best is None:
-                return None
-            actions.append(best)
-            chosen = best
-            node = max(
-                (child for child in best.children if len(best.children) == 1 or self._is_open(child)),
-                key=lambda child: self._branch_score(chosen, child),
-            )
-        return Walk(actions, node)
+        return self._walk_from(self.tree.root)
+
+    def _walk_from(self, node: StateNode) -> Walk | None:
+        """Depth first: the best action whose best branch leads to a state that wants tactics."""
+        if self._samples_again(node):
+            return Walk([], node)
+        choices = [action for action in node.actions if not action.dead]
+        for action in sorted(choices, key=self._action_score, reverse=True):
+            branches = [child for child in action.children if child.steps is None]
+            for child in sorted(branches, key=lambda child: self._branch_score(action, child), reverse=True):
+                walk = self._walk_from(child)
+                if walk is not None:
+                    return Walk([action, *walk.actions], walk.leaf)
+        return None
 
     def _learn(self, walk: Walk, proposals: object, value: float) -> None:
         leaf = walk.leaf
@@ -49,19 +46,21 @@ class ReferenceSearch(Search):
             value -= 1
             action.visits += 1
             action.value_sum += value
-            action.q = self._q(action.value)
             self._visit(action.parent, value)
 
     def _samples_again(self, node: StateNode) -> bool:
         if node.exhausted or node.pending:
             return False
         parameters = self.parameters
-        return node.live <= parameters.progressive_c * math.pow(node.visits, parameters.progressive_exponent)
+        few = parameters.progressive_c * math.pow(node.visits, parameters.progressive_exponent)
+        return not node.live or node.expansions <= few
 
     def _action_score(self, action: Action) -> float:
         node = action.parent
         total = node.visits - node.expansions + node.in_flight - node.pending
         q = self._q(action.value) if action.visits else self._fresh_q(node.value)
+        if any(map(self._is_dead_end, action.children)):
+            q = 0.0
         passages = action.visits + action.in_flight
         if action.in_flight:
             q *= action.visits / passages
@@ -90,8 +89,8 @@ class ReferenceSearch(Search):
         known = [child.value for child in action.children if child.visits or child.steps is not None]
         return min(known, default=action.parent.value)
 
-    def _is_open(self, child: StateNode) -> bool:
-        return child.steps is None and (child.live > 0 or not child.pending)
+    def _is_dead_end(self, child: StateNode) -> bool:
+        return child.steps is None and not child.live and child.expansions > 0
 
     def _visit(self, node: StateNode, value: float) -> None:
         node.visits += 1
@@ -116,7 +115,13 @@ def test_the_tree_is_that_of_the_plain_formulas(seed: int) -> None:
         environment = random_environment(seed, (30, 200, 2000)[seed % 3], closing=50)
         expanded = play(search, environment, seed=seed, simulations=120, leaves=1 + seed % 5)
         nodes = [
-            (node.state, node.visits, node.value, node.in_flight, [(a.tactic, a.visits, a.q) for a in node.actions])
+            (
+                node.state,
+                node.visits,
+                node.value,
+                node.in_flight,
+                [(a.tactic, a.visits, a.value_sum) for a in node.actions],
+            )
             for node in search.tree.nodes
         ]
         trees.append((expanded, nodes, search.statistics))
