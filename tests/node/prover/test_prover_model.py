@@ -71,7 +71,9 @@ async def test_sampling_in_the_configuration_file_is_how_the_network_is_asked(
     settings = config.load(ProverSettings, file, "prover")
     asked: list[TacticRequest] = []
     await bus.subscribe(subjects.TACTIC_REQUEST, TacticRequest, lambda _, request: asked.append(request))
-    (result,) = (await played(bus, [attempt(2, theorem=THEOREM)], **vars(settings))).values()
+    (result,) = (
+        await played(bus, [attempt(2, theorem=THEOREM)], policy=settings.policy, sampling=settings.sampling)
+    ).values()
     assert result.outcome in ("failed", "proved"), result.message
     await eventually(lambda: bool(asked), what="a request on the bus")
     assert asked[0].sampling == Sampling(0.7, 0.8, True, ("q",))
