@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -179,6 +180,61 @@ class Attempt(Message, frozen=True):
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
 
 
+MOST_HEADS = 32
+"""Most heads of tactics that an attempt counts; further ones are counted together, as `…`."""
+
+FINENESS = 8
+"""Bins of values for each doubling of the remaining steps (`value_bin`)."""
+
+VALUE_BINS = 64
+"""From 1 step to 256, which is more than any network foretells."""
+
+
+class SearchShape(msgspec.Struct, frozen=True):
+    """What a tree search did with its expansions, counted once at its end (`node.prover.search.shape`).
+
+    A state is off the proof if the reported proof does not pass through it; without a proof, all states are.
+    """
+
+    expanded: Count = 0
+    """States that were expanded."""
+    expansions: Count = 0
+    """Expansions of these states."""
+    dead: Count = 0
+    """Of these states: those without a proof and without a tactic that may still lead to one."""
+    dead_expansions: Count = 0
+    """Expansions of dead states. The first of each was needed; `dead_expansions - dead` were not."""
+    choices: Count = 0
+    """States with two or more visited actions: only there the search has compared tactics."""
+    depth: Count = 0
+    """Depth of the deepest expanded state; the root has depth 0."""
+    depths: Count = 0
+    """Sum of the depths of all expansions."""
+    proof_steps: Count = 0
+    """Tactics on the longest branch of the proof; 0 without a proof."""
+    on_proof: Count = 0
+    """States on the proof with a value of the network."""
+    error_on_proof: Seconds = 0.0
+    """Sum over them of |V + remaining steps|, in steps."""
+    off_proof: Count = 0
+    """Solved states off the proof with a value of the network; `error_off_proof` is their sum of errors."""
+    error_off_proof: Seconds = 0.0
+    solved: tuple[Count, ...] = ()
+    """By bin of the value (`value_bin`), the number of solved states off the proof."""
+    unsolved: tuple[Count, ...] = ()
+    """The same for states without a proof."""
+    tried: dict[str, Count] = {}
+    """By first word, the number of tactics that were tried; of these, `legal` ran without error and led on."""
+    legal: dict[str, Count] = {}
+    used: dict[str, Count] = {}
+    """By first word, the number of tactics in the proof."""
+
+
+def value_bin(value: float) -> int:
+    """The bin of a value V = minus the remaining steps: eight for each doubling, so that they tell 10 steps from 11."""
+    return min(VALUE_BINS - 1, int(FINENESS * math.log2(max(1.0, -value))))
+
+
 class AttemptStatistics(msgspec.Struct, frozen=True):
     """The cost of an attempt: in total, and until the proof was known.
 
@@ -237,6 +293,8 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     sent to Lean."""
     correct: Count = 0
     """For `every_proof`: samples that are proofs, repeated ones included."""
+    shape: SearchShape | None = None
+    """What the tree search did; None: there was none, or an older prover played the attempt."""
 
 
 class SampledProof(msgspec.Struct, frozen=True):

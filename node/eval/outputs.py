@@ -14,7 +14,7 @@ from common.output.words import amount, interval, number_of, percent
 from common.report.table import Column, Table, right
 from node.eval.curves import KINDS, Curve, chart, curves_of, wilson
 from node.eval.folder import Evaluation, Plan, Standing, explained
-from node.eval.results import Costs, Results, StatementResult, Tally, exact_until, results_of
+from node.eval.results import Costs, Results, SearchNumbers, StatementResult, Tally, exact_until, results_of
 from node.lean.check.files.proofs_text import ProofsFiles, ProvedStatement, proofs_files, write_files
 
 if TYPE_CHECKING:
@@ -123,6 +123,8 @@ class ResultsFile(msgspec.Struct, frozen=True, kw_only=True):
     """Axioms of the proofs, with the number of proofs that depend on each."""
     sources: dict[str, int]
     """For a mixture of policies: how many tactics of the proofs each part proposed."""
+    search: SearchNumbers | None = None
+    """What the tree searches did; null if no attempt tells."""
     curves: dict[str, CurveNumbers]
     statements: list[StatementNumbers]
 
@@ -158,6 +160,7 @@ def results_file(results: Results, curves: Mapping[str, Curve] | None = None) ->
         costs=results.costs,
         axioms=dict(results.axioms.most_common()),
         sources=dict(results.sources.most_common()),
+        search=results.search,
         curves={kind: _curve(curve) for kind, curve in curves.items()},
         statements=[_statement(row) for row in results.statements],
     )
@@ -266,6 +269,8 @@ def summary_lines(results: Results) -> RenderableType:
     ]
     parts += [Text(visible(line)) for line in _sentences(results)]
     tables = [_budget_table(results), _family_table(results), _pass_table(results)]
+    if results.search is not None:
+        tables += [_search_table(results.search), _heads_table(results.search)]
     parts += [part for table in tables if table.rows for part in ("", table)]
     return Group(*parts)
 
@@ -346,6 +351,62 @@ def _pass_table(results: Results) -> Table:
         deviation = "" if math.isnan(each.deviation) else f"{100 * each.deviation:.1f}%"
         table.add(str(each.k), percent(each.unbiased), f"{percent(each.mean)} of {each.blocks}", deviation)
     return table
+
+
+def search_rows(search: SearchNumbers) -> list[tuple[str, str]]:
+    """What the searches did, in words; without what is not known."""
+
+    def steps(number: float | None, deepest: int) -> str:
+        return "" if number is None else f"{number:.1f}, at most {deepest}"
+
+    def share(number: float | None) -> str:
+        return "" if number is None else percent(number)
+
+    solved, unsolved = search.off_proofs
+    passes = ", ".join(f"{count:,} at the {number}." for number, count in search.passes_until_solved.items())
+    rows = [
+        ("expansions, of states", f"{search.expansions:,}, {search.states:,}" if search.states else ""),
+        ("expansions on dead states", share(search.on_dead)),
+        ("of these, after the first of a state", share(search.on_dead_again)),
+        ("states with two or more visited tactics", share(search.choices)),
+        ("depth of expansions", steps(search.depth, search.deepest)),
+        ("depth of proofs", steps(search.proof_depth, search.deepest_proof)),
+        ("value error on proofs, in steps", known_number(search.error_on_proofs)),
+        ("value error off proofs, in steps", known_number(search.error_off_proofs)),
+        (
+            "AUC of values off proofs",
+            "" if search.auc is None else f"{search.auc:.2f} ({solved:,} solved, {unsolved:,} not)",
+        ),
+        *(
+            (f"{KINDS[kind]} until solved: median, 90%", f"{amount(half)}, {amount(most)}")
+            for kind, (half, most) in search.until_solved.items()
+        ),
+        ("attempts until solved", passes if len(search.passes_until_solved) > 1 else ""),
+    ]
+    return [(name, said) for name, said in rows if said]
+
+
+def known_number(number: float | None) -> str:
+    """Two digits; empty if the number is not known."""
+    return "" if number is None else f"{number:.2f}"
+
+
+def _search_table(search: SearchNumbers) -> Table:
+    return _table("search", "").fill(search_rows(search))
+
+
+MOST_SHOWN_HEADS = 12
+"""Most heads in tables; `results.json` has all."""
+
+
+def head_rows(search: SearchNumbers) -> list[tuple[str, str, str, str]]:
+    """The heads that proofs use most, then those tried most: head, tried, legal, in proofs."""
+    shown = list(search.heads.items())[:MOST_SHOWN_HEADS]
+    return [(head, f"{tried:,}", f"{legal:,}", f"{used:,}") for head, (tried, legal, used) in shown]
+
+
+def _heads_table(search: SearchNumbers) -> Table:
+    return _table("tactics by first word", "tried", "legal", "in proofs").fill(head_rows(search))
 
 
 def _table(first: str, *others: str) -> Table:

@@ -16,6 +16,7 @@ from common.report.page import page
 from common.report.table import Cell, Column, Content, Table, right
 from node.eval.curves import KINDS, Curve, chart, curves_of, wilson
 from node.eval.folder import AttemptRecord, Plan, Standing
+from node.eval.outputs import head_rows, search_rows
 from node.eval.results import Results, StatementResult, Tally
 from node.lean.text.script import written
 
@@ -76,6 +77,8 @@ def report(results: Results, curves: Mapping[str, Curve] | None = None) -> str:
         costs=_costs(results),
         axioms=axioms,
         sources=_counts("", results.sources.most_common()),
+        search=_search(results),
+        heads=_heads(results),
         what=[("Benchmark", _benchmark(plan)), ("Prover", _prover(results)), ("Lean", _lean(plan))],
         names=NAMES,
         shown=[_shown(row, results.passes) for row in results.statements[:MOST_SHOWN]],
@@ -160,6 +163,15 @@ def _within(tally: Tally) -> str:
 
 def _counts(name: str, counts: Iterable[tuple[str, int]]) -> Table:
     return Table((name, right(""))).fill(counts)
+
+
+def _search(results: Results) -> Table:
+    return Table(("", right(""))).fill(search_rows(results.search) if results.search else [])
+
+
+def _heads(results: Results) -> Table:
+    columns = ("first word", right("tried"), right("legal"), right("in proofs"))
+    return Table(columns).fill(head_rows(results.search) if results.search else [])
 
 
 def _costs(results: Results) -> Table:

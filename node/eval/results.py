@@ -132,6 +132,43 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class SearchNumbers:
+    """What the tree searches did, over all attempts that have one (`SearchShape`). None: nothing to divide by."""
+
+    attempts: int
+    expansions: int
+    states: int
+    """Expanded states."""
+    on_dead: float | None
+    """Share of the expansions that went to states which are dead at the end."""
+    on_dead_again: float | None
+    """Share of the expansions that went to such a state after its first one: these could have been spared."""
+    choices: float | None
+    """Share of the expanded states with two or more visited actions."""
+    depth: float | None
+    """Mean depth of the expansions."""
+    deepest: int
+    proof_depth: float | None
+    """Mean number of tactics on the longest branch of a proof."""
+    deepest_proof: int
+    error_on_proofs: float | None
+    """Mean of |V + remaining steps| over states on proofs, in steps, where the network gave a value."""
+    error_off_proofs: float | None
+    """The same over solved states off proofs."""
+    auc: float | None
+    """Chance that the network gives a solved state off proofs a better value than an unsolved one; 0.5: it cannot
+    tell."""
+    off_proofs: tuple[int, int]
+    """The number of these states: (solved, unsolved)."""
+    until_solved: dict[str, tuple[float, float]]
+    """By kind of budget, (median, 90% quantile) of what solved attempts had spent when the proof was known."""
+    passes_until_solved: dict[int, int]
+    """By number of decided attempts until the first that solved it, the number of statements."""
+    heads: dict[str, tuple[int, int, int]]
+    """By first word of the tactic: (tried, legal, in proofs); those of proofs first."""
+
+
+@dataclass(frozen=True)
 class Results:
     """The results of an evaluation so far."""
 
@@ -159,6 +196,8 @@ class Results:
     """Axioms of the proofs, with the number of proofs that depend on each."""
     sources: Counter[str] = field(default_factory=Counter)
     """For a mixture of policies: how many tactics of the proofs each part proposed."""
+    search: SearchNumbers | None = None
+    """None if no attempt tells what its search did."""
 
 
 def results_of(evaluation: Evaluation, requested_passes: int = 0) -> Results:
@@ -196,6 +235,7 @@ def results_of(evaluation: Evaluation, requested_passes: int = 0) -> Results:
         costs=_costs(evaluation.attempts, evaluation.sessions),
         axioms=Counter(axiom for row in rows if row.solved for axiom in row.solved[0].axioms),
         sources=_sources(rows),
+        search=_search(rows),
     )
 
 
@@ -300,6 +340,73 @@ def _costs(attempts: Sequence[AttemptRecord], sessions: Sequence[Session]) -> Co
         own_cpu=round(math.fsum(each.own_cpu for each in sessions), 2),
         lean_cpu=round(math.fsum(lean_cpu), 2) if lean_cpu else None,
     )
+
+
+# --- what the searches did --------------------------------------------------------------------------------------------
+
+
+def _search(rows: Sequence[StatementResult]) -> SearchNumbers | None:
+    # 1. The shapes, and their sums.
+    shapes = [each.statistics.shape for row in rows for each in row.attempts if each.statistics.shape is not None]
+    if not shapes:
+        return None
+    expanded, expansions = sum(each.expanded for each in shapes), sum(each.expansions for each in shapes)
+    dead, dead_expansions = sum(each.dead for each in shapes), sum(each.dead_expansions for each in shapes)
+    depths = [each.proof_steps for each in shapes if each.proof_steps]
+    solved, unsolved = Counter[int](), Counter[int]()
+    tried, legal, used = Counter[str](), Counter[str](), Counter[str]()
+    for shape in shapes:
+        solved.update(dict(enumerate(shape.solved)))
+        unsolved.update(dict(enumerate(shape.unsolved)))
+        for counts, added in ((tried, shape.tried), (legal, shape.legal), (used, shape.used)):
+            counts.update(added)
+    order = sorted({*tried, *used}, key=lambda head: (-used[head], -tried[head], head))
+    # 2. What was spent until proofs were known.
+    found = [solved_at(each) for row in rows for each in row.solved]
+    spent = {kind: sorted(each[kind] for each in found) for kind in (found[0] if found else ())}
+    firsts = [
+        next(place for place, each in enumerate(row.decided, 1) if each in row.solved) for row in rows if row.solved
+    ]
+    # 3. Means and shares.
+    return SearchNumbers(
+        attempts=len(shapes),
+        expansions=expansions,
+        states=expanded,
+        on_dead=_ratio(dead_expansions, expansions),
+        on_dead_again=_ratio(dead_expansions - dead, expansions),
+        choices=_ratio(sum(each.choices for each in shapes), expanded),
+        depth=_ratio(sum(each.depths for each in shapes), expansions),
+        deepest=max(each.depth for each in shapes),
+        proof_depth=_ratio(sum(depths), len(depths)),
+        deepest_proof=max(depths, default=0),
+        error_on_proofs=_ratio(sum(each.error_on_proof for each in shapes), sum(each.on_proof for each in shapes)),
+        error_off_proofs=_ratio(sum(each.error_off_proof for each in shapes), sum(each.off_proof for each in shapes)),
+        auc=auc(solved, unsolved),
+        off_proofs=(solved.total(), unsolved.total()),
+        until_solved={kind: (quantile(values, 0.5), quantile(values, 0.9)) for kind, values in spent.items()},
+        passes_until_solved=dict(sorted(Counter(firsts).items())),
+        heads={head: (tried[head], legal[head], used[head]) for head in order},
+    )
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def auc(solved: Counter[int], unsolved: Counter[int]) -> float | None:
+    """Chance that a solved state has a smaller bin of remaining steps than an unsolved one; equal bins count half. None
+    if there are no states of a kind."""
+    pairs = solved.total() * unsolved.total()
+    won, smaller = 0.0, 0
+    for place in sorted({*solved, *unsolved}):
+        won += unsolved[place] * (smaller + solved[place] / 2)
+        smaller += solved[place]
+    return round(won / pairs, 4) if pairs else None
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The smallest of the sorted values that at least this share does not exceed."""
+    return values[max(0, math.ceil(share * len(values)) - 1)]
 
 
 # --- other budgets: is a statement solved within this many simulations or Lean attempts? ------------------------------

@@ -22,6 +22,7 @@ from common.protocol.attempts import (
     Ended,
     Purpose,
     SampledProof,
+    SearchShape,
 )
 from common.seeds import derive_seed
 from node.prover.environment import LeanEnvironment
@@ -31,6 +32,7 @@ from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod, begin, check_method
 from node.prover.search.negation import NegatingSearch
 from node.prover.search.parameters import SearchParameters
+from node.prover.search.shape import shape_of
 from node.prover.search.simulation import Leaf, SearchStatistics
 from node.prover.search.turns import TurnSearch
 
@@ -103,6 +105,10 @@ class AttemptAgent(ABC):
     def _nodes(self) -> int:
         """Number of states in the tree."""
 
+    def _shape(self, proof: ProofTree | None) -> SearchShape | None:
+        """What the tree search did, if there was one."""
+        return None
+
     @abstractmethod
     def _proof(self) -> ProofTree | None:
         """The proof, if there is one."""
@@ -125,6 +131,7 @@ class AttemptAgent(ABC):
             outcome, message = AttemptOutcome.ERROR, f"{type(error).__name__}: {error}"
         # 2. Report.
         proved = outcome is AttemptOutcome.PROVED
+        proof = self._proof() if proved else None
         return AttemptResult(
             attempt_id=self.attempt.attempt_id,
             theorem_id=self.attempt.theorem_id,
@@ -132,7 +139,7 @@ class AttemptAgent(ABC):
             prover_id=self._playing.prover_id,
             outcome=outcome,
             message=message,
-            proof=self._proof() if proved else None,
+            proof=proof,
             proofs=self._proofs() if proved else (),
             statistics=self.account.statistics(
                 self._statistics(),
@@ -141,6 +148,7 @@ class AttemptAgent(ABC):
                 seconds=budget.seconds + self.account.seconds_verify,
                 lean_attempts=budget.lean_attempts,
                 ended=ended,
+                shape=self._shape(proof),
             ),
         )
 
@@ -396,6 +404,9 @@ class Agent(AttemptAgent):
     def _nodes(self) -> int:
         return sum(len(each.tree.nodes) for each in self.search.trees) if self.search else 0
 
+    def _shape(self, proof: ProofTree | None) -> SearchShape | None:
+        return shape_of((each.tree for each in self.search.trees), proof) if self.search else None
+
     def _proof(self) -> ProofTree | None:
         return self.search.proof(self.attempt.failed) if self.search else None
 
@@ -480,6 +491,9 @@ class Agent(AttemptAgent):
         began = time.perf_counter()
         tried = search.statistics.tactics_tried
         advice, outcomes = expansion.advice, expansion.outcomes
+        learned = self._players[leaf.turn].has_values if len(self._players) > 1 else self._playing.has_values
+        if learned and leaf.node.estimate is None and not leaf.given:
+            leaf.node.estimate = advice.value
         counted = search.feed(leaf, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
         self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)

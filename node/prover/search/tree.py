@@ -104,6 +104,8 @@ class StateNode:
     value_sum: float = 0.0
     expansions: int = 0
     """Number of simulations that ended here."""
+    estimate: float | None = None
+    """V of the network at the first expansion; None: it gave none."""
     pending: bool = False
     """An expansion of this node is in flight."""
     losses: int = 0

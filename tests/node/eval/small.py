@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from common.lean import Theorem
-from common.protocol.attempts import AttemptStatistics, Ended
+from common.protocol.attempts import AttemptStatistics, Ended, SearchShape
 from common.settings import PLAIN
 from node.eval.folder import (
     AttemptRecord,
@@ -68,6 +68,15 @@ def solved(name: str, at: int = 5, number: int = 0, lean_attempts: int = 0) -> A
         lean_attempts=tried,
         seconds=at / 10,
         tokens=at * 50,
+        shape=SearchShape(
+            expanded=at,
+            expansions=at,
+            solved=(0, 1),
+            unsolved=(0, 0, 1),
+            tried={"simp": at},
+            legal={"simp": 1},
+            used={"simp": 1},
+        ),
     )
     script = "  simp"
     return AttemptRecord(name=name, number=number, standing=Standing.SOLVED, script=script, time=DAY, statistics=found)

@@ -85,3 +85,5 @@ def test_the_summary_names_what_is_solved_and_what_does_not_count():
     assert "neither solved nor unsolved: 1 not elaborated by this Lean" in summary
     assert "[red]other" in summary and "ended by: simulations 1" in summary
     assert re.search(r"^8 +simulations +1 +50\.0%", summary, re.MULTILINE)
+    assert re.search(r"^AUC of values off proofs +1\.00 \(1 solved, 1 not\)", summary, re.MULTILINE)
+    assert re.search(r"^simp +3 +1 +1", summary, re.MULTILINE)

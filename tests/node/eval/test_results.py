@@ -5,8 +5,8 @@ import dataclasses
 import msgspec
 import pytest
 
-from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended
-from node.eval.folder import Session, Standing, standing
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, SearchShape
+from node.eval.folder import AttemptRecord, Session, Standing, standing
 from node.eval.results import results_of
 from tests.node.eval.small import evaluation, not_elaborated, solved, statement, undecided, unsolved
 
@@ -106,3 +106,33 @@ def test_costs_are_summed_over_attempts_and_sessions():
 )
 def test_time_that_was_used_up_is_a_budget_and_a_lost_expansion_is_not(outcome, statistics, expected):
     assert standing(outcome, msgspec.structs.replace(AttemptStatistics(), **statistics)) is expected
+
+
+def test_what_searches_did_is_summed_and_values_are_judged_by_how_well_they_tell_solved_states():
+    def shaped(record: AttemptRecord, shape: SearchShape | None) -> AttemptRecord:
+        return msgspec.structs.replace(record, statistics=msgspec.structs.replace(record.statistics, shape=shape))
+
+    found = SearchShape(
+        expanded=6, expansions=10, dead=1, dead_expansions=3, choices=2, depth=4, depths=20, proof_steps=3,
+        on_proof=2, error_on_proof=1.0, off_proof=1, error_off_proof=2.0,
+        solved=(2, 0, 1), unsolved=(0, 0, 1), tried={"rw": 5, "simp": 9}, legal={"rw": 2, "simp": 1}, used={"rw": 2},
+    )  # fmt: skip
+    lost = SearchShape(expanded=4, expansions=10, dead=2, dead_expansions=5, unsolved=(1, 0, 0, 1))
+    lost = msgspec.structs.replace(lost, depths=10, depth=6, tried={"simp": 1})
+    attempts = [
+        shaped(solved("a", 3), found),
+        unsolved("b"),
+        shaped(unsolved("c"), lost),
+        shaped(solved("c", 9, 1), None),
+    ]
+    search = results_of(evaluation([statement(name) for name in "abc"], attempts)).search
+    assert search is not None
+    assert (search.attempts, search.expansions, search.states, search.off_proofs) == (2, 20, 10, (3, 3))
+    assert (search.on_dead, search.on_dead_again, search.choices) == (8 / 20, 5 / 20, 2 / 10)
+    assert (search.depth, search.deepest, search.proof_depth, search.deepest_proof) == (1.5, 6, 3.0, 3)
+    assert (search.error_on_proofs, search.error_off_proofs) == (0.5, 2.0)
+    # Bins of solved states 0 0 2, of others 0 2 3: 0 wins 1/2 + 1 + 1, twice; 2 wins 0 + 1/2 + 1; of nine pairs.
+    assert search.auc == pytest.approx((2.5 + 2.5 + 1.5) / 9, abs=1e-4)
+    assert search.until_solved["simulations"] == (3, 9) and search.passes_until_solved == {1: 1, 2: 1}
+    assert list(search.heads.items()) == [("rw", (5, 2, 2)), ("simp", (10, 1, 0))]
+    assert results_of(evaluation([statement("b")], [unsolved("b")])).search is None

@@ -39,6 +39,18 @@ async def test_a_proof_names_its_states_from_the_root() -> None:
         steps = transitions_of(result.proof)
         assert steps[0] == Transition("s0", result.proof.tactic, result.proof.remaining_steps)
         assert (result.statistics.weights_first, result.statistics.weights_last) == (3, 3)
+        shape = result.statistics.shape
+        assert shape is not None and shape.proof_steps == result.proof.remaining_steps
+        assert shape.expansions == result.statistics.simulations >= shape.expanded and not (
+            shape.solved or shape.unsolved
+        )
+
+
+async def test_values_of_a_network_are_counted_by_whether_their_states_were_solved() -> None:
+    play = Agent(attempt(60), ToyPolicy(0), ToyLean(3, closing=30), Playing("p", has_values=True))
+    shape = (await play.play()).statistics.shape
+    assert shape is not None and sum(shape.unsolved) > 0
+    assert sum(shape.solved) + sum(shape.unsolved) == shape.expanded - shape.on_proof
 
 
 async def test_a_failed_search_that_lost_an_expansion_is_undecided() -> None:

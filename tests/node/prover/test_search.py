@@ -14,6 +14,7 @@ from node.prover.policies.policy import Proposal, merge_samples
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.proofs import extract
 from node.prover.search.search import Search
+from node.prover.search.shape import shape_of
 from node.prover.search.simulation import exploration, q_value
 from node.prover.search.tree import Tree
 from tests.node.prover.toys import ERROR, PROVED, expand, goals
@@ -196,3 +197,34 @@ def test_without_and_nodes_the_goals_of_a_tactic_are_one_state_in_leans_order() 
     (action,) = search.tree.root.actions
     assert [child.state for child in action.children] == ["A\n\nB\n\nC"]
     assert action.layout == ((0, 1, 2),)
+
+
+def test_the_shape_of_a_search_tells_dead_ends_choices_depth_values_and_tactics() -> None:
+    tree = Tree("root", max_depth=9)
+
+    def state(name: str, expansions: int, estimate: float | None, tried: dict[str, str | None], visited: int) -> None:
+        """Expand a state. Tactics lead to a state, close theirs (""), or fail (None); the first ones are visited."""
+        node = next(each for each in tree.nodes if each.state == name)
+        node.expansions, node.estimate = expansions, estimate
+        for tactic, to in tried.items():
+            branches = (Branch(to),) if to else ()
+            node.tried[tactic] = None if to is None else tree.add_action(node, tactic, 1.0, branches)
+        for action in node.actions[:visited]:
+            action.visits = 1
+
+    state("root", 2, -3.5, {"rw [a]": "A", "· (rw [b] at h)": "B", "norm_num.ext": None}, 2)
+    state("A", 1, None, {"exact h": ""}, 1)
+    state("B", 1, -4.0, {"cases h": "D", "apply f": "C"}, 1)
+    state("C", 3, -2.0, {"rw [c]": None, "omega": None, "⟨⟩": None}, 0)
+    state("D", 1, -1.0, {"rfl": ""}, 1)
+    shape = shape_of([tree], extract(tree.root))
+    # Root 2, A 1, B 1, C 3, D 1 expansions, at the depths 0, 1, 1, 2, 2. C is dead. The root alone has compared.
+    assert (shape.expanded, shape.expansions, shape.dead, shape.dead_expansions) == (5, 8, 1, 3)
+    assert (shape.choices, shape.depth, shape.depths, shape.proof_steps) == (1, 2, 1 + 1 + 3 * 2 + 2, 2)
+    # On the proof: the root (two steps, foretold 3.5). Off it: B in two steps, foretold 4, and D in one, foretold 1.
+    assert (shape.on_proof, shape.error_on_proof, shape.off_proof, shape.error_off_proof) == (1, 1.5, 2, 2.0)
+    # Eight bins for each doubling: D in 0, C in 8, B in 16.
+    assert shape.solved == (1, *[0] * 15, 1) and shape.unsolved == (*[0] * 8, 1)
+    assert (shape.tried["rw"], shape.legal["rw"], shape.used) == (3, 2, {"rw": 1, "exact": 1})
+    assert shape.tried["norm_num.ext"] == shape.tried["…"] == 1 and "…" not in shape.legal
+    assert shape_of([tree]).off_proof == 3 and shape_of([]).expanded == 0
