@@ -117,6 +117,21 @@ class BadStatement(ValueError):
     """Lean refuses the theorem's header or statement. The text is Lean's own message."""
 
 
+class TacticRule(msgspec.Struct, frozen=True):
+    """Which tactics a proof may have. Each entry is a head (`simp`) or a form of one tactic (`rw [_]`), as
+    `node.lean.text.allowed` reads it."""
+
+    allow: tuple[str, ...] = ()
+    """A proof may have only these; empty: all."""
+    ban: tuple[str, ...] = ()
+    """A proof may have none of these, and none that runs one of them."""
+
+    def __str__(self) -> str:
+        """The rule in words: `only rfl, rw [_]; no simp`."""
+        only, no = (", ".join(entries) for entries in (self.allow, self.ban))
+        return "; ".join(filter(None, [only and f"only {only}", no and f"no {no}"]))
+
+
 class Theorem(msgspec.Struct, frozen=True):
     """A statement to be proved: `theorem NAME BINDERS : CONCLUSION` in the environment that `header` describes."""
 
@@ -129,6 +144,8 @@ class Theorem(msgspec.Struct, frozen=True):
     place: Place | None = None
     """The place in a Lean file where its proof is missing. Lean elaborates it there; `binders` and `conclusion` only
     describe it to people. None: the theorem is not part of a file."""
+    rule: TacticRule | None = None
+    """Which tactics its proof may have; None: all. Whoever runs its tactics or verifies its proof applies the rule."""
 
     @property
     def proposition(self) -> str:
@@ -154,7 +171,7 @@ class Theorem(msgspec.Struct, frozen=True):
 
     def negation(self) -> Theorem:
         """The negation of this theorem, all binders included. A proof of it is a disproof of this theorem."""
-        return Theorem(f"{self.name}_neg", "", f"¬ ({self.proposition})", self.header)
+        return Theorem(f"{self.name}_neg", "", f"¬ ({self.proposition})", self.header, rule=self.rule)
 
 
 class Step(msgspec.Struct, frozen=True):

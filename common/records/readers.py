@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common.lean import NO_CONTEXT, Context, Place, Theorem
+import msgspec
+
+from common.lean import NO_CONTEXT, Context, Place, TacticRule, Theorem
 from common.output.command import UserError
 from common.protocol.messages import ProofFound
 
@@ -32,6 +34,9 @@ _PLACES_SINCE = 4
 
 _HEADERS_SINCE = 8
 """Schema version from which proofs have the header that they were verified with."""
+
+_RULES_SINCE = 10
+"""Schema version from which theorems have rules for tactics."""
 
 
 class UnreadableRecords(UserError, ValueError):
@@ -126,7 +131,8 @@ def recorded(folder: Path) -> list[RecordedProof]:
         rows = database.execute(
             "SELECT proof_id, theorem_id, attempt_id, binders, conclusion, theorems.header, disproof, script,"
             f" {'default_header' if version >= _HEADERS_SINCE else 'NULL'},"
-            f" {'digest, packed, place' if places else 'NULL, NULL, NULL'}"
+            f" {'digest, packed, place' if places else 'NULL, NULL, NULL'},"
+            f" {'rule' if version >= _RULES_SINCE else 'NULL'}"
             " FROM proofs JOIN theorems USING (theorem_id)"
             f"{' LEFT JOIN contexts ON digest = context' if places else ''} ORDER BY proof_id"
         ).fetchall()
@@ -135,10 +141,11 @@ def recorded(folder: Path) -> list[RecordedProof]:
 
 def _recorded(
     number: int, theorem_id: str, attempt_id: str, binders: str, conclusion: str, own_header: str, disproof: int,
-    script: str, header: str | None, digest: str | None, packed: bytes | None, place: str | None,
+    script: str, header: str | None, digest: str | None, packed: bytes | None, place: str | None, written: str | None,
 ) -> RecordedProof:  # fmt: skip
     gap = Place(Context(digest, packed or b""), **json.loads(place)) if digest and place else None
-    theorem = Theorem(theorem_id, binders, conclusion, own_header, gap)
+    rule = msgspec.json.decode(written, type=TacticRule) if written is not None else None
+    theorem = Theorem(theorem_id, binders, conclusion, own_header, gap, rule)
     proved = theorem.negation() if disproof else theorem
     return RecordedProof(number, theorem_id, attempt_id, proved, script, header)
 

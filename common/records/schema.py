@@ -185,9 +185,14 @@ _WEIGHTS_OF_EXAMPLES = """
 ALTER TABLE transitions ADD COLUMN weight REAL NOT NULL DEFAULT 1;  -- how often training draws it; 0: never
 """
 
+_RULES_OF_THEOREMS = """
+ALTER TABLE theorems ADD COLUMN rule TEXT;  -- which tactics a proof may have (JSON of TacticRule); NULL: all
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
     *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS, _WEIGHTS_OF_EXAMPLES),
+    _RULES_OF_THEOREMS,
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

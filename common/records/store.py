@@ -18,7 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from common.lean import Context, Place, Theorem
+from common.lean import Context, Place, TacticRule, Theorem
 from common.protocol.attempts import (
     TRAINED_PURPOSES,
     Attempt,
@@ -246,7 +246,8 @@ class Store(EvaluationRecords, TheoremStatistics):
     # --- theorems ---------------------------------------------------------------------------------------------------
 
     def add_theorems(self, rows: Iterable[TheoremRow]) -> None:
-        """Add theorems; existing ones are unchanged. The text of a file is stored once for all its theorems."""
+        """Add theorems; of existing ones, only the rule for tactics may change. The text of a file is stored once for
+        all its theorems."""
         contexts, values = {}, []
         for row in rows:
             place = row.theorem.place
@@ -257,28 +258,31 @@ class Store(EvaluationRecords, TheoremStatistics):
                     *(row.theorem.name, row.split, row.theorem.binders, row.theorem.conclusion),
                     *(row.theorem.header, row.family, row.level),
                     *((place.context.digest, _gap(place)) if place is not None else (None, None)),
+                    msgspec.json.encode(row.theorem.rule).decode() if row.theorem.rule is not None else None,
                 )
             )
         with self._transaction() as db:
             db.executemany("INSERT OR IGNORE INTO contexts VALUES (?, ?)", contexts.items())
             db.executemany(
-                "INSERT OR IGNORE INTO theorems (theorem_id, split, binders, conclusion, header, family, level,"
-                " context, place) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO theorems (theorem_id, split, binders, conclusion, header, family, level,"
+                " context, place, rule) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (theorem_id) DO UPDATE SET rule = excluded.rule WHERE rule IS NOT excluded.rule",
                 values,
             )
 
     def theorem(self, theorem_id: str) -> TheoremRow | None:
         """A theorem of the run, with its place in a file if it has one; None if the name is unknown."""
         rows = self._rows(
-            "SELECT split, binders, conclusion, header, family, level, digest, packed, place"
+            "SELECT split, binders, conclusion, header, family, level, digest, packed, place, rule"
             " FROM theorems LEFT JOIN contexts ON context = digest WHERE theorem_id = ?",
             theorem_id,
         )
         if not rows:
             return None
-        split, binders, conclusion, header, family, level, digest, packed, gap = rows[0]
+        split, binders, conclusion, header, family, level, digest, packed, gap, written = rows[0]
         place = _place(Context(digest, packed), gap) if digest is not None else None
-        return TheoremRow(Theorem(theorem_id, binders, conclusion, header, place), split, family, level)
+        rule = msgspec.json.decode(written, type=TacticRule) if written is not None else None
+        return TheoremRow(Theorem(theorem_id, binders, conclusion, header, place, rule), split, family, level)
 
     # --- outbox -----------------------------------------------------------------------------------------------------
 

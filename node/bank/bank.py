@@ -22,8 +22,9 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from common.files import NOT_JSON, bundled_bank, write_whole
-from common.lean import Context, Place, ProofTree, Theorem
+from common.lean import Context, Place, ProofTree, TacticRule, Theorem
 from common.output.command import UserError
+from node.lean.text.allowed import BadRule, rule_of
 from node.lean.text.script import proof_lines
 
 DIRECTORY = bundled_bank()
@@ -116,12 +117,13 @@ def load_statements(split: str, directory: Path = DIRECTORY) -> list[BankTheorem
         raise BankError(f"no split {split!r}; there are {', '.join(SPLITS)}")
     repeated: dict[str, str] = {}  # equal texts share memory: headers are long, and few different ones exist
     contexts: dict[str, Context] | None = None
+    rule = manifest_of(directory).rule
     statements = []
     for row in decode(_file(directory, split), _Statement):
         if row.context and contexts is None:
             contexts = _contexts(directory)
         header, family, flaw = (repeated.setdefault(text, text) for text in (row.header, row.family, row.flaw))
-        theorem = Theorem(row.name, row.binders, row.conclusion, header)
+        theorem = Theorem(row.name, row.binders, row.conclusion, header, rule=rule)
         if row.place is not None:
             theorem = _placed(theorem, row, contexts or {}, directory, split)
         statements.append(BankTheorem(theorem, family, row.level, flaw))
@@ -180,7 +182,7 @@ def stratified(statements: Sequence[G], n: int, seed: int = SAMPLE_SEED) -> list
 
 
 def digest(directory: Path = DIRECTORY) -> str:
-    """A digest of the bank's content and of its warm start's rule: a key for networks trained on it.
+    """A digest of the bank's content and of its manifest's rules: a key for networks trained on it.
 
     Equal content gives equal digests, in any folder and from any source. Raises BankError.
     """
@@ -189,8 +191,11 @@ def digest(directory: Path = DIRECTORY) -> str:
         path = _file(directory, name)
         if path.exists():
             total.update(path.name.encode() + b"\0" + _content_digest(path))
-    rule = manifest_of(directory).warm_start
+    manifest = manifest_of(directory)
+    rule = manifest.warm_start
     total.update(repr((sorted(rule.levels), rule.held_out) if rule is not None else None).encode())
+    if manifest.rule is not None:
+        total.update(repr((manifest.allow, manifest.ban)).encode())
     return total.hexdigest()
 
 
@@ -299,12 +304,26 @@ class Manifest(msgspec.Struct, frozen=True):
     """Sources by the name in the rows of statements."""
     digest: str = ""
     """`node.bank.bank.digest` of the written bank; empty if it was not recorded."""
+    allow: tuple[str, ...] = ()
+    """The only tactics that a proof of its statements may have: heads (`rw`) and forms (`rw [h*]`); empty: all
+    (`node.lean.text.allowed`)."""
+    ban: tuple[str, ...] = ()
+    """Tactics that no proof of its statements may have."""
+
+    @property
+    def rule(self) -> TacticRule | None:
+        """The rule for its statements' proofs; None if all tactics are allowed. Raises BadRule."""
+        return rule_of(self.allow, self.ban)
 
 
 def manifest_of(directory: Path = DIRECTORY) -> Manifest:
     """The bank's manifest. Raises BankError."""
     try:
-        return _read_manifest(directory)
+        manifest = _read_manifest(directory)
+        _ = manifest.rule
+        return manifest
+    except BadRule as error:
+        raise BankError(f"{directory / MANIFEST}: {error}") from error
     except (OSError, *NOT_JSON) as error:
         raise BankError(f"{directory / MANIFEST}: cannot be read ({error}); {_remedy(directory)}") from error
 
@@ -316,7 +335,9 @@ def _read_manifest(directory: Path) -> Manifest:
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
     """Write a bank's manifest. Raises OSError."""
-    write_whole(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    fields = msgspec.to_builtins(manifest)
+    written = {name: value for name, value in fields.items() if value or name not in ("allow", "ban")}
+    write_whole(directory / MANIFEST, msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from common.lean import Theorem
+from common.lean import TacticRule, Theorem
 from node.bank import bank
 from node.bank.bank import BankError, Manifest, SourceRecord
 from node.bank.elaboration import difference
@@ -60,6 +60,8 @@ class Benchmark:
     paper: str = ""
     notes: tuple[str, ...] = ()
     """Remarks that a reader of the results needs."""
+    rule: TacticRule | None = None
+    """Which tactics a proof may have, by a bank's manifest; None: all."""
     tried: Mapping[str, SourceRecord] = field(default_factory=dict)
     """The sources of a user's bank by name, with the Lean under which their statements were tried."""
 
@@ -198,6 +200,7 @@ def _of_bank(spec: str, folder: Path, split: str) -> Benchmark:
         homepage=only.homepage if only is not None else "",
         paper=only.paper if only is not None else "",
         notes=notes,
+        rule=manifest.rule,
         tried=manifest.sources,
     )
 

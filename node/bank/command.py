@@ -354,6 +354,8 @@ def show_stats(settings: StatsSettings) -> int:
     folder = folder_of(settings.bank)
     manifest = bank.manifest_of(folder)
     say(f"{settings.bank}: digest {bank.digest(folder)}")
+    if manifest.rule is not None:
+        say(f"tactics: {manifest.rule}")
     for split in bank.splits(folder):
         _show_split(split, bank.load_statements(split, folder))
     say(f"transitions: {len(bank.load_transitions(folder))}")
@@ -412,6 +414,7 @@ def check(settings: CheckSettings) -> int:
 def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
     """The problems of a bank's content. Raises BankError for a file that cannot be read."""
     from node.bank import bank
+    from node.lean.text.allowed import refusal, theorem_problem
 
     problems = []
     names: Counter[str] = Counter()
@@ -420,7 +423,12 @@ def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
         statements = bank.load_statements(split, folder)
         names.update(each.theorem.name for each in statements)
         stated[split] = {each.theorem.stated for each in statements}
-    bank.load_transitions(folder)
+        if unruled := next((each.theorem for each in statements if theorem_problem(each.theorem)), None):
+            problems.append(f"its rule for tactics cannot be kept for {unruled.name}: {theorem_problem(unruled)}")
+    refused = [row for row in bank.load_transitions(folder) if manifest.rule and refusal(row.tactic, manifest.rule)]
+    if refused:
+        first = f"first `{refused[0].tactic}` of {refused[0].theorem}"
+        problems.append(f"{len(refused)} of its transitions have tactics that it does not allow, {first}")
     digest = bank.digest(folder)
     if manifest.digest and digest != manifest.digest:
         problems.append(f"its content is not what was written: its digest is {digest}, and was {manifest.digest}")

@@ -290,6 +290,7 @@ _CONDITIONS: tuple[tuple[str, Callable[[Plan], str]], ...] = (
         ),
     ),
     ("corrections of whole proofs differ", lambda plan: str(plan.correct)),
+    ("rules for tactics differ", lambda plan: plan.tactics or "all"),
     ("the searches behind whole proofs differ", lambda plan: plan.then or "none"),
     ("expansions in flight differ", lambda plan: str(plan.leaves)),
 )

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from common.files import NOT_JSON, write_whole
-from common.lean import Theorem
+from common.lean import TacticRule, Theorem
 from common.output.command import UserError
 from common.output.words import number_of
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, Method
@@ -169,6 +169,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     leaves: int
     """Expansions in flight within one search."""
     seed: int = 0
+    allow: tuple[str, ...] = ()
+    """The only tactics that a proof may have; empty: all (`common.lean.TacticRule`)."""
+    ban: tuple[str, ...] = ()
+    """Tactics that no proof may have."""
     passes: int = 1
     """Requested attempts at each statement. A later run of the command may request more."""
     mesh: str = ""
@@ -177,15 +181,28 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Version of this program."""
 
     @property
+    def tactics(self) -> str:
+        """The rule for tactics in words; empty if all are allowed."""
+        return str(TacticRule(self.allow, self.ban))
+
+    @property
     def way(self) -> str:
-        """The method in words, with the corrections of whole proofs and the search that follows them."""
+        """The method in words, with the corrections of whole proofs, the search that follows them, and the rule for
+        tactics."""
         times = "once" if self.correct == 1 else f"{self.correct} times"
         corrected = f", each corrected up to {times}" if self.correct else ""
-        return f"{self.method}{corrected}" + (f", then {self.then}" if self.then else "")
+        return (
+            f"{self.method}{corrected}"
+            + (f", then {self.then}" if self.then else "")
+            + (f" ({self.tactics})" if self.tactics else "")
+        )
 
 
 _TOLERATED = frozenset({"proofmesh", "passes"})
 """Fields that may change when an evaluation is resumed."""
+
+_NEW_FIELDS = frozenset({"allow", "ban"})
+"""Fields that evaluations of earlier versions lack. Empty ones do not count, so that those keep their folders."""
 
 _TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})
 """Fields of the benchmark that may change: the digest already says whether the statements are the same."""
@@ -205,7 +222,7 @@ def _flat(plan: Plan) -> dict[str, object]:
     """The compared fields, by their dotted names."""
     fields: dict[str, object] = {}
     for name, value in msgspec.to_builtins(plan).items():
-        if name in _TOLERATED:
+        if name in _TOLERATED or (name in _NEW_FIELDS and not value):
             continue
         if not isinstance(value, dict):
             fields[name] = value

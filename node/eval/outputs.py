@@ -281,6 +281,8 @@ def _sentences(results: Results) -> list[str]:
     parts = [f"solved {_share(total)}" + (f", {total.any} by some pass" if results.passes > 1 else "")]
     if clean is not None:
         parts.append(f"without statements that are known to be flawed: {_share(clean)}")
+    if results.plan.tactics:
+        parts.append(f"tactics: {results.plan.tactics}")
     # 2. What the rate does not count. It is said only where there is some.
     counted_out = [
         (standings[Standing.NOT_ELABORATED], "not elaborated by this Lean"),

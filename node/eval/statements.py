@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from common.lean import TacticRule
 from node.bank.bank import stratified
 from node.bank.benchmarks import Benchmark
 from node.eval.folder import BenchmarkFacts, StatementRecord
 
 
-def chosen(benchmark: Benchmark, limit: int) -> list[StatementRecord]:
-    """The statements to evaluate: all, or a fixed sample of `limit` statements, stratified by family and level."""
+def chosen(benchmark: Benchmark, limit: int, rule: TacticRule | None = None) -> list[StatementRecord]:
+    """The statements to evaluate: all, or a fixed sample of `limit` statements, stratified by family and level.
+
+    `rule`: which tactics their proofs may have.
+    """
     statements = benchmark.statements
     if 0 < limit < len(statements):
         statements = tuple(stratified(statements, limit))
     return [
         StatementRecord(
             name=each.theorem.name,
-            theorem=each.theorem,
+            theorem=msgspec.structs.replace(each.theorem, rule=rule),
             family=each.family,
             level=each.level,
             flaw=each.flaw,

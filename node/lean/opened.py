@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from common.bus import Here, Unanswered
-from common.lean import OutcomeKind, Theorem
+from common.lean import OutcomeKind, TacticRule, Theorem
 from common.protocol import subjects
 from common.protocol.messages import Busy, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, OutcomeCache, TacticBatch
@@ -98,7 +98,7 @@ class OpenedLean:
                 except BackendDown as error:
                     raise Unanswered(str(error)) from error
                 else:
-                    return suggested(outcome.message) if outcome.kind is OutcomeKind.PROVED else ""
+                    return suggested(outcome.message, theorem.rule) if outcome.kind is OutcomeKind.PROVED else ""
 
     def prepare(self, theorem: Theorem) -> None:
         """Start to prepare the theorem's verification in a background task, while the search runs."""
@@ -116,14 +116,14 @@ class OpenedLean:
 _TRY_THIS = re.compile(r"Try this:\s*(?:\[apply\]\s*)?(.*?)\s*(?=\n\s*\[apply\]|\nTry this|\Z)", re.DOTALL)
 
 
-def suggested(message: str) -> str:
-    """The first tactic of Lean's `Try this: ...`; empty if the text rules forbid it."""
+def suggested(message: str, rule: TacticRule | None = None) -> str:
+    """The first tactic of Lean's `Try this: ...`; empty if the text rules, or the theorem's own rule, forbid it."""
     match = _TRY_THIS.match(message)
     tactic = textwrap.dedent(match[1]) if match else ""
     # The lemma with which workers copy goals is in scope and matches every goal. Its argument is the real proof.
     if copied := re.fullmatch(rf"exact {COPY} (\(.*\)|\S+) \1", tactic, re.DOTALL):
         tactic = f"exact {copied[1].removeprefix('(').removesuffix(')')}"
-    return "" if tactic_problem(tactic) or COPY in tactic else tactic
+    return "" if tactic_problem(tactic, rule) or COPY in tactic else tactic
 
 
 # --- makes the Lean backend that the configuration names --------------------------------------------------------------

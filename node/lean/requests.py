@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from common.lean import BadContext, BadStatement, Outcome, OutcomeKind
+from common.lean import BadContext, BadStatement, Outcome, OutcomeKind, TacticRule
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, OutcomeCache, TacticBatch
 from node.lean.gaps.contexts import ContextModules
+from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
 
@@ -56,6 +57,12 @@ class Requests:
         problem = "" if theorem.place is not None else statement_problem(theorem.binders, theorem.conclusion)
         if problem:
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
+        try:
+            problem = theorem_problem(theorem)
+        except BadContext as error:
+            problem = str(error)
+        if problem:
+            return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if theorem.place is not None and not self.backend.in_files:
             problem = 'theorems in files need Lean\'s own workers: [lean] backend = "worker"'
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
@@ -87,7 +94,7 @@ class Requests:
         """The outcomes that `screen` or the cache gives, by tactic."""
         settled: dict[str, Outcome] = {}
         for tactic in request.tactics:
-            outcome = screen(tactic)
+            outcome = screen(tactic, request.theorem.rule)
             if outcome is None:
                 outcome = self.cache.outcome(request.theorem, request.path, tactic, message=request.messages)
                 self.counts.cache_hits += outcome is not None
@@ -113,12 +120,13 @@ class Requests:
             self.counts.outcomes[settled[tactic].kind] += 1
 
 
-def screen(tactic: str) -> Outcome | None:
-    """The outcome of a tactic that its text alone decides; None if Lean has to run the tactic.
+def screen(tactic: str, rule: TacticRule | None = None) -> Outcome | None:
+    """The outcome of a tactic that its text alone decides; None if Lean has to run the tactic. `rule`: the tactics that
+    the theorem's proof may have.
 
     Unclosed brackets, strings or comments give ERROR, not REFUSED, because Lean's parser would not accept them either.
     """
-    problem = tactic_problem(tactic)
+    problem = tactic_problem(tactic, rule)
     if problem:
         return Outcome(OutcomeKind.REFUSED, message=problem)
     lexed = lex(tactic)

@@ -17,6 +17,7 @@ from common.protocol.messages import (
     LeanVerifyRequest,
     OversizedMessage,
 )
+from node.lean.text.rules import proof_problem
 from node.lean.text.script import proof_script
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ class Verification:
             script = proof if isinstance(proof, str) else proof_script(proof)
         except ValueError as error:
             return LeanVerifyReply(accepted=False, reason=f"the proof cannot be written down: {error}")
+        # Here, too: a lean-proxy of an older version does not know rules.
+        if self._theorem.rule is not None and (problem := proof_problem(script, self._theorem.rule)):
+            return LeanVerifyReply(accepted=False, reason=problem)
         request = LeanVerifyRequest(theorem=self._theorem, script=script)
         try:
             return await self._asking.ask(

@@ -103,6 +103,8 @@ class WholeProofAgent(AttemptAgent):
         """First proofs requested so far."""
         self._ahead: asyncio.Task[Sequence[Draft]] | None = None
         """The next batch, which is sampled while Lean tries the current one."""
+        self._forbidden = ""
+        """Why the rules forbid the last proof that they forbid."""
         self._seen: set[str] = set()
         self._last_new = 0
         """Number of the last sample with a new script."""
@@ -146,7 +148,8 @@ class WholeProofAgent(AttemptAgent):
             "corrections": account.corrections,
         }
         parts = [f"{label}: {count}" for label, count in counts.items() if count]
-        return [*parts, self._refusals(self.statistics)]
+        forbidden = f"the last proof that the rules forbid: {self._forbidden}" if self._forbidden else ""
+        return [*parts, forbidden, self._refusals(self.statistics)]
 
     async def _batches(self) -> Ended | None:
         """Try batches within the budget, each with its corrections. Returns None if a proof was found and accepted.
@@ -269,9 +272,9 @@ class WholeProofAgent(AttemptAgent):
         """The samples with a script that Lean has not tried. Counts all samples."""
         new, account = [], self.account
         for sample in samples:
-            script = script_of(sample.draft)
+            script = script_of(sample.draft, self.attempt.theorem.rule)
             if script.refused:
-                sample.errors = script.problem
+                sample.errors = self._forbidden = script.problem
             sample.script = script.text
             if not script.text:
                 account.without_proof += 1

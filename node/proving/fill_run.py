@@ -217,6 +217,7 @@ def _options(settings: FillWork, at_once: int) -> FillOptions:
         proving.method,
         *proving.closing,
         *proving.searching,
+        *(f"{name}:{entry}" for name, entries in (("allow", proving.allow), ("ban", proving.ban)) for entry in entries),
     ]
     return FillOptions(
         Budget(settings.seconds, settings.simulations),

@@ -18,11 +18,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from common.bus import BusError
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Theorem
 from common.life.waiting import as_they_end
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from common.protocol.messages import LeanVerifyReply, MessageError
+from node.lean.text.allowed import rule_of
+from node.lean.text.rules import proof_problem
 from node.lean.text.script import indented
 from node.lean.text.statement import imports
 from node.lean.worker.reading import PARSER_MESSAGE
@@ -150,6 +154,7 @@ class TheoremProver:
         damaged checkpoints."""
         self._attempts = attempts
         self._settings = settings
+        self._rule = rule_of(settings.allow, settings.ban)
         self._closing = closing
         self._lean = lean
         self._prepare = prepare
@@ -162,7 +167,7 @@ class TheoremProver:
         Raises ProvingFailed, BadPolicy.
         """
         try:
-            return await self._find(theorem, budget)
+            return await self._find(self._ruled(theorem), budget)
         except (BusError, MessageError) as error:  # too large a theorem is a MessageError
             raise ProvingFailed(f"the search was cut short: {error}") from error
 
@@ -173,7 +178,7 @@ class TheoremProver:
         seconds = min(longest, max(1.0, LONGEST_TACTIC * budget.seconds))
         task = _Task(theorem, budget, seconds, self._environment(theorem, seconds, OPEN_PATIENCE))
         try:
-            await _proposition(task.environment, theorem, await task.environment.open())
+            await _proposition(self._unruled(theorem, seconds), theorem, await task.environment.open())
             if self._prepare and self._lean:
                 self._lean.prepare(theorem)
             # 2. Search.
@@ -194,6 +199,8 @@ class TheoremProver:
             script = await finished(proof.tree, environment, closing, task.left if shorten else None)
         except Unwritable as error:
             return self._failed(task, str(error), time.monotonic() - began)
+        if self._rule is not None and (problem := proof_problem("\n".join(script), self._rule)):
+            return self._failed(task, f"the proof that was found is refused: {problem}", time.monotonic() - began)
         return Found(
             AttemptOutcome.PROVED,
             script,
@@ -206,12 +213,20 @@ class TheoremProver:
     async def verify(self, theorem: Theorem, script: Sequence[str]) -> LeanVerifyReply:
         """Lean's verdict on a proof (its lines, the first in column 0), from fresh processes. Raises ProvingFailed."""
         try:
-            return await self._attempts.verify(theorem, indented(script))
+            return await self._attempts.verify(self._ruled(theorem), indented(script))
         except (BusError, MessageError) as error:
             raise ProvingFailed(f"the proof that was found could not be verified: {error}") from error
 
+    def _ruled(self, theorem: Theorem) -> Theorem:
+        """The theorem with the rule for tactics of the settings."""
+        return theorem if self._rule is None else msgspec.structs.replace(theorem, rule=self._rule)
+
     def _environment(self, theorem: Theorem, tactic_seconds: float, patience: float) -> LeanEnvironment:
         return LeanEnvironment(self._attempts.asking, theorem, tactic_timeout=tactic_seconds, patience=patience)
+
+    def _unruled(self, theorem: Theorem, tactic_seconds: float) -> LeanEnvironment:
+        """For questions of ours about the goal, which are no part of a proof."""
+        return self._environment(msgspec.structs.replace(theorem, rule=None), tactic_seconds, OPEN_PATIENCE)
 
     def _failed(self, task: _Task, reason: str, seconds: float) -> Found:
         return Found(AttemptOutcome.FAILED, reason=reason, simulations=task.simulations, seconds=seconds)

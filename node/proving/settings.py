@@ -63,6 +63,12 @@ class ProvingSettings:
     searching: list[str] = field(default_factory=lambda: list(SEARCHING))
     """Tactics that search the library, tried last. The proof contains Lean's suggestion, not the searching tactic."""
 
+    allow: list[str] = field(default_factory=list)
+    """The only tactics that a proof may have: heads (`rfl`, `rw`) and forms (`"rw [h*]"`, `"exact _"`); empty: all."""
+
+    ban: list[str] = field(default_factory=list)
+    """Tactics that no proof may have, such as `simp`, `omega`, `decide`."""
+
     samples: Positive = SAMPLES
     """Tactics that a network samples for each expansion; for `whole-proof`, proofs in one batch of requests."""
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from common.config import config_file, load_lean
+from common.lean import TacticRule
 from common.limits import Duration, Natural, Positive
 from common.machine import own_version
 from common.output.command import Exit, UserError, command
@@ -117,6 +118,13 @@ class EvalSettings:
     sampling: Sampling = field(default_factory=Sampling)
     """Sampling parameters. Language models use those of their authors, unless you set some here."""
 
+    allow: list[str] = field(default_factory=list)
+    """The only tactics that a proof may have: heads (`rfl`, `rw`) and forms (`"rw [h*]"`, `"exact _"`). Empty: those
+    that the bank's manifest allows, by default all."""
+
+    ban: list[str] = field(default_factory=list)
+    """Tactics that no proof may have, such as `simp`, `omega`, `decide`. Empty: those that the bank's manifest bans."""
+
     premises: str = ""
     """Folder of a premise index (`proofmesh premises index`). Retrieved premises are added to the prompts of models
     that read premises, and are proposed as tactics with other policies. Empty: none."""
@@ -191,9 +199,11 @@ async def _evaluate(settings: EvalSettings) -> int:
     from common.life.waiting import ended_by
     from common.output.terminal import Console
     from node.bank.benchmarks import check_lean, load_benchmark
+    from node.lean.text.allowed import rule_of
     from node.prover.service import GC_THRESHOLDS
 
     check(settings)
+    rule_of(settings.allow, settings.ban)  # a mistyped entry is told before anything starts
     gc.set_threshold(*GC_THRESHOLDS)  # the same as in a prover
     call = _Call(settings, Console(stderr=True), asyncio.Event())
     with ended_by(signal.SIGINT, signal.SIGTERM, stopping=call.stopping):
@@ -266,6 +276,7 @@ class _Call:
         from node.eval.folder import Evaluation, EvaluationFolder, read
         from node.eval.outputs import write_outputs
         from node.eval.statements import chosen
+        from node.lean.text.allowed import rule_of
 
         settings = self.settings
         # 1. The plan, of what is asked for and where it is played.
@@ -273,8 +284,10 @@ class _Call:
             self.note(f"{benchmark.spec}: {note}")
         if benchmark.unread:
             self.note(describe_unread(benchmark))
-        statements = chosen(benchmark, settings.limit)
-        plan = plan_of(settings, benchmark, statements, venue)
+        banks = benchmark.rule or TacticRule()
+        rule = rule_of(settings.allow or banks.allow, settings.ban or banks.ban)
+        statements = chosen(benchmark, settings.limit, rule)
+        plan = plan_of(settings, benchmark, statements, venue, rule)
         # 2. The folder: a new one gets plan and statements, one of an earlier run must have the same plan.
         with EvaluationFolder(settings.out or EVALUATIONS / name_of(plan)) as folder:
             evaluation = folder.begin(plan)
@@ -371,7 +384,13 @@ def describe_refusals(refused: Mapping[str, str], statements: int, lean: LeanFac
     return text
 
 
-def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[StatementRecord], venue: Venue) -> Plan:
+def plan_of(
+    settings: EvalSettings,
+    benchmark: Benchmark,
+    statements: Sequence[StatementRecord],
+    venue: Venue,
+    rule: TacticRule | None,
+) -> Plan:
     """The plan of the evaluation, from flags and venue."""
     from node.eval.folder import Budgets, Plan
     from node.eval.statements import facts_of
@@ -392,6 +411,8 @@ def plan_of(settings: EvalSettings, benchmark: Benchmark, statements: Sequence[S
         sampling=venue.sampling or settings.sampling,
         leaves=venue.leaves,
         seed=settings.seed,
+        allow=rule.allow if rule is not None else (),
+        ban=rule.ban if rule is not None else (),
         passes=settings.passes,
         mesh=venue.mesh,
         proofmesh=own_version(),

@@ -189,7 +189,7 @@ async def _judged_together(
     found = {
         proof.number: header_problem(proof.theorem.header)
         or statement_problem(proof.theorem.binders, proof.theorem.conclusion)
-        or proof_problem(proof.script)
+        or proof_problem(proof.script, proof.theorem.rule)
         or ""
         for proof in proofs
     }

@@ -9,6 +9,7 @@ a string or comment to Lean, or the other way round. `ambiguity` finds such plac
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -242,6 +243,19 @@ def outside_brackets(code: str, start: int = 0, end: int | None = None) -> Itera
             depth -= 1
         elif depth == 0:
             yield position
+
+
+_LOOK_ALIKES = str.maketrans(
+    "аеорсухіјѕԁһոցԛԝмткᴀᴄᴅᴇᴏɑıοαεινκρτυχѵ",
+    "aeopcyxijsdhngqwmtkacdeoaioaeivkptuxv",
+)
+"""Cyrillic, Greek and phonetic letters that look like Latin ones. To Lean, `ѕоrry` and `sorry` are different names; to
+people, they look the same."""
+
+
+def folded(text: str) -> str:
+    """The text with compatibility forms and look-alike letters replaced by the plain letters that they look like."""
+    return unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)
 
 
 def blanked(text: str) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from node.lean.text.lexing import Lexed, ambiguity, lex
+from common.lean import TacticRule
+from node.lean.text.allowed import refusal
+from node.lean.text.lexing import Lexed, ambiguity, folded, lex
 
 MAX_TACTIC_BYTES = 8 * 1024
 """Size limit of a tactic. Most have one or a few lines; Mathlib's longest have about 4 KB."""
@@ -70,16 +72,12 @@ _TAKES_TACTIC = frozenset(_BEFORE_TACTICS.split())
 _SUGGESTION = re.compile(r"\b(?:" + "|".join(_SEARCHING.split()) + r")\s?\?+(?!\w)")
 _COMMAND_SIGN = re.compile(r"#[^\W\d]")
 
-_LOOK_ALIKES = str.maketrans(
-    "аеорсухіјѕԁһոցԛԝмткᴀᴄᴅᴇᴏɑıοαεινκρτυχѵ",
-    "aeopcyxijsdhngqwmtkacdeoaioaeivkptuxv",
-)
-"""Cyrillic, Greek and phonetic letters that look like Latin ones. To Lean, `ѕоrry` and `sorry` are different names; to
-people, they look the same."""
 
+def tactic_problem(tactic: str, rule: TacticRule | None = None) -> str:
+    """Why a candidate tactic is refused; empty if it is not. Comments are refused too, because a policy needs none.
 
-def tactic_problem(tactic: str) -> str:
-    """Why a candidate tactic is refused; empty if it is not. Comments are refused too, because a policy needs none."""
+    `rule`: the tactics that the theorem's proof may have.
+    """
     if not tactic.strip():
         return "an empty tactic"
     problem = _characters(tactic, MAX_TACTIC_BYTES, "a tactic")
@@ -90,13 +88,14 @@ def tactic_problem(tactic: str) -> str:
     lexed = lex(tactic)
     if lexed.comments:
         return "comments have no place in a tactic"
-    return "" if lexed.problem else _words(lexed) or ambiguity(lexed.bare)
+    return "" if lexed.problem else _words(lexed) or ambiguity(lexed.bare) or _against(rule, lexed)
 
 
-def proof_problem(script: str) -> str:
+def proof_problem(script: str, rule: TacticRule | None = None) -> str:
     """Why the text of a proof (the tactic block behind `:= by`) is refused; empty if it is not.
 
-    The rules check the text without its comments (`Lexed.bare`), so only that text may be sent to Lean.
+    The rules check the text without its comments (`Lexed.bare`), so only that text may be sent to Lean. `rule`:
+    the tactics that the proof may have.
     """
     if not script.strip():
         return "an empty proof"
@@ -106,9 +105,15 @@ def proof_problem(script: str) -> str:
     lexed = lex(script)
     if lexed.problem:
         return f"the proof has an unmatched bracket, quote or comment: {lexed.problem}"
-    return (
-        _words(lexed) or ambiguity(lexed.bare) or ("" if lexed.bare.strip() else "an empty proof: nothing but comments")
-    )
+    if not lexed.bare.strip():
+        return "an empty proof: nothing but comments"
+    return _words(lexed) or ambiguity(lexed.bare) or _against(rule, lexed)
+
+
+def _against(rule: TacticRule | None, lexed: Lexed) -> str:
+    """Why a rule of the bank, or of who asked, refuses a text; empty if it does not."""
+    problem = refusal(lexed.bare, rule) if rule is not None else ""
+    return f"the tactic rule: {problem}" if problem else ""
 
 
 def statement_problem(binders: str, conclusion: str) -> str:
@@ -140,7 +145,7 @@ _CHECKS_OFF = re.compile(
 
 def switches_checks_off(option: str) -> bool:
     """True if an option of this name must not be set before a proof."""
-    return bool(_CHECKS_OFF.fullmatch(_folded(option).replace("«", "").replace("»", "")))
+    return bool(_CHECKS_OFF.fullmatch(folded(option).replace("«", "").replace("»", "")))
 
 
 def header_problem(header: str) -> str:
@@ -156,7 +161,7 @@ def header_problem(header: str) -> str:
     for match in re.finditer(r"set_option\s+([^\s]+)", lexed.code):
         if switches_checks_off(match.group(1)):
             return f"the header: the option `{match.group(1)}` is not allowed: it would switch a check off"
-    for text in (lexed.code, _folded(lexed.code)):
+    for text in (lexed.code, folded(lexed.code)):
         for word in re.findall(r"[\w%]+", text.replace("«", " ").replace("»", " ")):
             if word in _HEADER_WORDS or any(words.fullmatch(word) for words in _BEGINNINGS.values()):
                 return f"the header: `{word}` is not allowed: it runs code or changes what Lean does"
@@ -207,7 +212,7 @@ def _characters(text: str, max_bytes: int, kind: str) -> str:
 def _words(lexed: Lexed) -> str:
     """The first forbidden word in code, or word that looks like one, with the reason; empty if there is none."""
     plain = lexed.code.replace("«", " ").replace("»", " ")
-    for text, look in ((plain, ""), (_folded(plain), " (in look-alike letters)")):
+    for text, look in ((plain, ""), (folded(plain), " (in look-alike letters)")):
         for match in _WORDS.finditer(text):
             part = match.group()
             reason = _reason(part) or _reason(part.rstrip("?!"))
@@ -261,8 +266,3 @@ def _reason(word: str) -> str:
     if word in _FORBIDDEN:
         return _FORBIDDEN[word]
     return next((reason for reason, words in _BEGINNINGS.items() if words.fullmatch(word)), "")
-
-
-def _folded(text: str) -> str:
-    """The text with compatibility forms and look-alike letters replaced by the plain letters that they look like."""
-    return unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from common.lean import Context, Layout, Place, ProofTree, Step, Theorem
 
 INDENT = "  "
@@ -178,7 +180,7 @@ def below(context: Context, theorem: Theorem) -> Theorem:
     """A statement as a command below a context, under a name that is free there. The theorem keeps its own name."""
     binders = f" {theorem.binders}" if theorem.binders.strip() else ""
     before = f"theorem {FRESH}{binders} : {theorem.conclusion} := by\n  "
-    return Theorem(theorem.name, theorem.binders, theorem.conclusion, place=Place(context, before, "\n"))
+    return msgspec.structs.replace(theorem, header="", place=Place(context, before, "\n"))
 
 
 def negated(theorem: Theorem) -> Theorem | None:

@@ -29,6 +29,7 @@ from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
 from common.records.rows import Verdict, VerifiedProof
 from common.records.store import Store
+from node.lean.text.rules import proof_problem
 from node.lean.text.script import proof_script
 from node.learner.algorithms.algorithm import Found
 from node.learner.run import DUPLICATES, Recorded, Run, now
@@ -183,6 +184,10 @@ class Collector:
             script = proof_script(result.proof)
         except ValueError as error:
             return Verdict(AttemptOutcome.REJECTED, f"the proof cannot be written as a script: {error}")
+        # Here, too: a lean-proxy of an older version does not know rules.
+        rule = attempt.theorem.rule
+        if rule is not None and (problem := proof_problem(script, rule)):
+            return Verdict(AttemptOutcome.REJECTED, problem)
         with self._run.judged(attempt.purpose):
             return await self._verify(attempt, result.proof, script)
 

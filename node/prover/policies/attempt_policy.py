@@ -15,6 +15,7 @@ from node.prover.policies.combined import (
     MixturePolicy,
     Part,
     Player,
+    RuledPolicy,
     open_guide,
     with_guide,
     wrapped,
@@ -134,6 +135,11 @@ class AttemptPolicies:
         self._model_proofs.cache_clear()
 
     def policy(self, attempt: Attempt) -> Policy | ByTurns:
+        """The policy of an attempt, without the tactics that the rule of its theorem refuses. Raises BadPolicy."""
+        policy, rule = self._unruled(attempt), attempt.theorem.rule
+        return policy if rule is None else wrapped(policy, lambda each: RuledPolicy(each, rule))
+
+    def _unruled(self, attempt: Attempt) -> Policy | ByTurns:
         """The policy of an attempt. An interactive attempt that names no policy gets a network together with the list
         of tactics. Other attempts get exactly their policy, and fail if its network fails. Raises BadPolicy."""
         names, theorem = self._names(attempt), attempt.theorem
@@ -154,7 +160,7 @@ class AttemptPolicies:
 
             return wrapped(policy, lambda each: with_premises(each, theorem, has_values=network, unknown=unknown))
         if attempt.explore > 0:
-            return wrapped(policy, lambda each: ExploringPolicy(each, attempt.explore))
+            return wrapped(policy, lambda each: ExploringPolicy(each, attempt.explore, theorem.rule))
         return policy
 
     def proofs(self, attempt: Attempt) -> ProofSource | None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from common.bus import BusError
+from common.lean import TacticRule
+from node.lean.text.rules import tactic_problem
 from node.progress.data import question
 from node.progress.guidance import Guidance, ProgressError, ProgressSource
 from node.prover.policies.fixed import candidates
@@ -146,27 +148,47 @@ EXPLORED_SHARE = 0.25
 class ExploringPolicy:
     """A policy that adds up to `count` tactics of the fixed list to its proposals, drawn with the request's seed."""
 
-    def __init__(self, policy: Policy, count: int) -> None:
+    def __init__(self, policy: Policy, count: int, rule: TacticRule | None = None) -> None:
+        """`rule`: the tactics that the proof may have; the others are not drawn."""
         self._policy = policy
         self._count = count
+        self._rule = rule
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """The policy's advice with more proposals. Raises what the policy raises."""
         advice = await self._policy.advise(state, samples, seed)
-        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed))
+        return replace(advice, proposals=explored(advice.proposals, state, self._count, seed, self._rule))
 
 
-def explored(proposals: list[Proposal], state: str, count: int, seed: int) -> list[Proposal]:
+def explored(
+    proposals: list[Proposal], state: str, count: int, seed: int, rule: TacticRule | None = None
+) -> list[Proposal]:
     """The proposals, followed by up to `count` new tactics of the fixed list, each with an equal part of
     EXPLORED_SHARE."""
     proposed = {proposal.tactic for proposal in proposals}
     unproposed = [tactic for tactic in candidates(read_goal(state)) if tactic not in proposed]
+    if rule is not None:
+        unproposed = [tactic for tactic in unproposed if not tactic_problem(tactic, rule)]
     chosen = random.Random(seed).sample(unproposed, min(count, len(unproposed)))
     if not chosen:
         return proposals
     mass = sum(proposal.mass for proposal in proposals)
     each = EXPLORED_SHARE / (1.0 - EXPLORED_SHARE) * (mass or 1.0) / len(chosen)
     return [*proposals, *(Proposal(tactic, each) for tactic in chosen)]
+
+
+class RuledPolicy:
+    """A policy without the tactics that a rule refuses. They cost no Lean attempt. Lean's side refuses them, too."""
+
+    def __init__(self, policy: Policy, rule: TacticRule) -> None:
+        self._policy = policy
+        self._rule = rule
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The policy's advice with the proposals that the rule takes. Raises what the policy raises."""
+        advice = await self._policy.advise(state, samples, seed)
+        taken = [each for each in advice.proposals if not tactic_problem(each.tactic, self._rule)]
+        return replace(advice, proposals=taken, samples=advice.drawn)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 
 import msgspec
 
-from common.lean import Theorem
+from common.lean import TacticRule, Theorem
 from node.lean.text.declarations import NoProof, block_of
 from node.lean.text.lexing import lex
 from node.lean.text.rules import proof_problem
@@ -119,12 +119,15 @@ class Script:
     """True if the draft has a proof that the text rules forbid."""
 
 
-def script_of(draft: Draft) -> Script:
-    """The script that Lean checks for a draft. A draft is a block of tactics, so it cannot change the statement."""
+def script_of(draft: Draft, rule: TacticRule | None = None) -> Script:
+    """The script that Lean checks for a draft. A draft is a block of tactics, so it cannot change the statement.
+
+    `rule`: the tactics that the proof may have.
+    """
     if draft.problem or not draft.text.strip():
         return Script("", draft.problem or "an empty proof")
     text = normalised(draft.text)
-    if problem := proof_problem(text):
+    if problem := proof_problem(text, rule):
         return Script("", problem, refused=bool(text))
     return Script(text)
 

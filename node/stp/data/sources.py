@@ -80,6 +80,10 @@ def _of_bank(directory: Path, test: bool) -> Found:
     """Raises BankError."""
     own = directory.resolve() == bank.DIRECTORY.resolve()
     found = Found(BANK if own else str(directory))
+    if (rule := bank.manifest_of(directory).rule) is not None:
+        raise bank.BankError(
+            f"{directory}: its manifest has a rule for tactics ({rule}), which self-play does not keep"
+        )
     for split in bank.splits(directory):
         for each in bank.load_statements(split, directory):
             found.statements.append(Statement(each.theorem, "test" if test else split))

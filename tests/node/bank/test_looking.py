@@ -52,6 +52,25 @@ def test_stats_say_what_a_bank_holds(small, capsys):
     assert "source minif2f: 3 statements of 3 rows of minif2f.jsonl" in out and "licence CC0-1.0" in out
 
 
+def test_a_manifest_may_allow_and_ban_tactics(small, capsys):
+    before, manifest = bank.digest(small), bank.manifest_of(small)
+    assert "allow" not in (small / "bank.json").read_text()
+    bank.write_manifest(small, msgspec.structs.replace(manifest, allow=("rfl", "rw [h*]"), ban=("simp",)))
+    assert {each.theorem.rule for each in bank.load_statements("test", small)} == {bank.manifest_of(small).rule}
+    assert bank.digest(small) != before
+    assert command.main(["stats", "bank"]) == 0
+    assert "tactics: only rfl, rw [h*]; no simp\n" in capsys.readouterr().out
+    row = {"theorem": "a", "level": 1, "family": "f", "state": "⊢ x", "tactic": "rw [g]", "remaining_steps": 1}
+    (small / "transitions.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    assert command.main(["check", "bank"]) == 1
+    assert "1 of its transitions have tactics that it does not allow, first `rw [g]` of a" in capsys.readouterr().out
+    bank.write_manifest(small, msgspec.structs.replace(manifest, allow=("rw [",)))
+    assert command.main(["stats", "bank"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "proofmesh bank: bank/bank.json: allow: 'rw [' is no tactic: write a head"
+    )
+
+
 def test_check_finds_a_bank_whole(small, capsys):
     assert command.main(["check", "bank"]) == 0
     out = capsys.readouterr().out

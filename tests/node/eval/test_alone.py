@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from common.lean import Theorem
-from common.protocol.attempts import Ended
+from common.lean import TacticRule, Theorem
+from common.protocol.attempts import Ended, Method
 from node.eval.alone import LoneVenue
 from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, Standing, StatementRecord, read
 from node.eval.player import Runner, due, open_player
+from node.lean.check.files.proofs import ProofVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.eval.small import plan, statement
@@ -54,6 +56,35 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
     assert found["swap"].statistics.solved_at_simulations >= 1
     assert found["false"].ended in (Ended.SIMULATIONS, Ended.EXHAUSTED)
     assert "Missing" in found["missing"].reason
+
+
+async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification(tmp_path: Path):
+    rule = TacticRule(allow=("rfl", "rw"))
+    # 1. The list: `simp` would close both, and only `rw` may.
+    theorems = [Theorem("or", "(p q : Prop) (h : q)", "p ∨ q"), Theorem("eq", "(n m : Nat) (h : n = m)", "n + 0 = m")]
+    statements = [
+        statement(each.name, theorem=msgspec.structs.replace(each, rule=rule if with_rule else None))
+        for with_rule in (True, False)
+        for each in theorems
+    ]
+    found = await evaluated(tmp_path / "list", plan(budgets=Budgets(simulations=8)), statements=statements[:2])
+    assert (found["or"].standing, found["eq"].standing) == (Standing.UNSOLVED, Standing.SOLVED)
+    assert found["eq"].script in ("  rw [h]", "  rw [h]\n  rfl")
+    # 2. Whole proofs, and verification alone.
+    proofs = tmp_path / "proofs.jsonl"
+    proofs.write_text(
+        '{"name": "or", "proof": "simp [h]"}\n{"name": "eq", "proof": "rw [show n + 0 = m from by simp [h]]"}'
+    )
+    whole = plan(method=Method.WHOLE_PROOF, budgets=Budgets(simulations=8))
+    for part, standing in ((statements[:2], Standing.UNSOLVED), (statements[2:], Standing.SOLVED)):
+        found = await evaluated(tmp_path / standing, whole, policy=f"proofs:{proofs}", statements=part)
+        assert {each.standing for each in found.values()} == {standing}
+        if standing is Standing.UNSOLVED:
+            assert all("the tactic rule: `simp` is not allowed: only rfl, rw" in each.reason for each in found.values())
+    verifier = ProofVerifier(LeanProcessSettings(sandbox=False), LeanToolchain.pocket())
+    verdict = await verifier.verify(statements[0].theorem, "  simp [h]")
+    assert (verdict.accepted, verdict.reason) == (False, "the tactic rule: `simp` is not allowed: only rfl, rw")
+    await verifier.stop()
 
 
 async def test_the_tactics_of_a_proof_say_which_part_of_a_mixture_proposed_them(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from common.lean import Context, Place, Theorem
+from common.lean import Context, Place, TacticRule, Theorem
 from common.protocol.attempts import AttemptOutcome, AttemptResult, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
@@ -253,3 +254,13 @@ def test_records_that_cannot_be_opened_are_said_clearly(store: Store, how: str) 
     spoil(store.path, how)
     with pytest.raises(RunDirectoryError, match=how):
         Store(store.path)
+
+
+def test_a_theorems_rule_for_tactics_is_kept_and_may_change(tmp_path: Path) -> None:
+    ruled = row("t")
+    ruled = replace(ruled, theorem=msgspec.structs.replace(ruled.theorem, rule=TacticRule(("rw",), ("simp",))))
+    for each in (row("t"), ruled):
+        store = Store(tmp_path / "proofs.sqlite")
+        store.add_theorems([each, row("u")])
+        assert [store.theorem("t"), store.theorem("u")] == [each, row("u")]
+        store.close()

@@ -18,6 +18,7 @@ from node.lean.check.second.calling import SecondKernel
 from node.lean.check.verify.judge import axioms_problem
 from node.lean.check.verify.verifier import VerificationFailed, Verifier
 from node.lean.settings import LeanProcessSettings
+from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import blanked, mentions
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.text.script import filled
@@ -84,6 +85,12 @@ class ProofVerifier:
         so do theorems above without a proof. If the proof uses them, the reply has `sorryAx` among its axioms, and its
         reason says so.
         """
+        try:
+            problem = theorem_problem(theorem)
+        except BadContext as error:
+            problem = str(error)
+        if problem:
+            raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
         place = theorem.place
         if place is None and not declares(theorem.header):
             return await self.statements.verify(theorem, script)
@@ -92,7 +99,7 @@ class ProofVerifier:
             if problem:
                 raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
             place = _behind(self._toolchain.header(theorem.header), theorem)
-        if problem := proof_problem(script):
+        if problem := proof_problem(script, theorem.rule):
             return LeanVerifyReply(accepted=False, reason=problem)
         try:
             above = place.context.text

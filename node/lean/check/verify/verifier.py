@@ -35,6 +35,7 @@ from common.protocol.messages import FailureKind, LeanVerifyReply
 from node.lean.check.verify.checks import BatchCheck, Round, SingleCheck, Verdict, VerificationFailed, batchable
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
 from node.lean.process.fresh import Limits, OutOfLimits, scratch_folder
+from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import lex
 from node.lean.text.rules import header_problem, proof_problem, statement_problem
 from node.lean.toolchain.lean_toolchain import LeanToolchain
@@ -127,9 +128,9 @@ class Verifier:
         Raises VerificationFailed.
         """
         problem = header_problem(theorem.header) or statement_problem(theorem.binders, theorem.conclusion)
-        if problem:
+        if problem := problem or theorem_problem(theorem):
             raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
-        if problem := proof_problem(script):
+        if problem := proof_problem(script, theorem.rule):
             return self._reply(Verdict(problem), 0.0)
         waiting = _Waiting(theorem, lex(script).bare)
         self._new.append(waiting)
