@@ -389,7 +389,7 @@ def plan_of(
     benchmark: Benchmark,
     statements: Sequence[StatementRecord],
     venue: Venue,
-    rule: TacticRule | None,
+    rule: TacticRule | None = None,
 ) -> Plan:
     """The plan of the evaluation, from flags and venue."""
     from node.eval.folder import Budgets, Plan
