@@ -20,7 +20,8 @@ MOST_FAILED = 4
 """Most failed tactics of a transition. A training step uses one of them."""
 
 LONGEST_FAILED = 400
-"""Most characters of a failed tactic. Training cuts tactics at 64 tokens, so more would only fill the messages."""
+"""Most characters of a failed tactic. Longer ones would fill the messages: they are left out. So is one that is longer
+than the network's longest tactic, in training."""
 
 MAX_PARTS = 4096
 """Most parts of one result: 2 GiB, far more than any attempt needs."""

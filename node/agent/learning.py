@@ -11,6 +11,7 @@ from pathlib import Path
 from node.agent.data import DataFiles
 from node.agent.settings import AgentSettings
 from node.model.checkpoint import Checkpoint
+from node.training.documents import Room
 from node.training.loader import batches, held_out, pack, readers
 from node.training.settings import STAGES, DataSettings, StageSettings
 from node.training.stage import load, resolve, run_stage, step_settings
@@ -87,7 +88,7 @@ def measure(
             if not each.has_valid:
                 continue
             data = replace(stage.data, valid=(f"transitions:{glob.escape(str(each.valid))}",))
-            documents = held_out(data, checkpoint_data.tokenizer, stage.length, stage.seed)
+            documents = held_out(data, checkpoint_data.tokenizer, _room(checkpoint_data, stage), stage.seed)[0]
             packed = not checkpoint_data.model.config.prefix_lm
             rows = pack(documents, stage.length) if packed else [(document,) for document in documents]
             micro_rows = max(1, stage.micro_tokens // stage.length)
@@ -129,13 +130,17 @@ def _sources(weights: Mapping[Path, float]) -> tuple[str, ...]:
 def _tokens(file: Path, network: Checkpoint, stage: StageSettings) -> int:
     """Number of tokens in a file's transitions, counted as in training."""
     names = [f"transitions:{glob.escape(str(file))}"]
-    (reader,) = readers(stage.data, network.tokenizer, stage.length, stage.seed, names=names)
+    (reader,) = readers(stage.data, network.tokenizer, _room(network, stage), stage.seed, names=names)
     documents = (
         document
         for number, row in enumerate(reader.source.once(1 << 62))
         for document in reader.encoder.documents(row, "all", number)
     )
     return sum(len(document.tokens) for document in documents)
+
+
+def _room(network: Checkpoint, stage: StageSettings) -> Room:
+    return Room(stage.length, network.model.config.longest_tactic)
 
 
 def _run(stage: StageSettings) -> Path:

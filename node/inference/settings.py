@@ -17,8 +17,9 @@ class EngineSettings:
     """States that run at the same time."""
     cells: Positive = 32
     """Samples of one state at most."""
-    new_tokens: Positive = 32
-    """Longest tactic in tokens; longer completions are cut off and marked."""
+    new_tokens: Natural = 0
+    """Longest tactic in tokens, if that is less than the network's own limit (`tactic_tokens` of its shape); longer
+    completions are cut off and marked. 0: the network's limit. A long prompt leaves less room than that."""
     proof_tokens: Positive = 256
     """Longest whole proof in tokens, and never more than half of the network's context; longer ones are cut off and
     marked."""

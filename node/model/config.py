@@ -43,6 +43,14 @@ class ModelConfig:
     """Policy logits become softcap · tanh(logits / softcap) (Gemma 2, arXiv 2408.00118); 0: no cap."""
     prefix_lm: bool = False
     """Attention in both directions within the prompt (prefix LM, T5, arXiv 1910.10683)."""
+    tactic_tokens: int = 256
+    """Longest tactic in tokens, its end included, and never more than half of the context: longer ones are left out of
+    training, and sampling stops there."""
+
+    @property
+    def longest_tactic(self) -> int:
+        """Tokens of the longest tactic, its end included."""
+        return min(self.tactic_tokens, max(1, self.context // 2))
 
     @property
     def head_size(self) -> int:
@@ -60,7 +68,8 @@ class ModelConfig:
 
     def check(self) -> ModelConfig:
         """Return the configuration if it is valid. Raises ModelConfigError."""
-        for field in ("vocab_size", "depth", "width", "heads", "kv_heads", "hidden", "context", "full_every"):
+        positive = ("vocab_size", "depth", "width", "heads", "kv_heads", "hidden", "context", "full_every")
+        for field in (*positive, "tactic_tokens"):
             if getattr(self, field) < 1:
                 raise ModelConfigError(f"{field} is {getattr(self, field)}; it must be at least 1")
         for field in ("window", "softcap"):
@@ -77,7 +86,8 @@ class ModelConfig:
         return self
 
 
-OPTIONS = {name: getattr(ModelConfig(), name) for name in ("window", "full_every", "softcap", "prefix_lm")}
+_OPTIONAL = ("window", "full_every", "softcap", "prefix_lm", "tactic_tokens")
+OPTIONS = {name: getattr(ModelConfig(), name) for name in _OPTIONAL}
 """Fields that the first checkpoints do not have, with the default values that apply there."""
 
 PRESETS = {

@@ -5,6 +5,8 @@ Transitions are `<bos> <state> STATE <tactic> TACTIC <eos>`: the tactic is predi
 ends. With `state_after`, `<state> STATE_AFTER <eos>` follows, and is predicted as an auxiliary task. As text
 (midtraining) all of a transition is predicted, and a mark of the remaining steps follows the tactic.
 Whole proofs are `<bos> <lean> STATEMENT <tactic> PROOF <eos>`: the proof is predicted, and no value.
+What is predicted is never cut: a tactic without its end would teach the network not to end. A state may lose its first
+hypotheses; a row whose tactic, proof or conjecture is too long has no document, and is counted.
 Conjectures are `<bos> <text> PROMPT <tactic> CONJECTURE <eos>` in the same way (`node.model.prompt`).
 
 Augmentation reorders and renames hypotheses without a change of meaning. The network reads canonical names
@@ -35,6 +37,7 @@ from node.data.rows import (
     text_of,
     theorem_of,
 )
+from node.model.config import ModelConfig
 from node.model.names import IDENTIFIER, Names, StatementNames
 from node.model.prompt import (
     conjecture_prompt,
@@ -80,41 +83,54 @@ class Document:
 SEPARATOR = "\x1f"
 """Stands in no Lean text."""
 
-MOST_TACTIC_TOKENS = 64
-"""Longer tactics lose their end: the engine stops sampling earlier than this anyway."""
+
+@dataclass(frozen=True)
+class Room:
+    """Most tokens of a document and of the tactic in it."""
+
+    tokens: int
+    """Of the document; at most the network's context."""
+    longest: int = ModelConfig.tactic_tokens
+    """The network's longest tactic (`ModelConfig.longest_tactic`)."""
+
+    @property
+    def tactic(self) -> int:
+        """Of a tactic, its end included: the state keeps half of the room."""
+        return min(self.longest, self.tokens // 2)
 
 
 def transition_document(
-    tokenizer: Tokenizer, transition: Transition, limit: int, *, canonical: bool = True
-) -> Document:
-    """A transition as at most `limit` tokens: what the learner trains on, and the stages unless they augment.
+    tokenizer: Tokenizer, transition: Transition, room: Room, *, canonical: bool = True
+) -> Document | None:
+    """What the learner trains on, and the stages unless they augment; None if the tactic is too long for `room`.
 
-    The tactic keeps its room (at most MOST_TACTIC_TOKENS, or half of `limit`); the state is shortened to what is left.
-    `canonical`: with local names as v0, v1, ..., which is what inference shows the network.
+    The tactic keeps its room; the state is shortened to what is left. `canonical`: with local names as v0, v1, ...,
+    which is what inference shows the network.
     """
     state, tactic = transition.state, transition.tactic
-    most = limit // 2
     if canonical:
         names = Names(state)
-        state, tactic, most = names.state, names.hide(tactic), min(MOST_TACTIC_TOKENS, most)
-    answer = tactic_tokens(tokenizer, tactic)[:most]
-    prompt = prompt_tokens(tokenizer, state, limit - len(answer))
+        state, tactic = names.state, names.hide(tactic)
+    answer = tactic_tokens(tokenizer, tactic)
+    if len(answer) > room.tactic:
+        return None
+    prompt = prompt_tokens(tokenizer, state, room.tokens - len(answer))
     return Document((*prompt, *answer), len(prompt), transition.remaining_steps, len(tactic.encode()))
 
 
-def failed_documents(tokenizer: Tokenizer, transition: Transition, limit: int) -> tuple[Document, ...]:
-    """The failed tactics of a transition, each as in `transition_document`. One that has the tokens of the transition's
-    own tactic, for example because both are cut, is left out."""
-    if not transition.failed:
+def failed_documents(tokenizer: Tokenizer, transition: Transition, room: Room) -> tuple[Document, ...]:
+    """The failed tactics of a transition, each as in `transition_document`, but for those that are too long and those
+    with the tokens of the transition's own tactic; none if that is too long itself."""
+    own = transition_document(tokenizer, transition, room) if transition.failed else None
+    if own is None:
         return ()
-    own = transition_document(tokenizer, transition, limit)
     documents = (
-        transition_document(tokenizer, replace_fields(transition, tactic=tactic), limit) for tactic in transition.failed
+        transition_document(tokenizer, replace_fields(transition, tactic=tactic), room) for tactic in transition.failed
     )
     return tuple(
         replace(each, remaining_steps=None, characters=0, failed=True)
         for each in documents
-        if each.tokens[each.prompt :] != own.tokens[own.prompt :]
+        if each is not None and each.tokens[each.prompt :] != own.tokens[own.prompt :]
     )
 
 
@@ -155,15 +171,27 @@ def conjecture_document(
 
 
 class Encoder:
-    """Turns rows of one kind into documents of at most `length` tokens."""
+    """Turns rows of one kind into documents that fit into `room`."""
 
-    def __init__(self, tokenizer: Tokenizer, kind: str, settings: DataSettings, length: int, seed: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, kind: str, settings: DataSettings, room: Room, seed: int) -> None:
         self._tokenizer, self._kind, self._settings = tokenizer, kind, settings
-        self._length, self._seed = length, seed
+        self._room, self._length, self._seed = room, room.tokens, seed
+        self.made = 0
+        """Documents so far."""
+        self.left_out = 0
+        """Tactics, proofs and conjectures so far that were left out, because they are too long."""
 
     def documents(self, row: Row, purpose: Purpose, number: int) -> Iterator[Document]:
         """Documents of a row that are for training, or those that are held out. `number` seeds augmentation: the same
-        row with another number is written otherwise. Raises BadRow."""
+        row with another number is written otherwise. Counts what is too long. Raises BadRow."""
+        for document in self._documents(row, purpose, number):
+            if document is None:
+                self.left_out += 1
+            else:
+                self.made += 1
+                yield document
+
+    def _documents(self, row: Row, purpose: Purpose, number: int) -> Iterator[Document | None]:
         if self._kind == "transitions":
             yield from self._transitions(row, purpose, number)
             return
@@ -177,21 +205,17 @@ class Encoder:
         if text.strip() and self._is_for(text, purpose):
             yield from self._pieces(text)
 
-    def _proofs(self, row: Row, purpose: Purpose) -> Iterator[Document]:
+    def _proofs(self, row: Row, purpose: Purpose) -> Iterator[Document | None]:
         proof = proof_of(row)
         if proof is not None and self._is_for(theorem_of(row, proof), purpose):
             canonical = self._settings.canonical_names
-            document = proof_document(self._tokenizer, proof, self._length, canonical=canonical)
-            if document is not None:
-                yield document
+            yield proof_document(self._tokenizer, proof, self._length, canonical=canonical)
 
-    def _conjectures(self, row: Row, purpose: Purpose) -> Iterator[Document]:
+    def _conjectures(self, row: Row, purpose: Purpose) -> Iterator[Document | None]:
         asked = conjecture_of(row)
         if asked is not None and self._is_for(asked.theorem, purpose):
             canonical = self._settings.canonical_names
-            document = conjecture_document(self._tokenizer, asked, self._length, canonical=canonical)
-            if document is not None:
-                yield document
+            yield conjecture_document(self._tokenizer, asked, self._length, canonical=canonical)
 
     def _is_for(self, key: str, purpose: Purpose) -> bool:
         return purpose == "all" or is_held_out(key, self._settings.held_out) == (purpose == "valid")
@@ -207,7 +231,7 @@ class Encoder:
             share = round(characters * len(piece) / len(ids))
             yield Document((BOS, *mark, *piece), 1 + len(mark), None, share)
 
-    def _transitions(self, row: Row, purpose: Purpose, number: int) -> Iterator[Document]:
+    def _transitions(self, row: Row, purpose: Purpose, number: int) -> Iterator[Document | None]:
         options = self._settings
         for place, step in enumerate(steps_of(row)):
             if not self._is_for(step.theorem, purpose):
@@ -220,12 +244,12 @@ class Encoder:
                 )
             yield self._as_text(transition) if options.transitions_as_text else self._supervised(transition, step)
 
-    def _supervised(self, transition: Transition, step: Step | None = None) -> Document:
+    def _supervised(self, transition: Transition, step: Step) -> Document | None:
         canonical = self._settings.canonical_names
-        document = transition_document(self._tokenizer, transition, self._length, canonical=canonical)
+        document = transition_document(self._tokenizer, transition, self._room, canonical=canonical)
         options = self._settings
         # Renamed hypotheses would have other names in the state after.
-        if step is None or not options.state_after or not step.state_after or options.rename_hypotheses:
+        if document is None or not options.state_after or not step.state_after or options.rename_hypotheses:
             return document
         after = step.state_after
         if canonical and after != NOTHING_LEFT:
@@ -234,10 +258,14 @@ class Encoder:
             after = hidden.partition(SEPARATOR)[2]
         return with_state_after(document, self._tokenizer, after, self._length)
 
-    def _as_text(self, transition: Transition) -> Document:
-        supervised = self._supervised(transition)
+    def _as_text(self, transition: Transition) -> Document | None:
         marks = (self._tokenizer.value_token(transition.remaining_steps),) if self._tokenizer.value_bins else ()
-        tokens = (*supervised.tokens[: self._length - len(marks)], *marks)
+        room = replace(self._room, tokens=self._length - len(marks))
+        canonical = self._settings.canonical_names
+        supervised = transition_document(self._tokenizer, transition, room, canonical=canonical)
+        if supervised is None:
+            return None
+        tokens = (*supervised.tokens, *marks)
         return Document(tokens, 1, None, len(transition.state.encode()) + supervised.characters)
 
 

@@ -27,7 +27,7 @@ from node.data.errors import InputError
 from node.data.rows import BadRow, Row
 from node.data.tables import RowSource, open_source, parse
 from node.model.tokenizer import PAD, Tokenizer
-from node.training.documents import Document, Encoder, Purpose
+from node.training.documents import Document, Encoder, Purpose, Room
 from node.training.settings import DataSettings
 
 # --- packing ----------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class Reader:
 def readers(
     settings: DataSettings,
     tokenizer: Tokenizer,
-    length: int,
+    room: Room,
     seed: int,
     *,
     rank: int = 0,
@@ -243,10 +243,24 @@ def readers(
             split=settings.split,
             cache=settings.cache,
         )
-        found.append(Reader(source, Encoder(tokenizer, spec.kind, settings, length, seed)))
+        found.append(Reader(source, Encoder(tokenizer, spec.kind, settings, room, seed)))
     if not found:
         raise InputError("there is no data: name some with --data.sources, such as transitions:bank")
     return found
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How many tactics, proofs and conjectures were too long to be documents, and of how many documents and these."""
+
+    number: int
+    of: int
+
+
+def left_out(sources: Sequence[Reader]) -> LeftOut:
+    """Over all sources, so far."""
+    number = sum(each.encoder.left_out for each in sources)
+    return LeftOut(number, number + sum(each.encoder.made for each in sources))
 
 
 class Loader:
@@ -274,6 +288,11 @@ class Loader:
             self._given += len(take)
             found += take
         return found
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What was too long, of all that this process has read."""
+        return left_out(self._readers)
 
     def state(self) -> dict[str, Any]:
         """The position, as JSON values."""
@@ -339,13 +358,13 @@ def encoded(reader: Reader, row: Row, purpose: Purpose, number: int) -> list[Doc
         raise InputError(f"data {spec.kind}:{spec.where}: {error}") from error
 
 
-def held_out(settings: DataSettings, tokenizer: Tokenizer, length: int, seed: int) -> list[Document]:
+def held_out(settings: DataSettings, tokenizer: Tokenizer, room: Room, seed: int) -> tuple[list[Document], LeftOut]:
     """Documents for evaluation, the same on every rank: from `valid`, or held out from `sources` in proportion to
-    their weights. Raises InputError."""
+    their weights; and what was too long to be one. Raises InputError."""
     names = settings.valid or settings.sources
     purpose: Purpose = "all" if settings.valid else "valid"
     found: list[Document] = []
-    sources = readers(settings, tokenizer, length, seed, names=names)
+    sources = readers(settings, tokenizer, room, seed, names=names)
     total = sum(reader.source.spec.weight for reader in sources)
     for reader in sources:
         tokens, wanted = 0, settings.valid_tokens * reader.source.spec.weight / total
@@ -355,7 +374,7 @@ def held_out(settings: DataSettings, tokenizer: Tokenizer, length: int, seed: in
             tokens += sum(len(document.tokens) for document in documents)
             if tokens >= wanted:
                 break
-    return found
+    return found, left_out(sources)
 
 
 def batches(rows: Sequence[Packed], length: int, micro_rows: int, *, packed: bool = True) -> list[PackedBatch]:

@@ -38,9 +38,10 @@ from node.model.optimizer import OptimizerSettings
 from node.model.prompt import conjecture_prompt, written_conjecture
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
+from node.training.documents import Room
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
 from node.training.journal import StageJournal, Tracked
-from node.training.loader import Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
+from node.training.loader import LeftOut, Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
 from node.training.settings import DataSettings, LossSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, has_bf16, started
 
@@ -162,6 +163,7 @@ class _StageRun:
         self.root, self.tokenizer, self.newest = directory / "checkpoints", found.tokenizer, path
         self.before = found.config
         self.packed = not found.model.config.prefix_lm
+        self.room = Room(settings.length, found.model.config.longest_tactic)
         self.micro_rows = max(1, settings.micro_tokens // settings.length)
         self.trainer = Trainer(found.model, step_settings(settings), device)
         self.trainer.step_number = found.step
@@ -177,9 +179,7 @@ class _StageRun:
         settings, device = self.settings, self.device
         if settings.length > found.model.config.context:
             raise InputError(f"length is {settings.length}; the network reads {found.model.config.context} tokens")
-        sources = readers(
-            settings.data, self.tokenizer, settings.length, settings.seed, rank=device.rank, ranks=device.ranks
-        )
+        sources = readers(settings.data, self.tokenizer, self.room, settings.seed, rank=device.rank, ranks=device.ranks)
         loader = Loader(sources, settings.length, settings.data.window, settings.seed, packed=self.packed)
         if "data" in found.extra:
             loader.restore(found.extra["data"][device.rank])
@@ -187,7 +187,8 @@ class _StageRun:
 
     def _valid(self) -> list[PackedBatch]:
         settings = self.settings
-        documents = held_out(settings.data, self.tokenizer, settings.length, settings.seed)
+        documents, left_out = held_out(settings.data, self.tokenizer, self.room, settings.seed)
+        self._say_left_out("evaluation", left_out.number, left_out.of)
         if self.packed:
             rows: list[Packed] = pack(documents, settings.length)
         else:
@@ -238,6 +239,8 @@ class _StageRun:
                 gc.unfreeze()
                 gc.enable()
         # 3. A signal is no end of the stage. The time limit is.
+        counted = [each for each in self.device.gather(self.loader.left_out) if isinstance(each, LeftOut)]
+        self._say_left_out("training", sum(each.number for each in counted), sum(each.of for each in counted))
         if trainer.step_number < settings.steps and self._stop:
             raise TrainingError(
                 f"stopped after step {trainer.step_number}; the same command goes on from {self.newest}"
@@ -329,6 +332,15 @@ class _StageRun:
             parameters=self.trainer.model.parameter_count(),
             started=time.time(),
         )
+
+    def _say_left_out(self, where: str, number: int, of: int) -> None:
+        """Say how many rows are too long, so that nobody has to guess why long tactics are not learnt."""
+        if number:
+            self.journal.say(
+                f"{self.stage}: {number:,} of {of:,} rows ({number / of:.1%}) left out of {where}, because they are "
+                f"too long: a tactic has at most {self.room.tactic} tokens (the network's tactic_tokens, and half of "
+                f"--length), a row {self.room.tokens}"
+            )
 
     def _beginning(self) -> str:
         model, step = self.trainer.model, self.trainer.step_number
@@ -528,7 +540,7 @@ def dry_run(stage: str, settings: StageSettings) -> list[str]:
     shape, tokenizer = _shape(settings)
     if settings.length > shape.context:
         raise InputError(f"length is {settings.length}, and the network reads {shape.context} tokens at most")
-    supervised, note = _supervised(settings, tokenizer)
+    supervised, note = _supervised(settings, tokenizer, shape.longest_tactic)
     bf16 = settings.bf16 != "off" and has_bf16(device)
     found = estimate(
         shape,
@@ -558,14 +570,14 @@ def _shape(settings: StageSettings) -> tuple[ModelConfig, Tokenizer | None]:
     return dataclasses.replace(settings.shape, vocab_size=settings.vocab_size), None
 
 
-def _supervised(settings: StageSettings, tokenizer: Tokenizer | None) -> tuple[float, str]:
-    """(share of predicted tokens, how it was determined)."""
+def _supervised(settings: StageSettings, tokenizer: Tokenizer | None, longest: int) -> tuple[float, str]:
+    """(share of predicted tokens, how it was determined). `longest`: the network's longest tactic."""
     if tokenizer is None:
         kinds = [source.partition(":")[0] for source in settings.data.sources]
         if settings.data.transitions_as_text:
             return 1.0, "(assumed)"
         return sum(GUESS.get(kind, 1.0) for kind in kinds) / max(1, len(kinds)), "(assumed: no tokenizer yet)"
-    sources = readers(settings.data, tokenizer, settings.length, settings.seed)
+    sources = readers(settings.data, tokenizer, Room(settings.length, longest), settings.seed)
     rows = Loader(sources, settings.length, settings.data.window, settings.seed).rows(settings.data.window)
     documents = [document for row in rows for document in row]
     predicted = sum(len(document.tokens) - document.prompt for document in documents)

@@ -128,13 +128,13 @@ def transitions(rows: int, length: int, vocab_size: int) -> list[PackedBatch]:
     the head."""
     from node.data.tables import open_source, parse
     from node.model.tokenizer import Tokenizer
-    from node.training.documents import Document, Encoder
+    from node.training.documents import Document, Encoder, Room
     from node.training.loader import collate, pack
     from node.training.settings import DataSettings
 
     source = open_source(parse("transitions:bank"))
     texts = [str(row[name]) for row in source.once(500) for name in ("state", "tactic")]
-    encoder = Encoder(Tokenizer.train(texts, 1024), "transitions", DataSettings(held_out=0), length, 0)
+    encoder = Encoder(Tokenizer.train(texts, 1024), "transitions", DataSettings(held_out=0), Room(length), 0)
     documents: list[Document] = []
     while sum(len(document.tokens) for document in documents) < rows * length:
         documents += encoder.documents(source.next(), "train", 0)

@@ -153,6 +153,8 @@ class Running:
         self.keys = np.zeros(slots, dtype=np.int64)
         """Length of each slot's key list."""
         self.drawn = np.zeros(slots, dtype=np.int64)
+        self.longest = np.full(slots, limit, dtype=np.int64)
+        """Most new tokens of each slot's samples."""
         self.temperature = np.ones(slots, dtype=np.float32)
         self.top_p = np.ones(slots, dtype=np.float32)
         self.distinct = np.zeros(slots, dtype=bool)
@@ -169,18 +171,20 @@ class Running:
         """Sums of log-probabilities under the distributions that the tokens were drawn from."""
         self.rows = no_rows()
 
-    def admit(self, slot: int, prompt: int, job: Job, stop: Sequence[int] = ()) -> None:
-        """Put a state into a free slot; its first token is drawn after the pass that reads its prompt."""
+    def admit(self, slot: int, prompt: int, job: Job, longest: int, stop: Sequence[int] = ()) -> None:
+        """Put a state into a free slot, with samples of at most `longest` tokens; its first token is drawn after the
+        pass that reads its prompt."""
         self.cell[slot] = -1
         self.cell[slot, : job.samples] = 0
         self.prompt[slot] = self.keys[slot] = prompt
         self.drawn[slot] = 0
+        self.longest[slot] = longest
         self.temperature[slot] = job.sampling.temperature
         self.top_p[slot] = job.sampling.top_p
         self.distinct[slot] = job.sampling.distinct
         self.stop[slot] = EOS
         self.stop[slot, : len(stop)] = stop
-        self.noise[slot, : job.samples] = uniforms(job.seed, job.samples, self.limit)
+        self.noise[slot, : job.samples, :longest] = uniforms(job.seed, job.samples, longest)
         self.log_probability[slot] = self.log_sampled[slot] = 0.0
         self.complete[slot] = False
 
@@ -222,7 +226,7 @@ class Running:
         self.log_sampled.reshape(-1)[samples] += log_sampled
         ended = (token[:, None] == self.stop[slot]).any(axis=1)
         strange = ~ended & ((token < self.specials) | (token >= self.vocab_size))
-        stop = ended | strange | (drawn + 1 >= self.limit)
+        stop = ended | strange | (drawn + 1 >= self.longest[slot])
         was = self.cell.reshape(-1)[samples]
         touched = np.unique(slot)
         if stop.any():

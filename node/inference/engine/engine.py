@@ -38,6 +38,10 @@ __all__ = ["Counters", "Engine", "FinishedJob", "Job"]
 
 MEGABYTE = 1 << 20
 
+RESERVE = 32
+"""Tokens of the context that the prompt of a tactic leaves free at least: nearly all tactics are shorter. A shorter
+prompt leaves more, up to the longest tactic of the network."""
+
 
 ReadWith = Callable[[Tokenizer, Job, int], tuple[Names, list[int]] | None]
 """`lane.Read` that gets the tokenizer first."""
@@ -71,23 +75,23 @@ class Engine:
 
     def __post_init__(self) -> None:
         settings, model = self.settings, self.weights.model
-        context = model.config.context
-        if settings.new_tokens >= context:
-            raise ValueError(f"new_tokens {settings.new_tokens} leaves no room in a context of {context}")
         narrow = settings.dtype == "bfloat16" or (settings.dtype == "auto" and model.embedding.weight.is_cuda)
         self.counters = Counters()
         self.network = Network(model, torch.bfloat16 if narrow else torch.float32)
         self.tokenizer = self.weights.tokenizer
         self.prefixes = Prefixes(settings.remember * MEGABYTE)
-        self.tactics = self._lane(settings.slots, settings.new_tokens, read_state)
+        longest = model.config.longest_tactic
+        longest = min(longest, settings.new_tokens or longest)
+        self.tactics = self._lane(settings.slots, longest, read_state, reserve=min(longest, RESERVE))
         self.proofs: Lane | None = None
         """None before the first request for a whole proof."""
         self.conjectures: Lane | None = None
         """None before the first request for a conjecture."""
         self._refused: list[FinishedJob] = []
 
-    def _lane(self, slots: int, new_tokens: int, read: ReadWith) -> Lane:
-        """A lane whose prompts may use the context that `new_tokens` leaves.
+    def _lane(self, slots: int, new_tokens: int, read: ReadWith, reserve: int | None = None) -> Lane:
+        """A lane whose prompts may use the context but for `reserve` tokens; by default they leave room for a whole
+        completion.
 
         The lane must not refer to this engine: in a reference cycle, the caches of a removed engine would stay in
         memory until the garbage collector looks for old cycles, which can take many weight versions.
@@ -96,7 +100,7 @@ class Engine:
             self.network,
             self.tokenizer,
             self.settings,
-            LaneSizes(slots, new_tokens, self.weights.model.config.context - new_tokens),
+            LaneSizes(slots, new_tokens, self.weights.model.config.context - (reserve or new_tokens)),
             read=partial(read, self.tokenizer),
             prefixes=self.prefixes,
             counters=self.counters,

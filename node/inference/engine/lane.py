@@ -36,6 +36,10 @@ run, however few prompts there are (LOG.md, 2026-11-26)."""
 KEY_STEP = 64
 """The cache grows in steps of this many keys."""
 
+USUAL_TOKENS = 32
+"""Tokens of a completion that the cache has room for from the start. It grows for longer ones when they come, because
+room for the longest of every sample would be many times as much, and is next to never used."""
+
 
 @dataclass(frozen=True)
 class LaneSizes:
@@ -44,7 +48,7 @@ class LaneSizes:
     slots: int
     """Jobs that run at the same time."""
     new_tokens: int
-    """Longest completion."""
+    """Longest completion; a shorter one ends where the context is full."""
     prompt: int
     """Longest prompt."""
 
@@ -84,6 +88,11 @@ def stop_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
     return [tokens[0] for tokens in encoded]
 
 
+def in_steps(keys: int) -> int:
+    """This many keys, rounded up."""
+    return -(-keys // KEY_STEP) * KEY_STEP
+
+
 class Lane:
     """See the module's docstring."""
 
@@ -103,9 +112,10 @@ class Lane:
         self.prefixes, self.counters = prefixes, counters
         self.graphs: PassGraphs | None = None
         self._read = read
-        # CUDA graphs need fixed addresses: allocate the cache for the longest prompt with the most samples.
+        # CUDA graphs need fixed addresses: allocate the cache for the longest prompt with the most samples. Only
+        # completions of unusual length let it grow; the graphs are then captured anew.
         static = settings.graphs == "on" or (settings.graphs == "auto" and network.device.type == "cuda")
-        capacity = self._capacity(sizes.prompt, settings.cells) if static else KEY_STEP
+        capacity = in_steps(self._capacity(sizes.prompt, settings.cells)) if static else KEY_STEP
         self._cache = network.cache(sizes.slots, settings.cells, capacity)
         if static:
             self.graphs = PassGraphs(network, self._cache)
@@ -117,8 +127,17 @@ class Lane:
         self._since_admission = 0
 
     def _capacity(self, prompt: int, samples: int) -> int:
-        """Keys that a state may need, rounded up."""
-        return -(-(prompt + samples * self.sizes.new_tokens) // KEY_STEP) * KEY_STEP
+        """Keys that a state needs as a rule."""
+        return prompt + samples * min(self.sizes.new_tokens, USUAL_TOKENS)
+
+    def _make_room(self, keys: int, spare: float = 1.0) -> None:
+        """Enlarge the cache if it has room for fewer keys of a state; by the factor `spare` at least, because each time
+        copies all of it."""
+        capacity = self._cache.capacity
+        if keys > capacity:
+            self._cache = self._cache.grown(in_steps(max(keys, int(capacity * spare))))
+            if self.graphs:
+                self.graphs = PassGraphs(self.network, self._cache)
 
     @property
     def running(self) -> int:
@@ -180,13 +199,12 @@ class Lane:
 
     def _join(self, joining: _Joining, job: Job, names: Names, tokens: list[int], stop: list[int]) -> int:
         """Give the job a slot. Returns how many tokens of its prompt the pass must read."""
-        capacity = self._capacity(len(tokens), job.samples)
-        if capacity > self._cache.capacity:
-            self._cache = self._cache.grown(capacity)
+        self._make_room(self._capacity(len(tokens), job.samples))
         lengths = self._running.keys[list(self._slots)]
         slot = self._free.pop(0) if self.graphs else choose_slot(self._free, len(tokens), lengths)
         self._cache.open(slot, len(tokens))
-        self._running.admit(slot, len(tokens), job, stop)
+        longest = min(self.sizes.new_tokens, self.network.config.context - len(tokens))
+        self._running.admit(slot, len(tokens), job, longest, stop)
         entry = self._slots[slot] = _LaneSlot(job, names)
         prefilled = self.prefixes.find(tokens)
         if prefilled is None:
@@ -291,6 +309,7 @@ class Lane:
             self._cache.copy_rows(self._tensor(moves.source), self._tensor(moves.target))
         rows = running.rows
         if rows.slot.size:
+            self._make_room(int(rows.key.max()) + 1, spare=1.5)
             cells = rows.slot * self.settings.cells + rows.cell
             self._cache.show(self._tensor(cells * self._cache.capacity + rows.key))
         return done

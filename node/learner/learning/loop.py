@@ -168,6 +168,7 @@ class Learning:
         self._run.log.info(
             "trained", steps=taken, transitions=len(window), seconds=round(seconds, 2), loss=metrics.get("loss")
         )
+        self._trainer.say_left_out()
         await self._point(metrics | self._gatekeeper.metrics)
 
     def _compute(self) -> AbstractAsyncContextManager[Callable[[], bool]]:
@@ -199,6 +200,7 @@ class Learning:
         while self._trainer.step_number < first + steps and not self._run.stopping:
             refs = epochs(self._run.data.supervised, size, settings.seed, self._trainer.step_number)
             metrics = await self._trainer.step(refs, self._factor(progress), average=True) or metrics
+        self._trainer.say_left_out()
         await self._point(metrics)
         return self._trainer.step_number - first
 

@@ -24,7 +24,7 @@ from node.learner.settings import LearnerSettings
 from node.learner.trainer.group import ResilientTrainer
 from node.model.checkpoint_folders import CheckpointError, check, complete, newest_whole, weights_at
 
-VERSION = 4
+VERSION = 5
 """Part of the cache key. Increase it when the warm start's procedure changes: old cache entries are then ignored."""
 
 
@@ -149,7 +149,7 @@ async def _train(
             number = trainer.step_number
             refs = epochs(data.supervised, settings.trainer.batch, settings.seed, number)
             metrics = await trainer.step(refs, factors(number - first))
-            if metrics is not None and trainer.step_number % 10 == 0:
+            if metrics and trainer.step_number % 10 == 0:
                 await report(trainer.step_number, {"loss": metrics["loss"], "policy_loss": metrics["policy_loss"]})
 
     async def measure() -> float:
@@ -157,6 +157,7 @@ async def _train(
         losses.append((trainer.step_number, metrics["loss"]))
         await report(trainer.step_number, {"valid_loss": metrics["loss"], "value_loss": metrics["value_loss"]})
         log.info("warm start", step=trainer.step_number, valid_loss=round(metrics["loss"], 4))
+        trainer.say_left_out()
         return metrics["loss"]
 
     # 2. Until the validation loss stops falling.

@@ -59,6 +59,8 @@ class TrainerGroup:
         self._loss = loss or LossSettings()
         self.step_number = 0
         self.starts = 0
+        self.left_out = 0
+        """Transitions left out of training so far, because their tactic is too long for the network."""
         self.gpus: tuple[str, ...] = ()
         """Ids of the GPUs that the ranks train on; empty: CPUs."""
         self._logs = logs
@@ -109,11 +111,11 @@ class TrainerGroup:
         return (await self._command("evaluate", refs)).metrics
 
     async def log_probabilities(self, refs: Sequence[Ref]) -> dict[Ref, float]:
-        """log p of each transition's tactic, in nats, under the weights that would be published. Raises
-        TrainerFailed."""
+        """log p of each transition's tactic, in nats, under the weights that would be published, without those whose
+        tactic is too long. Raises TrainerFailed."""
         values = (await self._command("log-probabilities", refs)).values
         order = [(file, number) for file, numbers in by_file(refs) for number in numbers]
-        return dict(zip(order, values, strict=True))
+        return {ref: value for ref, value in zip(order, values, strict=True) if value is not None}
 
     async def restore(self, path: Path) -> None:
         """Replace the trained weights by those of a file. Raises TrainerFailed."""
@@ -224,7 +226,7 @@ class TrainerGroup:
             for task in (reading, *deaths):
                 task.cancel()
             await asyncio.gather(reading, *deaths, return_exceptions=True)
-        self.step_number = answer.step
+        self.step_number, self.left_out = answer.step, answer.left_out
         return answer
 
     async def _read(self) -> bytes:
@@ -297,6 +299,8 @@ class ResilientTrainer:
         self._keep = keep
         self._log = log
         self._failures = 0
+        self._left_out = 0
+        """How many were left out when the log last said so."""
 
     @property
     def step_number(self) -> int:
@@ -320,6 +324,16 @@ class ResilientTrainer:
             return None
         self._failures = 0
         return metrics
+
+    def say_left_out(self) -> None:
+        """Log how many transitions training leaves out, if they have become more."""
+        if self.group.left_out > self._left_out:
+            self._log.info(
+                "transitions left out of training: their tactic is longer than the network's tactic_tokens, or than "
+                "half of its context",
+                transitions=self.group.left_out,
+            )
+        self._left_out = self.group.left_out
 
     async def evaluate(self, refs: Sequence[Ref]) -> dict[str, float]:
         """Metrics without a step. Raises LearnerError."""

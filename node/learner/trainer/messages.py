@@ -77,14 +77,16 @@ class RankAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     step: int
     metrics: dict[str, float] = {}
-    values: list[float] = []
-    """For `log-probabilities`: one value for each transition, in the order of the picks."""
+    values: list[float | None] = []
+    """For `log-probabilities`: one value for each transition, in the order of the picks; null for those left out."""
     digest: str = ""
     error: str = ""
     errno: int = 0
     """The file system's error number, if the command could not write its file."""
     gpus: list[str] = []
     """At the start: ids of the GPUs of all ranks; empty on CPUs."""
+    left_out: int = 0
+    """Transitions that were asked for since the start and left out, because their tactic is too long."""
 
 
 def by_file(refs: Iterable[Ref]) -> Picks:

@@ -163,7 +163,7 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
     # 1. All ranks take part in the first four: they are collective. Files are the first rank's.
     first = worker.device.first
     metrics: dict[str, float] = {}
-    values: list[float] = []
+    values: list[float | None] = []
     digest, error, errno = "", unreadable, 0
     try:
         if unreadable:
@@ -173,7 +173,8 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
         elif command.op == "evaluate":
             metrics = worker.evaluate(documents)
         elif command.op == "log-probabilities":
-            values = worker.log_probabilities(documents)
+            found = worker.log_probabilities(documents)
+            values = worker.aligned(command.picks, found) if first else []
         elif command.op == "restore":
             worker.restore(Path(command.path))
         elif command.op == "checkpoint" and first:
@@ -185,7 +186,8 @@ def carry_out(worker: RankWorker, command: RankCommand, documents: list[Document
         error = f"{command.op}: {problem}"
         if isinstance(problem, OSError) and command.path:
             errno = problem.errno or 0
-    return RankAnswer(command.id, worker.step_number, metrics, values, digest, error, errno)
+    left_out = len(worker.left_out)
+    return RankAnswer(command.id, worker.step_number, metrics, values, digest, error, errno, left_out=left_out)
 
 
 def send(answers: IO[bytes], answer: RankAnswer) -> None:

@@ -25,7 +25,7 @@ from node.model.checkpoint import Checkpoint
 from node.model.checkpoint_folders import proofs_note
 from node.model.config import ModelConfig
 from node.model.optimizer import OptimizerSettings
-from node.training.documents import Document, failed_documents, transition_document
+from node.training.documents import Document, Room, failed_documents, transition_document
 from node.training.loader import PackedBatch, batches, first_fit_decreasing
 from node.training.trainer import RankDevice, StepSettings, Trainer, WeightAverage, put, weights_of
 
@@ -62,6 +62,8 @@ class RankWorker:
                 put(self.trainer.model, loaded.optimizer[LATEST])
         self._token_budget = config.token_budget
         self._readers: dict[str, TransitionReader] = {}
+        self.left_out: set[tuple[str, int]] = set()
+        """Transitions that were asked for so far and left out, because their tactic is too long (first rank only)."""
         self._failed: cachetools.LRUCache[tuple[str, int], tuple[Document, ...]] = cachetools.LRUCache(CACHED_DOCUMENTS)
         self._documents: cachetools.LRUCache[tuple[str, int], Document] = cachetools.LRUCache(CACHED_DOCUMENTS)
 
@@ -72,8 +74,17 @@ class RankWorker:
     # --- data -------------------------------------------------------------------------------------------------------
 
     def read(self, picks: Picks) -> list[Document]:
-        """The picked transitions as tokens (first rank only). Raises UnreadableRecords."""
-        return [self._document(file, number) for file, numbers in picks for number in numbers]
+        """The picked transitions as tokens, without those of `left_out` (first rank only). Raises
+        UnreadableRecords."""
+        documents = [self._document(file, number) for file, numbers in picks for number in numbers]
+        return [document for document in documents if document is not None]
+
+    def aligned(self, picks: Picks, values: Sequence[float]) -> list[float | None]:
+        """The values of the documents that `read` returned, one for each pick; None for those that it left out."""
+        left = iter(values)
+        return [
+            None if (file, number) in self.left_out else next(left) for file, numbers in picks for number in numbers
+        ]
 
     def read_failed(self, picks: Picks) -> list[Document]:
         """One failed tactic of each picked transition that has any (first rank only), drawn by the number of the step.
@@ -87,7 +98,7 @@ class RankWorker:
     def _failed_of(self, file: str, number: int) -> tuple[Document, ...]:
         documents = self._failed.get((file, number))
         if documents is None:
-            documents = failed_documents(self.tokenizer, self._reader(file).read(number), self._limit)
+            documents = failed_documents(self.tokenizer, self._reader(file).read(number), self._room)
             self._failed[file, number] = documents
         return documents
 
@@ -97,15 +108,20 @@ class RankWorker:
         return self._readers[file]
 
     @property
-    def _limit(self) -> int:
-        """Most tokens of a document."""
-        return self.trainer.model.config.context
+    def _room(self) -> Room:
+        config = self.trainer.model.config
+        return Room(config.context, config.longest_tactic)
 
-    def _document(self, file: str, number: int) -> Document:
+    def _document(self, file: str, number: int) -> Document | None:
+        if (file, number) in self.left_out:
+            return None
         document = self._documents.get((file, number))
         if document is None:
-            document = transition_document(self.tokenizer, self._reader(file).read(number), self._limit)
-            self._documents[file, number] = document
+            document = transition_document(self.tokenizer, self._reader(file).read(number), self._room)
+            if document is None:
+                self.left_out.add((file, number))
+            else:
+                self._documents[file, number] = document
         return document
 
     def _share(self, documents: Sequence[Document]) -> list[PackedBatch]:
@@ -118,8 +134,13 @@ class RankWorker:
         """One optimizer step on all documents, over all ranks; returns the metrics of the whole batch before the step.
         `average`: from the first such step on, files hold the moving average of the weights, not the latest weights.
 
-        Raises ValueError for fewer documents than ranks, and NotFinite; the weights are then unchanged.
+        Without any document the step only counts: all transitions of the batch were left out, and whoever waits for
+        this step must not wait for ever. Raises ValueError for fewer documents than ranks, and NotFinite; the weights
+        are then unchanged.
         """
+        if not documents:
+            self.trainer.step_number += 1
+            return {}
         if len(documents) < self.device.ranks:
             raise ValueError(
                 f"a batch of {len(documents)} transitions cannot be divided among {self.device.ranks} ranks: raise "
@@ -133,7 +154,12 @@ class RankWorker:
         return metrics
 
     def evaluate(self, documents: Sequence[Document]) -> dict[str, float]:
-        """Metrics of the documents, over all ranks."""
+        """Metrics of the documents, over all ranks. Raises ValueError if there are none."""
+        if not documents:
+            longest = self.trainer.model.config.longest_tactic
+            raise ValueError(
+                f"nothing to measure: no tactic has at most {longest} tokens ([learner.model] tactic_tokens)"
+            )
         return self.trainer.evaluate(self._share(documents))
 
     def log_probabilities(self, documents: Sequence[Document]) -> list[float]:

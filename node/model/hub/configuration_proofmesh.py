@@ -34,6 +34,9 @@ class ProofmeshConfig(PreTrainedConfig):
     """With a window: every `full_every`-th layer and the last layer see all tokens."""
     layer_types: list[str] | None = None
     """`sliding_attention` or `full_attention` for each layer; by default derived from `full_every`."""
+    tactic_tokens: int = 256
+    """Longest tactic in tokens that the network was trained on, its end included; never more than half of the
+    context."""
     use_cache: bool = True
     tie_word_embeddings: bool = False
     pad_token_id: int | None = 0

@@ -69,6 +69,7 @@ class HubShape(msgspec.Struct, frozen=True):
     final_logit_softcapping: float | None = None
     tie_word_embeddings: bool = False
     sliding_window: int | None = None
+    tactic_tokens: int = ModelConfig.tactic_tokens
 
 
 def hub_name(own: str) -> str:
@@ -102,6 +103,7 @@ def hub_shape(config: ModelConfig) -> dict[str, Any]:
         "full_every": config.full_every,
         "tie_word_embeddings": config.tied,
         "sliding_window": config.window or None,
+        "tactic_tokens": config.tactic_tokens,
     }
 
 
@@ -122,6 +124,7 @@ def own_shape(shape: HubShape) -> ModelConfig:
             window=shape.sliding_window or 0,
             full_every=shape.full_every,
             softcap=shape.final_logit_softcapping or 0.0,
+            tactic_tokens=shape.tactic_tokens,
         ).check()
     except ModelConfigError as error:
         raise ShapeError(str(error)) from error

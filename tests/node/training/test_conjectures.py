@@ -12,7 +12,7 @@ from node.bank import bank, statements
 from node.data.rows import BadRow, conjecture_of, proof_of
 from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
-from node.training.documents import Document, Encoder
+from node.training.documents import Document, Encoder, Room
 from node.training.settings import DataSettings, StageSettings
 from node.training.stage import run_config
 from tests.node.model.tiny import TEXTS
@@ -27,7 +27,7 @@ def tokenizer() -> Tokenizer:
 
 def documents(row: dict[str, Any], kind: str = "conjectures", length: int = 400, **changes: Any) -> list[Document]:
     settings = DataSettings(**({"held_out": 0} | changes))
-    return list(Encoder(tokenizer(), kind, settings, length, 0).documents(row, "train", 0))
+    return list(Encoder(tokenizer(), kind, settings, Room(length), 0).documents(row, "train", 0))
 
 
 def test_the_conjecture_is_predicted_behind_the_prompt_that_the_engine_reads() -> None:
@@ -60,7 +60,7 @@ def test_conjectures_are_held_out_with_the_proofs_of_their_seeds() -> None:
         for held_out in (2, 3, 5, 7):
             settings = DataSettings(held_out=held_out)
             kinds = [
-                [len(list(Encoder(tokenizer(), kind, settings, 400, 0).documents(row, purpose, 0)))]
+                [len(list(Encoder(tokenizer(), kind, settings, Room(400), 0).documents(row, purpose, 0)))]
                 for kind in ("proofs", "conjectures")
                 for purpose in ("train", "valid")
             ]

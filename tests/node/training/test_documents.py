@@ -7,7 +7,7 @@ import torch
 from common.protocol.attempts import Transition
 from node.model.names import canonical
 from node.model.tokenizer import EOS, TACTIC
-from node.training.documents import MOST_TACTIC_TOKENS, Encoder, transition_document
+from node.training.documents import Encoder, Room, transition_document
 from node.training.loader import collate, pack
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_tokenizer
@@ -20,7 +20,7 @@ TRANSITIONS = [
 
 def test_predicted_positions_are_the_tactic_and_its_end() -> None:
     tokenizer = tiny_tokenizer()
-    documents = [transition_document(tokenizer, transition, 200) for transition in TRANSITIONS]
+    documents = [each for row in TRANSITIONS if (each := transition_document(tokenizer, row, Room(200)))]
     batch = collate(pack(documents, 256), 256)
     flat = batch.tokens.flatten()
     assert torch.equal(flat[batch.policy_at + 1], batch.targets)
@@ -33,19 +33,28 @@ def test_predicted_positions_are_the_tactic_and_its_end() -> None:
     assert all(int(batch.targets[batch.owner == number][-1]) == EOS for number in range(batch.count))
 
 
-def test_a_long_tactic_is_cut_and_leaves_room_for_the_state() -> None:
+def test_no_document_is_cut_without_its_end_token() -> None:
+    """Tactics of 1 to 60 tokens and states of any length: whole with the end, or left out and counted."""
     tokenizer = tiny_tokenizer()
-    transition = Transition("h : p\n⊢ q", "simp " * 200, 3)
-    document = transition_document(tokenizer, transition, 80)
-    assert len(document.tokens) <= 80 and document.predicted == 40
+    rows = [{"state": "h : p\n" * (n % 7) + "⊢ q", "tactic": "]" * n, "remaining_steps": 1} for n in range(1, 60)]
+    for options in ({}, {"transitions_as_text": True}, {"canonical_names": False}, {"state_after": True}):
+        encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, **options), Room(80, 30), 0)
+        documents = [each for row in rows for each in encoder.documents(row | {"state_after": "⊢ p"}, "all", 0)]
+        tactics = [each.tokens[each.tokens.index(TACTIC) + 1 :] for each in documents]
+        assert [tokens.index(EOS) for tokens in tactics] == list(range(1, 30))
+        assert max(len(each.tokens) for each in documents) <= 80
+        assert (encoder.made, encoder.left_out) == (29, 30)
+    # The state keeps half of a short row, whatever the network's limit.
+    assert transition_document(tokenizer, Transition("h : p\n⊢ q", "]" * 20, 3), Room(40)) is None
+    document = transition_document(tokenizer, Transition("h : p\n" * 30 + "⊢ q", "]" * 19, 3), Room(40))
+    assert document is not None and len(document.tokens) == 40 and document.predicted == 20
     assert "⊢ q" in tokenizer.decode(document.tokens[: document.prompt])
-    assert transition_document(tokenizer, transition, 400).predicted == MOST_TACTIC_TOKENS
 
 
 def after_texts(row: dict[str, object], **options: bool) -> list[str]:
     """The states after that a row's documents end with, as text."""
     tokenizer = tiny_tokenizer()
-    encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, state_after=True, **options), 200, 0)
+    encoder = Encoder(tokenizer, "transitions", DataSettings(held_out=0, state_after=True, **options), Room(200), 0)
     return [
         tokenizer.decode(each.tokens[-each.after :]) if each.after else "" for each in encoder.documents(row, "all", 0)
     ]

@@ -20,7 +20,7 @@ from node.model import checkpoint
 from node.model.checkpoint_folders import NO_PROOFS, NO_ROLES, why_no_proofs
 from node.model.prompt import unnamed
 from node.model.tokenizer import BOS, EOS, LEAN, TACTIC, Tokenizer
-from node.training.documents import Encoder, proof_document
+from node.training.documents import Encoder, Room, proof_document
 from node.training.loader import collate, pack, readers
 from node.training.settings import DataSettings
 from node.training.stage import run_stage
@@ -102,7 +102,7 @@ def test_rows_without_whole_proofs_are_refused(given: dict[str, Any], says: str)
 def test_the_banks_proofs_are_held_out_with_the_transitions_of_the_same_theorems() -> None:
     held = {}
     for kind in ("transitions", "proofs"):
-        encoder = Encoder(tokenizer(), kind, DataSettings(held_out=20), 4000, 0)
+        encoder = Encoder(tokenizer(), kind, DataSettings(held_out=20), Room(4000), 0)
         rows = list(open_source(parse(f"{kind}:bank")).once(600))
         found = {str(each.get("theorem") or each["name"]) for each in rows if list(encoder.documents(each, "valid", 0))}
         held[kind] = found, {str(each.get("theorem") or each["name"]) for each in rows}
@@ -147,7 +147,7 @@ def test_proofs_of_an_evaluation_are_read_with_their_statements(tmp_path: Path) 
 
 def test_a_tokenizer_without_marks_of_roles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this tokenizer has no marks of roles"):
-        readers(DataSettings(sources=write_rows(tmp_path)), tiny_tokenizer(), 96, 0)
+        readers(DataSettings(sources=write_rows(tmp_path)), tiny_tokenizer(), Room(96), 0)
 
 
 def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> None:
