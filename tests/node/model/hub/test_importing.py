@@ -149,8 +149,8 @@ def test_all_options_of_a_network_have_their_place():
 
     config = ModelConfig(
         vocab_size=7, depth=3, width=24, heads=6, kv_heads=3, hidden=5, context=11, value_bins=9, rope_base=77.0,
-        tied=True, window=4, full_every=2, softcap=3.5,
+        tied=True, window=4, full_every=2, softcap=3.5, tactic_tokens=3,
     )  # fmt: skip
     assert own_shape(HubShape(**hub_shape(config))) == config
-    assert set(vars(config)) == set(vars(replace(config))) and len(vars(config)) == 14, "prefix_lm is the one refused"
+    assert set(vars(config)) == set(vars(replace(config))) and len(vars(config)) == 15, "prefix_lm is the one refused"
     assert isinstance(Transformer(config), Transformer)
