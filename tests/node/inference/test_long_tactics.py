@@ -11,7 +11,6 @@ from common.protocol.attempts import Transition
 from common.settings import Sampling
 from node.inference.engine.batch import Job
 from node.inference.engine.engine import RESERVE, Engine
-from node.inference.engine.lane import KEY_STEP
 from node.inference.settings import EngineSettings
 from node.model.optimizer import OptimizerSettings
 from node.model.prompt import FRAME, prompt_tokens
@@ -86,7 +85,7 @@ def test_the_cache_grows_for_long_tactics_alone() -> None:
         # Four samples of 128 tokens each, all different: nearly every token has a key of its own.
         engine = Engine(endless(), settings)
         answers = run(engine, jobs)
-        assert engine.tactics._cache.capacity > 4 * 100 > same.tactics._cache.capacity + KEY_STEP
+        assert engine.tactics._cache.capacity > max(4 * 100, same.tactics._cache.capacity)
         wide = Engine(engine.weights, settings)
         wide.tactics._make_room(4 * 128 + 64)
         assert run(wide, jobs) == answers, "growing changes no answer"

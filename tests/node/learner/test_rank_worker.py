@@ -6,21 +6,26 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
 from common.protocol.attempts import Transition
 from common.records import transitions
-from node.learner.trainer.messages import ComputeConfig, StartConfig, by_file
+from node.learner.settings import TrainerSettings
+from node.learner.trainer.group import ResilientTrainer
+from node.learner.trainer.messages import ComputeConfig, RankCommand, StartConfig, by_file
+from node.learner.trainer.rank import carry_out
 from node.learner.trainer.worker import RankWorker, micro_batches, share
 from node.model import checkpoint, weights
 from node.model.checkpoint_folders import NO_PROOFS, PROOFS_KEY, why_no_proofs
 from node.model.config import ModelConfig
 from node.model.tokenizer import PAD, Tokenizer
-from node.training.documents import Document, transition_document
+from node.training.documents import Document, Room, transition_document
 from node.training.loader import PackedBatch
 from node.training.settings import LossSettings
-from node.training.trainer import RankDevice, started
+from node.training.trainer import RankDevice, started, weights_of
 from tests.node.model.tiny import TEXTS, tiny_model
 
 SHAPE = ModelConfig(vocab_size=400, context=512)
@@ -89,7 +94,7 @@ def tactics(worker: RankWorker) -> list[Document]:
     """Transitions of several lengths, several in a row."""
     texts = ["h : p\n⊢ p", "⊢ True", "a b : Nat\nh : a = b\n⊢ b = a", "⊢ p → p"] * 3
     return [
-        transition_document(worker.tokenizer, Transition(text * (1 + number % 3), f"exact h.{number}", 1), 128)
+        transition_document(worker.tokenizer, Transition(text * (1 + number % 3), f"exact h.{number}", 1), Room(128))
         for number, text in enumerate(texts)
     ]
 
@@ -104,6 +109,32 @@ def test_log_probabilities_come_in_the_order_of_the_transitions_and_add_up_to_th
         metrics = worker.evaluate(several)
         assert -sum(together) == pytest.approx(metrics["policy_loss"] * metrics["tokens"], rel=1e-4)
         assert worker.log_probabilities([]) == []
+
+
+def test_transitions_whose_tactic_is_too_long_are_left_out_and_counted(tmp_path: Path) -> None:
+    long = "exact " + "]" * 90
+    rows = [Transition("⊢ q", long, 1, ("simp",)), Transition("⊢ p", "exact h", 1, (long, "simp"))]
+    picks = by_file(transitions.write(tmp_path / "transitions.sqlite", rows))
+    with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
+        worker = worker_of(tmp_path, device, unlikelihood=1.0)
+        (document,), failed = worker.read(picks), worker.read_failed(picks)
+        assert document == transition_document(worker.tokenizer, rows[1], Room(160)) and len(failed) == 1
+        answer = carry_out(worker, RankCommand("log-probabilities", 1, picks), worker.read(picks), "")
+        assert answer.values == [None, worker.log_probabilities([document])[0]] and answer.left_out == 1
+        # A batch of nothing else counts as a step, so that nobody waits for it, and changes nothing.
+        before = weights_of(worker.trainer.model)
+        empty = carry_out(worker, RankCommand("step", 2, [(picks[0][0], picks[0][1][:1])]), [], "")
+        assert (empty.step, empty.metrics, empty.error) == (2, {}, "")
+        assert all(torch.equal(tensor, before[name]) for name, tensor in weights_of(worker.trainer.model).items())
+        assert "at most 80 tokens" in carry_out(worker, RankCommand("evaluate", 3), [], "").error
+    # The learner's log says so once for each number.
+    said: list[int] = []
+    log = SimpleNamespace(info=lambda _, transitions: said.append(transitions))
+    trainer = ResilientTrainer(TrainerSettings(), tmp_path, tmp_path, 1, log)
+    for number in (0, 1, 1, 3):
+        trainer.group.left_out = number
+        trainer.say_left_out()
+    assert said == [1, 3]
 
 
 def test_restored_weights_act_and_are_what_training_goes_on_with(tmp_path: Path) -> None:
@@ -129,7 +160,7 @@ def test_training_makes_failed_tactics_unlikely(tmp_path: Path) -> None:
     with started(ComputeConfig(device="cpu", bf16="off", threads=1)) as device:
         for weight in (0.0, 4.0):
             worker = worker_of(tmp_path, device, unlikelihood=weight)
-            likely = transition_document(worker.tokenizer, Transition(state, "exact h.2", 1), 128)
+            likely = transition_document(worker.tokenizer, Transition(state, "exact h.2", 1), Room(128))
             for _ in range(12):  # the failed tactic is what the network proposes
                 worker.step([likely, *worker.read(picks)], 1.0)
             begin = worker.log_probabilities([likely])[0]

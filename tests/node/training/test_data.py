@@ -19,7 +19,7 @@ from node.data.rows import steps_of
 from node.data.tables import open_source, parse
 from node.model.names import Names
 from node.model.tokenizer import BOS, EOS, LEAN, STATE, TACTIC, Tokenizer
-from node.training.documents import Encoder, renamed, shuffled
+from node.training.documents import Encoder, Room, renamed, shuffled
 from node.training.loader import Loader, collate, first_fit_decreasing, held_out, readers
 from node.training.settings import DataSettings
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
@@ -90,7 +90,7 @@ def data(*sources: str, **changes: Any) -> DataSettings:
 
 
 def loader(config: DataSettings, length: int = 96, rank: int = 0, ranks: int = 1, seed: int = 0) -> Loader:
-    opened = readers(config, tiny_tokenizer(), length, seed, rank=rank, ranks=ranks)
+    opened = readers(config, tiny_tokenizer(), Room(length), seed, rank=rank, ranks=ranks)
     return Loader(opened, length, config.window, seed)
 
 
@@ -160,7 +160,7 @@ def test_a_state_too_long_loses_hypotheses_from_its_start_and_never_its_goal() -
     tokenizer = tiny_tokenizer()
     state = "".join(f"h{number} : p ∧ q\n" for number in range(20)) + "⊢ q ∧ p"
     row = {"state": state, "tactic": "exact ⟨h19.2, h19.1⟩", "remaining_steps": 1}
-    (document,) = Encoder(tokenizer, "transitions", data(), 60, 0).documents(row, "train", 0)
+    (document,) = Encoder(tokenizer, "transitions", data(), Room(60), 0).documents(row, "train", 0)
     assert len(document.tokens) <= 60
     text = tokenizer.decode(document.tokens[: document.prompt])
     assert text.endswith("v19 : p ∧ q\n⊢ q ∧ p")
@@ -171,12 +171,12 @@ def test_a_state_too_long_loses_hypotheses_from_its_start_and_never_its_goal() -
 
 def test_texts_are_cut_and_transitions_as_text_carry_their_value() -> None:
     tokenizer = Tokenizer.train(["p q : Prop"] * 9, 400, roles=True, value_bins=8)
-    pieces = list(Encoder(tokenizer, "lean", data(), 16, 0).documents({"text": "p q : Prop\n" * 9}, "train", 0))
+    pieces = list(Encoder(tokenizer, "lean", data(), Room(16), 0).documents({"text": "p q : Prop\n" * 9}, "train", 0))
     assert all(piece.tokens[:2] == (BOS, LEAN) and len(piece.tokens) <= 16 for piece in pieces)
     assert "".join(tokenizer.decode(piece.tokens) for piece in pieces) == "p q : Prop\n" * 9
     assert abs(sum(piece.characters for piece in pieces) - 99) <= len(pieces)
     settings = replace(data(), transitions_as_text=True)
-    (document,) = Encoder(tokenizer, "transitions", settings, 64, 0).documents(rows(3)[2], "train", 0)
+    (document,) = Encoder(tokenizer, "transitions", settings, Room(64), 0).documents(rows(3)[2], "train", 0)
     assert document.tokens[:2] == (BOS, STATE)
     assert document.tokens[-1] == tokenizer.value_token(3)
     assert (document.prompt, document.remaining_steps) == (1, None)
@@ -227,7 +227,7 @@ def test_first_fit_decreasing_agrees_with_its_definition(lengths: list[int]) -> 
 
 
 def test_documents_of_one_row_do_not_see_each_other() -> None:
-    encoder = Encoder(tiny_tokenizer(), "transitions", data(), 96, 0)
+    encoder = Encoder(tiny_tokenizer(), "transitions", data(), Room(96), 0)
     documents = [each for row in rows(4) for each in encoder.documents(row, "all", 0)]
     together = collate([tuple(documents)], sum(len(each.tokens) for each in documents) + 3)
     model = tiny_model(context=256)
@@ -280,7 +280,7 @@ def test_ranks_share_the_data_and_a_seed_fixes_the_order() -> None:
 def test_held_out_theorems_are_never_trained_on(tmp_path: Path) -> None:
     file = write_jsonl(tmp_path / "t.jsonl", rows(60))
     config = replace(data(f"transitions:{file}", cache=str(tmp_path / "cache")), held_out=3, valid_tokens=10_000)
-    kept = {document.tokens for document in held_out(config, tiny_tokenizer(), 96, 0)}
+    kept = {document.tokens for document in held_out(config, tiny_tokenizer(), Room(96), 0)[0]}
     trained = {document.tokens for row in loader(config).rows(40) for document in row}
     assert len(kept) + len(trained) == 60
     assert not kept & trained

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,7 +22,7 @@ from node.training import __main__ as cli, recipe
 from node.training.loader import PackedBatch
 from node.training.stage import STABLE, run_stage
 from node.training.trainer import Trainer
-from tests.node.training.small import curve, small
+from tests.node.training.small import curve, rows, small, write_jsonl
 
 pytestmark = pytest.mark.compute
 
@@ -47,6 +48,17 @@ def test_a_stage_learns_and_keeps_what_it_was(tmp_path: Path) -> None:
     assert found.config["settings"]["steps"] == 30
     assert found.config["tokenizer"] == found.tokenizer.digest
     assert found.tokenizer.value_bins == found.model.config.value_bins
+
+
+def test_a_stage_says_how_many_rows_are_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = [row | {"tactic": "exact " + "⟩" * 60, "state": "⊢ q"} for row in rows(20)]
+    mixed = [each for pair in zip(rows(20), long, strict=True) for each in pair]
+    write_jsonl(tmp_path / "transitions.jsonl", mixed)
+    run_stage("sft", small(tmp_path, steps=2, save_every=2, evaluate_every=2))
+    said = " ".join(capsys.readouterr().err.split())
+    for where in ("training", "evaluation"):
+        found = re.search(rf"sft: (\d+) of (\d+) rows \([\d.]+%\) left out of {where}, .* at most 48 tokens", said)
+        assert found and 0 < int(found[1]) < int(found[2])
 
 
 @pytest.mark.slow

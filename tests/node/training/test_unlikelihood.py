@@ -10,7 +10,7 @@ import torch
 
 from common.protocol.attempts import Transition
 from node.model.transformer import Transformer
-from node.training.documents import Document, failed_documents, transition_document
+from node.training.documents import Document, Room, failed_documents, transition_document
 from node.training.loader import collate
 from node.training.objective import (
     LEAST_NATS,
@@ -32,7 +32,8 @@ LENGTH = 160
 def pieces() -> tuple[list[Document], list[Document]]:
     """The document of the proof's tactic, and those of the failed ones."""
     tokenizer = tiny_tokenizer()
-    return [transition_document(tokenizer, PROVED, LENGTH)], list(failed_documents(tokenizer, PROVED, LENGTH))
+    room = Room(LENGTH)
+    return [transition_document(tokenizer, PROVED, room)], list(failed_documents(tokenizer, PROVED, room))
 
 
 def probabilities(model: Transformer, documents: list[Document]) -> list[float]:
@@ -104,5 +105,5 @@ def replace_failed(transition: Transition) -> Transition:
 
 def test_a_failed_tactic_that_reads_like_the_proof_is_left_out() -> None:
     twin = Transition(STATE, "exact ⟨h.2, h.1⟩", 1, ("exact ⟨h.2, h.1⟩", "simp"))
-    assert len(failed_documents(tiny_tokenizer(), twin, LENGTH)) == 1
-    assert failed_documents(tiny_tokenizer(), replace_failed(PROVED), LENGTH) == ()
+    assert len(failed_documents(tiny_tokenizer(), twin, Room(LENGTH))) == 1
+    assert failed_documents(tiny_tokenizer(), replace_failed(PROVED), Room(LENGTH)) == ()
