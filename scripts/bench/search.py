@@ -16,8 +16,8 @@ from common.lean import Branch, Outcome, OutcomeKind, Step
 from common.protocol.attempts import Method
 from common.seeds import derive_seed
 from common.settings import SAMPLES
+from node.lean.text.canonical import Merging
 from node.prover.policies.policy import Proposal
-from node.prover.search.merging import Merging
 from node.prover.search.methods import ProofSearch, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.service import GC_THRESHOLDS

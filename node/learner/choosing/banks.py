@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from common.lean import Theorem
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
 from node.bank.importing import Names
+from node.lean.text.canonical import Alike
 
 POCKET = "pocket"
 
@@ -180,14 +180,16 @@ class Apart:
     """Number of transitions that were removed."""
 
     def __post_init__(self) -> None:
-        self._stated = {each.theorem.stated for each in self.held_out}
-        self._states = {state for each in self.held_out for state in root_states(each.theorem)}
+        self._alike = Alike()
+        for each in self.held_out:
+            self._alike.add_statement(each.theorem)
 
     def without_held_out(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
-        """The train statements that no evaluation has. Statements are compared by content, not by name."""
+        """The train statements that no evaluation has, under whatever names of theorem, hypotheses and bound variables,
+        and in whatever order of hypotheses."""
         remaining = []
         for each in train:
-            if each.theorem.stated in self._stated:
+            if self._alike.has_statement(each.theorem):
                 self.train.append(each.theorem.name)
             else:
                 remaining.append(each)
@@ -196,10 +198,11 @@ class Apart:
     def without_revealing(self, transitions: Iterable[BankTransition], left_out: set[str]) -> list[BankTransition]:
         """The transitions of one bank that reveal no held-out statement. Removed are transitions from proofs of the
         theorems `left_out` (by their names in this bank), and transitions that start at a held-out statement, in any
-        proof."""
+        proof, up to names and order. Lean may print a statement differently from how it is written, so this finds many
+        of them, but not all."""
         remaining = []
         for each in transitions:
-            if each.theorem in left_out or _normal(each.state) in self._states:
+            if each.theorem in left_out or each.state in self._alike:
                 self.transitions += 1
             else:
                 remaining.append(each)
@@ -215,33 +218,3 @@ class Apart:
             f"{len(self.train)} train statements{first} and {self.transitions} transitions are left out of training: "
             "evaluations have the same statements"
         )
-
-
-def root_states(theorem: Theorem) -> Iterator[str]:
-    """Texts of the theorem's first goal as a transition's state may show it: once with the binders as hypotheses
-    before the turnstile, once with all of them behind it.
-
-    Lean may print the goal differently, so this finds many of the transitions that reveal a statement, but not all.
-    Yields nothing for a gap in a file, because its goal cannot be read off its text.
-    """
-    if theorem.place is None:
-        yield _normal(f"{' '.join(_binders(theorem.binders))} ⊢ {theorem.conclusion}")
-        yield _normal(f"⊢ {theorem.proposition}")
-
-
-def _binders(text: str) -> Iterator[str]:
-    """The contents of the outermost brackets: `n : Nat`, `h : 0 < n` of `(n : Nat) (h : 0 < n)`."""
-    depth = start = 0
-    for place, character in enumerate(text):
-        if character in "([{⦃":
-            depth += 1
-            if depth == 1:
-                start = place + 1
-        elif character in ")]}⦄":
-            depth -= 1
-            if depth == 0:
-                yield text[start:place]
-
-
-def _normal(state: str) -> str:
-    return " ".join(state.split())

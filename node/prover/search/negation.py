@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from common.lean import Outcome, ProofTree, Step
+from node.lean.text.canonical import hypothesis_names
 from node.prover.policies.policy import Proposal
-from node.prover.search.merging import hypothesis_names
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.simulation import GOALS, LOST, NO_TACTICS, Leaf, SearchStatistics, TreeSearch
 from node.prover.search.tree import StateNode, Tree, refute

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from common.limits import Discount, Factor, Loss, Natural, Positive, Ratio, Share
-from node.prover.search.merging import Merging
+from node.lean.text.canonical import Merging
 
 LIST_PENALTY = 1.0
 """Largest `unvisited_penalty` for a list of tactics, because its values are only guesses."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from common.lean import ProofTree
 from common.proofs import bounded
+from node.lean.text.canonical import hypothesis_names
 from node.lean.text.lexing import locals_of, renamed
-from node.prover.search.merging import hypothesis_names
 from node.prover.search.tree import Action, LeadsBack, StateNode, Tree, ancestors, bury, settle, take_place
 
 Names = tuple[tuple[str, str], ...]

@@ -17,7 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from common.lean import Branch, Layout, Step
-from node.prover.search.merging import Alias, KnownStates, Merging
+from node.lean.text.canonical import Merging
+from node.prover.search.merging import Alias, KnownStates
 
 Aliases = tuple[Alias | None, ...]
 """One entry for each branch of an action. None: the branch has the text of its node. Empty: all branches have."""

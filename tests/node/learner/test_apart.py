@@ -29,6 +29,7 @@ def transition(theorem: str, state: str) -> dict[str, Any]:
 
 SCORED = statement("scored", "(n : Nat) (h : 0 < n)", "n ≠ 0")
 SAME = SCORED | {"name": "same"}
+RENAMED = statement("renamed", "(k : Nat) (pos : 0 < k)", "k ≠ 0")
 OTHERS = [statement(f"t{number}", "", f"{number} = {number}") for number in range(40)]
 HARMLESS = [transition(f"t{number}", f"⊢ {number} = {number}") for number in range(40)]
 
@@ -38,22 +39,27 @@ def test_what_an_evaluation_states_is_left_out_of_training_in_all_its_forms_and_
     tmp_path: Path, split: Any
 ) -> None:
     bank = tmp_path / "bank"
-    write(bank / "train.jsonl.gz", [*OTHERS, SAME])
-    write(bank / f"{split}.jsonl.gz", [SCORED])
+    swapped = statement("swapped", "{Q : Nat → Prop} (hn : ∀ (y : Nat), ¬ Q y) (m : Nat) (h : ∃ z, Q z)", "m = 0")
+    harder = statement("harder", "(n : Nat) (h : 1 < n)", "n ≠ 0")
+    write(bank / "train.jsonl.gz", [*OTHERS, SAME, RENAMED, swapped, harder])
+    scored = statement("s2", "(P : Nat → Prop) (m : Nat) (h : ∃ x, P x) (none : ∀ x, ¬ P x)", "m  = 0")
+    write(bank / f"{split}.jsonl.gz", [SCORED, scored])
     leaks = [
         transition("scored", "⊢ False"),  # a step of its own proof
         transition("same", "⊢ True"),  # of the same statement under another name
         transition("t1", "n : Nat\nh : 0 < n\n⊢ n ≠ 0"),  # the statement itself, met elsewhere
         transition("t2", "⊢ ∀ (n : Nat)  (h : 0 < n), n ≠ 0"),
+        transition("t3", "x m✝ : Nat\nhx : 0 < m✝\n⊢ m✝ ≠ 0") | {"theorem": "renamed"},
+        transition("t4", "a : Nat\nleft : 0 < a\n⊢ a ≠ 0"),
     ]
     write(bank / "transitions.jsonl.gz", [*HARMLESS, *leaks])
     settings = LearnerSettings(bank=str(bank))
     settings.evaluation.split = split
     loaded = data.load(settings, tmp_path / "segments")
-    assert "same" not in {row.theorem.name for row in loaded.train} and len(loaded.train) == len(OTHERS)
+    assert {row.theorem.name for row in loaded.train} == {each["name"] for each in [*OTHERS, harder]}
     assert len(loaded.supervised) + len(loaded.validation) == len(HARMLESS)
     assert loaded.notes == [
-        "1 train statements (first same) and 4 transitions are left out of training: "
+        "3 train statements (first same) and 6 transitions are left out of training: "
         "evaluations have the same statements"
     ]
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from node.bank.bank import load_transitions
+from node.lean.text.canonical import Canonical, Merging, canonical, hypothesis_names
 from node.lean.text.lexing import LOCAL
 from node.prover.search import merging as merging_module
-from node.prover.search.merging import Alias, Canonical, KnownStates, Merging, canonical, hypothesis_names
+from node.prover.search.merging import Alias, KnownStates
 from node.prover.search.tree import StateNode
 
 MERGINGS: tuple[Merging, ...] = ("names", "names-and-order")

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from common.lean import ProofTree, Step
 from common.proofs import transitions_of
-from node.prover.search.merging import Merging
+from node.lean.text.canonical import Merging
 from node.prover.search.methods import METHODS, begin
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.proofs import actions_of

@@ -10,10 +10,10 @@ import pytest
 from common.lean import Theorem
 from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
+from node.lean.text.canonical import Merging
 from node.lean.text.script import proof_lines
 from node.prover.agent import Agent, Playing
 from node.prover.policies.policy import Advice, Proposal
-from node.prover.search.merging import Merging
 from node.prover.search.parameters import SearchParameters
 from tests.node.play.opened import environment_of, verified
 from tests.node.prover.toys import attempt

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from node.prover.search.merging import Merging, canonical
+from node.lean.text.canonical import Merging, canonical
 from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
 
 
