@@ -145,7 +145,7 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
 async def test_too_much_memory_and_output_are_verdicts_of_their_command() -> None:
     text = (
         "theorem a : True := trivial\n#eval (List.replicate 400000000 7).length\ntheorem b : True := trivial\n"
-        'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 21 "0123456789"\n'
+        'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 "0123456789"\n'
         "theorem c : True := trivial\n"
     )
     verifier = FileVerifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=512)
