@@ -26,6 +26,9 @@ class BadRule(UserError, ValueError):
     """An entry of a rule cannot be read, or two contradict each other. The message names it."""
 
 
+MOST_NAMED = 12
+"""Most allowed entries that a message names."""
+
 # --- What is known about tactics --------------------------------------------------------------------------------------
 
 _SEQUENCE = """
@@ -182,7 +185,8 @@ def _compiled(rule: TacticRule) -> _Compiled:
             raise BadRule(f"allow and ban contradict each other: `{' '.join(each)}` is allowed and `{by}` is banned")
     heads = frozenset(each[0] for each in allowed if len(each) == 1)
     longer = tuple(each for each in refused if len(each) > 1)
-    return _Compiled(", ".join(rule.allow), heads, forms, frozenset(banned), longer)
+    words = ", ".join(rule.allow[:MOST_NAMED]) + (", ..." if len(rule.allow) > MOST_NAMED else "")
+    return _Compiled(words, heads, forms, frozenset(banned), longer)
 
 
 def _family(head: str) -> list[str]:
