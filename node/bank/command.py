@@ -425,8 +425,9 @@ def _content_problems(folder: Path, manifest: Manifest) -> list[str]:
         names.update(each.theorem.name for each in statements)
         for each in statements if split != "train" else ():
             scored.add_statement(each.theorem)
-        if unruled := next((each.theorem for each in statements if theorem_problem(each.theorem)), None):
-            problems.append(f"its rule for tactics cannot be kept for {unruled.name}: {theorem_problem(unruled)}")
+        unruled = ((each.theorem.name, problem) for each in statements if (problem := theorem_problem(each.theorem)))
+        if broken := next(unruled, None):
+            problems.append(f"its rule for tactics cannot be kept for {broken[0]}: {broken[1]}")
     refused = [row for row in bank.load_transitions(folder) if manifest.rule and refusal(row.tactic, manifest.rule)]
     if refused:
         first = f"first `{refused[0].tactic}` of {refused[0].theorem}"

@@ -55,13 +55,7 @@ class Requests:
         theorem = request.theorem
         # The text rules are for single statements. A statement at a place in a file is elaborated as the file has it.
         problem = "" if theorem.place is not None else statement_problem(theorem.binders, theorem.conclusion)
-        if problem:
-            return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
-        try:
-            problem = theorem_problem(theorem)
-        except BadContext as error:
-            problem = str(error)
-        if problem:
+        if problem := problem or theorem_problem(theorem):
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
         if theorem.place is not None and not self.backend.in_files:
             problem = 'theorems in files need Lean\'s own workers: [lean] backend = "worker"'

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from common.lean import TacticRule, Theorem
+from common.lean import BadContext, TacticRule, Theorem
 from common.output.command import UserError
 from node.lean.text.lexing import Token, blanked, folded, lex, tokens_of
 
@@ -629,16 +629,16 @@ def syntax_problem(header: str) -> str:
 
 
 def theorem_problem(theorem: Theorem) -> str:
-    """Why the rule of a theorem cannot be enforced; empty if it can, or if there is none. Raises BadContext."""
+    """Why the rule of a theorem cannot be enforced; empty if it can, or if there is none."""
     if theorem.rule is None:
         return ""
+    place = theorem.place
     try:
         _compiled(theorem.rule)
-    except BadRule as error:
+        if place is not None:
+            return syntax_problem(place.context.text + place.before)
+    except (BadRule, BadContext) as error:
         return str(error)
-    place = theorem.place
-    if place is not None:
-        return syntax_problem(place.context.text + place.before)
     if match := _DEFAULT.search(blanked(theorem.header)):
         line = theorem.header.count("\n", 0, match.end()) + 1
         return f"line {line} of its header has an argument that a tactic fills: with allow or ban, it may have none"

@@ -85,11 +85,7 @@ class ProofVerifier:
         so do theorems above without a proof. If the proof uses them, the reply has `sorryAx` among its axioms, and its
         reason says so.
         """
-        try:
-            problem = theorem_problem(theorem)
-        except BadContext as error:
-            problem = str(error)
-        if problem:
+        if problem := theorem_problem(theorem):
             raise VerificationFailed(problem, FailureKind.BAD_STATEMENT)
         place = theorem.place
         if place is None and not declares(theorem.header):
