@@ -336,7 +336,7 @@ def manifest_of(scale: float, seed: int, profile: Profile = POCKET) -> Manifest:
     """The manifest of a bank, without its digest."""
     flag = "" if profile is POCKET else f" --profile {profile.name}"
     command = f"python -m data.generators.build --scale {scale:g} --seed {seed}{flag}"
-    return Manifest({profile.name: command}, profile.warm_start)
+    return Manifest({profile.name: command}, profile.warm_start, allow=profile.allow)
 
 
 def table(items: list[BankItem], profile: Profile = POCKET) -> str:

@@ -1,6 +1,6 @@
-"""The families of statements with their shares, and the two banks that are made of them.
+"""The families of statements with their shares, and the banks that are made of them.
 
-`pocket` is the main bank; the statements of `witness` ask for witnesses.
+`pocket` is the main bank; the statements of `witness` ask for witnesses; those of `words` are word problems.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ TEST_ONLY: frozenset[str] = frozenset({"existence+recursion"})
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# The two banks that the generator makes: `pocket`, and `witness`, whose statements ask for witnesses.
+# The banks that the generator makes.
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,8 @@ class Profile:
     """Characters of a state; about 200 tokens."""
     tries: int = 14
     """Drafts for each requested statement before a family gives up."""
+    allow: tuple[str, ...] = ()
+    """The only tactics that its manifest allows; empty: all."""
     excluded: tuple[Path, ...] = ()
     """Banks whose valid and test statements are left out, under any names: they are evaluated."""
 
@@ -169,6 +171,7 @@ WORDS = Profile(
     evaluated_levels={1: 0.1, 2: 0.25, 3: 0.3, 4: 0.15, 5: 0.1, 6: 0.06, 7: 0.04},
     warm_start=WarmStartRule(levels=(1, 2)),
     floor=("rfl",),
+    allow=("rfl", "rw"),
     max_depth=14,
     max_size=14,
     max_state=800,

@@ -30,7 +30,7 @@ from common.report.table import Table
 from common.seeds import derive_seed
 from data.generators.families import words
 from data.generators.families.words import Relation, Sides
-from node.prover.policies.fixed import SYMBOLS_PER_STEP
+from node.prover.policies import fixed
 from node.prover.policies.policy import Proposal, ranked
 from node.prover.search.methods import begin
 from node.prover.search.parameters import LIST_PENALTY, SearchParameters
@@ -177,8 +177,8 @@ class World:
     def advice(self, leaf: Leaf, samples: int) -> tuple[list[Proposal], float, bool]:
         """Proposals, value, and whether the policy is exhausted."""
         if self.player is None:
-            symbols = sum(2 * len(word) + 1 for word in sides_of(leaf.state))
-            return ranked(self.texts), -1.0 - symbols / SYMBOLS_PER_STEP, True
+            left, right = map(words.applied, sides_of(leaf.state))
+            return ranked(self.texts), fixed.value(f"⊢ {left} = {right}"), True
         logits, value = self._logits(leaf.state)
         rng = random.Random(derive_seed(leaf.state, leaf.number, leaf.round))
         picks = rng.choices(range(len(logits)), [math.exp(each) for each in logits], k=samples)

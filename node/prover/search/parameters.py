@@ -32,7 +32,7 @@ class SearchParameters:
     """† Exploration factor among the branches of a product (AND) node, in place of a learned prior."""
     unvisited_penalty: Factor = 4.0
     """An unvisited child starts this many steps below its parent's value. With a list of tactics alone at most 1.
-    (Reimplementations of AlphaProof use 16 and 32; docs/algorithms.md has the comparison.)"""
+    (Reimplementations of AlphaProof use 16 and 32; LOG.md, 2026-11-26, has the comparison.)"""
     unvisited_zero: bool = False
     """Use the pseudocode's rule instead of the penalty: an unvisited child has Q = 0."""
     prior_temperature: Ratio = 200.0
