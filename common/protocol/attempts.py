@@ -192,7 +192,7 @@ VALUE_BINS = 64
 
 
 class SearchShape(msgspec.Struct, frozen=True):
-    """What a tree search did with its expansions, counted once at its end (`node.prover.search.shape`).
+    """What a tree search did with its expansions, counted once at its end (`node.prover.agent`).
 
     A state is off the proof if the reported proof does not pass through it; without a proof, all states are.
     """

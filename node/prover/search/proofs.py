@@ -1,7 +1,7 @@
 """Extracts finished proofs from the tree of a search, and takes refused ones out of it.
 
 A node's tactics use the names of the state for which the node was made. Where another state was merged into the node
-(`node.prover.search.merging`), its proof has to use that state's names. A *place* is a node together with such names.
+(`node.prover.search.tree`), its proof has to use that state's names. A *place* is a node together with such names.
 So a node has one proof for each naming of its hypotheses that occurs in the whole proof.
 """
 

@@ -13,9 +13,8 @@ from hypothesis import given, settings, strategies as st
 from node.bank.bank import load_transitions
 from node.lean.text.canonical import Canonical, Merging, canonical, hypothesis_names
 from node.lean.text.lexing import LOCAL
-from node.prover.search import merging as merging_module
-from node.prover.search.merging import Alias, KnownStates
-from node.prover.search.tree import StateNode
+from node.prover.search import tree as search_tree
+from node.prover.search.tree import Alias, KnownStates, StateNode
 
 MERGINGS: tuple[Merging, ...] = ("names", "names-and-order")
 NAMES = [f"{letter}{number}" for letter in "abxyzhkαβ" for number in ("", "₁", "'")]
@@ -127,7 +126,7 @@ def test_keys_are_computed_only_where_sketches_are_equal(monkeypatch: pytest.Mon
         asked.append(state)
         return canonical(state, merging)
 
-    monkeypatch.setattr(merging_module, "canonical", counted)
+    monkeypatch.setattr(search_tree, "canonical", counted)
     places([f"n : Nat\n⊢ n = {number}" for number in range(20)], KnownStates("names-and-order"))
     assert not asked
     first, equal = "n : Nat\n⊢ n = 1", "k : Nat\n⊢ k = 1"

@@ -10,11 +10,11 @@ from common.lean import Branch, Outcome, OutcomeKind, ProofTree
 from common.proofs import transitions_of
 from common.protocol.attempts import Transition
 from common.protocol.messages import SampledTactic
+from node.prover.agent import shape_of
 from node.prover.policies.policy import Proposal, merge_samples
 from node.prover.search.parameters import SearchParameters
 from node.prover.search.proofs import extract
 from node.prover.search.search import Search
-from node.prover.search.shape import shape_of
 from node.prover.search.simulation import exploration, q_value
 from node.prover.search.tree import Tree
 from tests.node.prover.toys import ERROR, PROVED, expand, goals
