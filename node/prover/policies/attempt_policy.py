@@ -203,7 +203,8 @@ class AttemptPolicies:
             return part_of(name, policy, self._sources.model(name).name)
         if name.is_network:
             return part_of(name, self._inference(name, attempt))
-        return part_of(name, self._lists.get(name) or tactics_policy(name))
+        listed = self._lists.get(name) or tactics_policy(name)
+        return part_of(name, listed.under(attempt.theorem.rule) if isinstance(listed, FixedPolicy) else listed)
 
     def _inference(self, name: PolicyName, attempt: Attempt) -> InferencePolicy:
         settings = self._settings

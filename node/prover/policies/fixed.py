@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from common.lean import TacticRule
 from node.lean.text.rules import tactic_problem
 from node.prover.policies import goal_tactics
 from node.prover.policies.goal_tactics import (
@@ -54,19 +55,26 @@ SYMBOLS_OF_FALSE = 12
 class FixedPolicy:
     """The fixed list of tactics as a policy."""
 
-    def __init__(self, closing: Sequence[str] = CLOSING) -> None:
-        """`closing`: the tactics that come first at every state."""
+    def __init__(self, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None) -> None:
+        """`closing`: the tactics that come first at every state. `rule`: the tactics that the proof may have."""
         self._closing = tuple(closing)
+        self._rule = rule
+
+    def under(self, rule: TacticRule | None) -> FixedPolicy:
+        """The same list for a theorem with this rule."""
+        return FixedPolicy(self._closing, rule)
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """All candidates, whatever the number of samples and the seed."""
-        return advise(state, self._closing)
+        return advise(state, self._closing, self._rule)
 
 
-def advise(state: str, closing: Sequence[str] = CLOSING) -> Advice:
-    """All candidates in order; the state is exhausted after them."""
-    tactics = [*dict.fromkeys([*closing, *everything(read_goal(state))])][:MOST_TACTICS]
-    return Advice(ranked(tactics), value(state), exhausted=True)
+def advise(state: str, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None) -> Advice:
+    """All candidates in order; the state is exhausted after them. Those that the rule refuses take no room."""
+    tactics = list(dict.fromkeys([*closing, *everything(read_goal(state))]))
+    if rule is not None:
+        tactics = [tactic for tactic in tactics if not tactic_problem(tactic, rule)]
+    return Advice(ranked(tactics[:MOST_TACTICS]), value(state), exhausted=True)
 
 
 def value(state: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from common.lean import TacticRule
 from node.prover.policies import goal_tactics
 from node.prover.policies.fixed import CLOSING, MOST_TACTICS, advise, candidates, everything
 from node.prover.policies.goal_tactics import connective, read_goal
@@ -110,3 +111,12 @@ def test_an_equation_says_which_number_is_wanted(conclusion: str, witness: str) 
     state = read_goal(f"a b m n : Nat\n⊢ {conclusion}")
     assert witness in goal_tactics.solutions(state)
     assert f"exact ⟨{witness}, by omega⟩" in everything(state)
+
+
+def test_a_rule_chooses_before_the_list_is_cut() -> None:
+    relations = "\n".join(f"h{number} : ∀ (x : α), a (b x) = b x" for number in range(20))
+    state = f"α : Type\na b : α → α\nx : α\n{relations}\n⊢ a (b x) = b x"
+    ruled = [each.tactic for each in advise(state, rule=TacticRule(allow=("rfl", "rw"))).proposals]
+    rewrites = {f"rw [{arrow}h{number}]" for number in range(17, 20) for arrow in ("", "← ")}
+    assert rewrites.isdisjoint(each.tactic for each in advise(state).proposals)
+    assert {"rfl", *rewrites} <= set(ruled) and all(each == "rfl" or each.startswith("rw ") for each in ruled)
