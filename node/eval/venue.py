@@ -15,7 +15,7 @@ from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.model.checkpoint_folders import DIGITS, short_digest
 from node.play.attempts import Attempts
 from node.play.policies import KIND_WORDS, address_here, identity, parse, weights_at
-from node.prover.policies.fixed import read_tactics
+from node.prover.policies.fixed import contents
 from node.prover.policies.names import BadPolicy, PolicyName, joined
 from node.prover.policies.proofs import read_proofs
 
@@ -99,8 +99,8 @@ def digests(parts: Iterable[PolicyName], note: Callable[[str], None]) -> dict[st
             model, template = identity(part)
             digest_of[model] = template
         elif part.where:
-            lines = "\n".join(read_tactics(Path(part.where)))
-            digest_of[f"tactics:{part.where}"] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
+            lines = "\n".join(contents(part))
+            digest_of[part.source] = hashlib.blake2b(lines.encode()).hexdigest()[:DIGITS]
     return digest_of
 
 

@@ -17,13 +17,14 @@ from common.machine import gpu_names, listenable
 from common.output.visible import without_credentials
 from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings
+from node.data.grammar import is_there
 from node.lean_proxy.settings import LeanProxySettings
 from node.llm.address import BadModel, ModelAddress
 from node.llm.servers import KEYS
 from node.mesh.restarts import RestartRules
 from node.mesh.roles import ROLES, resolve
 from node.mesh.supervisor import ChildSpec
-from node.prover.policies.fixed import read_tactics
+from node.prover.policies.fixed import contents
 from node.prover.policies.names import INFERENCE, OPENAI, OWN, BadPolicy, PolicyName, joined, parse
 from node.prover.policies.proofs import read_proofs
 from ui.settings import UiSettings
@@ -54,11 +55,11 @@ class UpSettings:
 
     policy: str = ""
     """Serve this policy without learning: `own:PATH` (a weights file, a checkpoint, or the newest one of a run's
-    folder), language models (`openai:URL#MODEL`, `hf:ID_OR_FOLDER`), `tactics`, `tactics:FILE`, a mixture such as
-    `own:PATH+tactics`, or policies that take turns, `own:PATH,tactics`. The mesh then has no learner. Its inference
-    nodes serve the network ([inference] weights), each language model has its own inference node, and its provers use
-    the policy ([prover] policy). Without a network or a model, there are no inference nodes. Such a mesh serves
-    `proofmesh prove --url`, for example. Empty: each role does what its section says."""
+    folder), language models (`openai:URL#MODEL`, `hf:ID_OR_FOLDER`), `tactics`, `tactics:FILE`, `neighbours:RUN`, a
+    mixture such as `own:PATH+tactics`, or policies that take turns, `own:PATH,tactics`. The mesh then has no learner.
+    Its inference nodes serve the network ([inference] weights), each language model has its own inference node, and its
+    provers use the policy ([prover] policy). Without a network or a model, there are no inference nodes. Such a mesh
+    serves `proofmesh prove --url`, for example. Empty: each role does what its section says."""
 
     models: tuple[str, ...] = ()
     """Additional language models to serve: `openai:URL#MODEL` or `hf:ID_OR_FOLDER`. Each gets its own inference node
@@ -354,7 +355,7 @@ def served_policy(text: str, note: Callable[[str], None] = lambda text: None) ->
             elif name.is_proofs:
                 read_proofs(Path(name.where))
             elif name.where and not name.is_network:
-                read_tactics(Path(name.where))
+                contents(name)
         # 2. The same policy under the names that provers use.
         models = models_of([f"{name.kind}:{name.where}" for name in names if name.is_model])
         mesh_names = joined(map(_of_the_mesh, names))
@@ -410,7 +411,8 @@ def _of_the_mesh(name: PolicyName) -> PolicyName:
         return PolicyName(INFERENCE, share=name.share, turn=name.turn)
     if name.is_model:
         return _model_of_the_mesh(name)
-    return replace(name, where=str(Path(name.where).absolute())) if name.where else name
+    # `neighbours:bank` names the bank that comes with proofmesh, no file.
+    return replace(name, where=str(Path(name.where).absolute())) if is_there(name.where) else name
 
 
 def _model_of_the_mesh(name: PolicyName) -> PolicyName:

@@ -64,6 +64,11 @@ class Names:
         self.state = _rename(state, self._canonical)
         """The state with canonical names."""
 
+    @property
+    def count(self) -> int:
+        """Number of the state's local names: v0 up to the one before v`count`."""
+        return len(self._canonical)
+
     def hide(self, tactic: str) -> str:
         """Translate a tactic to canonical names; names that it introduces get the next free numbers."""
         names = dict(self._canonical)

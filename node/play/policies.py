@@ -15,10 +15,11 @@ from node.llm.templates import Template
 from node.model import checkpoint_folders
 from node.model.checkpoint_folders import CheckpointError, why_no_proofs
 from node.prover.policies import names as policy_names
-from node.prover.policies.fixed import read_tactics
+from node.prover.policies.fixed import contents
 from node.prover.policies.names import (
     HF,
     INFERENCE,
+    NEIGHBOURS,
     OPENAI,
     OWN,
     PROOFS,
@@ -38,6 +39,7 @@ KIND_WORDS = {
     OPENAI: "language model",
     HF: "language model",
     TACTICS: "list of tactics",
+    NEIGHBOURS: "tactics of similar proofs",
 }
 """The parts of a policy in words."""
 
@@ -70,7 +72,7 @@ def check(
         elif name.is_model:
             check_found(name)
         elif name.where:
-            read_tactics(Path(name.where))
+            contents(name)
 
 
 def check_for_mesh(text: str, method: str = Method.MCTS, then: str = "", correct: int = 0) -> None:

@@ -21,8 +21,9 @@ class ProverSettings:
     """The policy that proposes tactics: `inference` (the mesh's network), `openai:MODEL` or `hf:ID_OR_FOLDER` (a
     language model that inference nodes serve, [inference] model; append `@TEMPLATE` if its name does not determine the
     prompt template), `tactics` (a fixed list, which needs no network; `fixed` is an alias), `tactics:FILE` (one tactic
-    a line), or a mixture such as `inference+tactics`. With `inference,tactics` two searches take turns, and each gets
-    an equal share of the tactics that Lean tries. An attempt may name another policy."""
+    a line), `neighbours:RUN` (the list and the tactics of a run's proofs, by similarity of their states), or a mixture
+    such as `inference+tactics`. With `inference,tactics` two searches take turns, and each gets an equal share of the
+    tactics that Lean tries. An attempt may name another policy."""
 
     templates: tuple[str, ...] = ()
     """Template files that attempts may name after a model, as in `openai:MODEL@FILE.toml`, in addition to those of
@@ -90,7 +91,7 @@ class ProverSettings:
     def check(self) -> None:
         """Raises ValueError if the policy is unknown, or if one of its files (tactics, proofs, template, premises,
         progress model) cannot be used."""
-        from node.prover.policies.fixed import read_tactics
+        from node.prover.policies.fixed import contents
         from node.prover.policies.proofs import read_proofs
         from node.prover.policies.sources import template_of
 
@@ -109,7 +110,7 @@ class ProverSettings:
                 elif name.is_proofs:
                     read_proofs(Path(name.where))
                 elif name.where:
-                    read_tactics(Path(name.where))
+                    contents(name)
         except BadPolicy as error:
             raise ValueError(f"policy: {error}") from error
 

@@ -25,7 +25,8 @@ class ProvingSettings:
     policy: str = ""
     """The policy that proposes tactics: `own:PATH` (a checkpoint; for a run's folder its newest), `openai:URL#MODEL` (a
     language model on a server), `hf:ID_OR_FOLDER+ADAPTER` (a language model in this process; the adapter is optional),
-    `tactics` (a fixed list), `tactics:FILE` (one tactic a line), or a mixture such as `own:PATH+tactics`, with shares
+    `tactics` (a fixed list), `tactics:FILE` (one tactic a line), `neighbours:RUN` (the list and the tactics of a run's
+    proofs, by similarity of their states), or a mixture such as `own:PATH+tactics`, with shares
     such as `own:PATH*2+tactics`. Append `@TEMPLATE` to a model whose name does not determine its prompt template. With
     `own:PATH,tactics` two searches take turns. Empty: the list first, then the list with the newest checkpoint of
     runs/demo, if there is one. On a running mesh (--url): `inference` (its network), `openai:MODEL` or

@@ -31,7 +31,16 @@ MAY_IMPORT = {
         "node.rewards",
         "node.training",
     },
-    "node.retrieval": {"common", "node.bank", "node.data", "node.lean", "node.llm", "node.training", "node.tuning"},
+    "node.retrieval": {
+        "common",
+        "node.bank",
+        "node.data",
+        "node.lean",
+        "node.llm",
+        "node.model",
+        "node.training",
+        "node.tuning",
+    },
     "node.progress": {
         "common",
         "node.bank",

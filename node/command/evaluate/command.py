@@ -72,9 +72,10 @@ class EvalSettings:
     policy: str = ""
     """The policy that proposes tactics: `own:PATH` (a checkpoint, or the newest one of a run's folder),
     `openai:URL#MODEL` (a language model on a server), `hf:ID_OR_FOLDER+ADAPTER` (a language model in this process; the
-    adapter is optional), `tactics` (a fixed list) or `tactics:FILE` (one tactic per line). Add `@TEMPLATE` to a
-    language model if its name does not determine its prompt. `own:PATH+tactics` mixes policies, `own:PATH*2+tactics`
-    with shares; `own:PATH,tactics` lets them take turns.
+    adapter is optional), `tactics` (a fixed list), `tactics:FILE` (one tactic per line) or `neighbours:RUN` (the list
+    and the tactics of a run's proofs, by similarity of their states). Add `@TEMPLATE` to a language model if its name
+    does not determine its prompt. `own:PATH+tactics` mixes policies, `own:PATH*2+tactics` with shares;
+    `own:PATH,tactics` lets them take turns.
     Empty: the newest checkpoint of runs/demo, or the list if there is none. For whole proofs: a model that writes them,
     or `proofs:FILE` with rows {"name", "proof"} from any prover. On a running mesh (--url): `inference`, `openai:MODEL`
     or `hf:ID_OR_FOLDER` (a model that the mesh serves), `tactics`, or several; empty: the provers' own policy."""

@@ -20,9 +20,10 @@ from node.prover.policies.combined import (
     with_guide,
     wrapped,
 )
-from node.prover.policies.fixed import CLOSING, FixedPolicy, ListedTactics, read_tactics
+from node.prover.policies.fixed import CLOSING, tactics_policy
 from node.prover.policies.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policies.names import (
+    NEIGHBOURS,
     TACTICS,
     BadPolicy,
     PolicyName,
@@ -48,11 +49,6 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 64
 """Size of the cache of language models' policies, and of their proofs: attempts may name any model and template."""
-
-
-def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
-    """A list of tactics as a policy. `closing`: first tactics of the fixed list. Raises BadPolicy for a bad file."""
-    return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
 def part_of(name: PolicyName, policy: Policy, source: str = "") -> Part:
@@ -111,7 +107,7 @@ class AttemptPolicies:
         """Let attempts use these lists of tactics and files of proofs. `closing`: first tactics of the fixed list.
         Raises BadPolicy for a bad file."""
         for name in names:
-            if name.kind == TACTICS:
+            if name.kind in (TACTICS, NEIGHBOURS):
                 self._lists[name] = tactics_policy(name, closing)
             elif name.is_proofs:
                 self._listed_proofs[name] = ListedProofs(read_proofs(Path(name.where)))

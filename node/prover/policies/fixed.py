@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.lean import TacticRule
 from node.lean.text.rules import tactic_problem
@@ -23,8 +24,11 @@ from node.prover.policies.goal_tactics import (
     operands,
     read_goal,
 )
-from node.prover.policies.names import BadPolicy
-from node.prover.policies.policy import Advice, ranked
+from node.prover.policies.names import NEIGHBOURS, BadPolicy, PolicyName
+from node.prover.policies.policy import Advice, Policy, ranked
+
+if TYPE_CHECKING:
+    from node.retrieval.neighbours import ProvedStates
 
 CLOSING = ("rfl", "assumption", "contradiction", "trivial", "simp", "simp_all", "decide")
 """Tactics that need no names from the goal."""
@@ -350,7 +354,7 @@ def last_resorts(goal: Goal) -> Iterator[str]:
 
 
 # ----------------------------------------------------------------------------------------------------------------------
-# A policy from a file of tactics. It proposes all of them at every state.
+# Policies from files: tactics that are proposed at every state, and proved states whose tactics go before the others.
 
 
 MOST_LINES = 48
@@ -366,6 +370,45 @@ class ListedTactics:
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
         """All tactics, whatever the arguments."""
         return Advice(list(self._proposals), value(state), exhausted=True)
+
+
+class NeighbourTactics:
+    """The fixed list and the tactics of proved states, ordered by the most similar of these (`node.retrieval`)."""
+
+    def __init__(self, proved: ProvedStates, closing: Sequence[str] = CLOSING) -> None:
+        """`closing`: as in `FixedPolicy`."""
+        self._proved = proved
+        self._closing = tuple(closing)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        """The first `samples` tactics; nothing else is proposed for the state later."""
+        listed = [each.tactic for each in advise(state, self._closing).proposals]
+        tactics = self._proved.ordered(state, listed, samples)
+        return Advice(ranked(tactics), value(state), exhausted=True)
+
+
+def read_proved(where: str) -> ProvedStates:
+    """The proved states of a run, or of other training data. Raises BadPolicy."""
+    from node.retrieval.corpus import RetrievalError
+    from node.retrieval.neighbours import proved_states
+
+    try:
+        return proved_states(where)
+    except RetrievalError as error:
+        raise BadPolicy(f"`{NEIGHBOURS}:{where}`: {error}") from error
+
+
+def contents(name: PolicyName) -> list[str]:
+    """The lines of what a part of a policy reads tactics from, for checks and digests. Raises BadPolicy if it cannot be
+    used."""
+    return read_proved(name.where).contents if name.kind == NEIGHBOURS else read_tactics(Path(name.where))
+
+
+def tactics_policy(name: PolicyName, closing: Sequence[str] = CLOSING) -> Policy:
+    """A list of tactics as a policy. `closing`: first tactics of the fixed list. Raises BadPolicy for a bad file."""
+    if name.kind == NEIGHBOURS:
+        return NeighbourTactics(read_proved(name.where), closing)
+    return ListedTactics(read_tactics(Path(name.where))) if name.where else FixedPolicy(closing)
 
 
 def read_tactics(file: Path) -> list[str]:

@@ -1,5 +1,5 @@
-"""Parses the names of policies: a network, a language model, `tactics`, `tactics:FILE`, mixtures joined by `+`, and
-policies that take turns, joined by `,` (`node.prover.search.turns`).
+"""Parses the names of policies: a network, a language model, `tactics`, `tactics:FILE`, `neighbours:RUN`, mixtures
+joined by `+`, and policies that take turns, joined by `,` (`node.prover.search.turns`).
 
 A single process loads its network from a file: `own:PATH`. A mesh has one network, that of its inference nodes:
 `inference`. Language models run on servers, `openai:URL#MODEL`, or in transformers, `hf:ID_OR_FOLDER+ADAPTER`. In a
@@ -18,6 +18,7 @@ from common.output.command import UserError
 from common.protocol.attempts import Method
 
 OWN, INFERENCE, TACTICS, OPENAI, HF, PROOFS = "own", "inference", "tactics", "openai", "hf", "proofs"
+NEIGHBOURS = "neighbours"
 
 NETWORKS = (OWN, INFERENCE)
 
@@ -25,10 +26,12 @@ MODELS = (OPENAI, HF)
 """Language models, which have no learned values."""
 
 KINDS = {
-    OWN: "`own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
-    "`own:PATH+tactics`, policies that take turns such as `own:PATH,tactics`, and whole proofs from `proofs:FILE`",
-    INFERENCE: "`inference`, `openai:MODEL`, `hf:ID_OR_FOLDER`, `tactics` and `tactics:FILE`, mixtures such as "
-    "`inference+tactics`, policies that take turns such as `inference,tactics`, and whole proofs from `proofs:FILE`",
+    OWN: "`own:PATH`, `openai:URL#MODEL`, `hf:ID_OR_FOLDER`, `tactics`, `tactics:FILE` and `neighbours:RUN`, mixtures "
+    "such as `own:PATH+tactics`, policies that take turns such as `own:PATH,tactics`, and whole proofs from "
+    "`proofs:FILE`",
+    INFERENCE: "`inference`, `openai:MODEL`, `hf:ID_OR_FOLDER`, `tactics`, `tactics:FILE` and `neighbours:RUN`, "
+    "mixtures such as `inference+tactics`, policies that take turns such as `inference,tactics`, and whole proofs from "
+    "`proofs:FILE`",
 }
 """All policies as text, by the kind of network that they can have."""
 
@@ -44,6 +47,7 @@ _ALSO = {"fixed": TACTICS}
 _NEEDS = {
     OWN: ("checkpoint", "own:PATH"),
     TACTICS: ("file", "tactics:PATH"),
+    NEIGHBOURS: ("run or data with proofs", "neighbours:RUN"),
     OPENAI: ("server and model", "openai:URL#MODEL"),
     HF: ("model", "hf:ID_OR_FOLDER"),
     PROOFS: ("file", "proofs:FILE.jsonl"),
@@ -66,7 +70,7 @@ class PolicyName:
     """One part of a policy's name."""
 
     kind: str
-    """`own`, `inference`, `openai`, `hf`, `tactics` or `proofs`."""
+    """`own`, `inference`, `openai`, `hf`, `tactics`, `neighbours` or `proofs`."""
     where: str = ""
     """The text after the colon: a path, or a server and its model."""
     share: float | None = field(default=None, compare=False)
@@ -179,11 +183,11 @@ def _part(part: str, network: str) -> PolicyName:
     kind = _ALSO.get(kind, kind)
     if kind in NETWORKS and kind != network:
         raise BadPolicy(_ELSEWHERE[kind])
-    if kind not in (network, TACTICS, PROOFS, *MODELS):
+    if kind not in (network, TACTICS, NEIGHBOURS, PROOFS, *MODELS):
         raise BadPolicy(f"there is no policy `{part}`; there are {KINDS[network]}")
     if kind == INFERENCE and colon:
         raise BadPolicy(f"`{part}`: a mesh has one network; write `{INFERENCE}`")
-    if (colon or kind in (OWN, PROOFS, *MODELS)) and not where:
+    if (colon or kind in (OWN, NEIGHBOURS, PROOFS, *MODELS)) and not where:
         missing, form = _NEEDS_IN_A_MESH.get(kind, _NEEDS[kind]) if network == INFERENCE else _NEEDS[kind]
         raise BadPolicy(f"`{part}` names no {missing}; write `{form}`")
     share = float(shared[1]) if shared else None

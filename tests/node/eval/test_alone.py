@@ -53,6 +53,14 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
         "Nat.add_comm": Standing.SOLVED,
     }
     assert found["swap"].script
+    # With one tactic a state the list has no proof of it; that of a similar state with other names has.
+    rows = tmp_path / "rows.jsonl"
+    row = {"theorem": "t", "state": "a b : Prop\n⊢ a ∧ b → b ∧ a", "tactic": "exact fun ⟨x, y⟩ => ⟨y, x⟩"}
+    rows.write_bytes(msgspec.json.encode(row | {"remaining_steps": 1}) + b"\n")
+    one = plan(samples=1, budgets=Budgets(simulations=4))
+    similar = await evaluated(tmp_path / "similar", one, f"neighbours:{rows}", STATEMENTS[:1])
+    assert similar["swap"].standing is Standing.SOLVED
+    assert similar["swap"].script.strip() == "exact fun ⟨v2, v3⟩ => ⟨v3, v2⟩"
     assert found["swap"].statistics.solved_at_simulations >= 1
     assert found["false"].ended in (Ended.SIMULATIONS, Ended.EXHAUSTED)
     assert "Missing" in found["missing"].reason
