@@ -149,9 +149,9 @@ class ProvedStates:
                 square += weight
         return np.divide(sums, self._lengths * np.sqrt(square), out=np.zeros_like(sums), where=sums > 0)
 
-    def ordered(self, state: str, listed: Sequence[str], most: int) -> list[str]:
-        """At most `most` tactics: those of proved states and the `listed` ones, by the most similar state with a tactic
-        of the same form. Listed tactics of no such form come last, in their order.
+    def ordered(self, state: str, listed: Sequence[str]) -> list[str]:
+        """The tactics of the nearest proved states and the `listed` ones, by the most similar state with a tactic of
+        the same form. Listed tactics of no such form come last, in their order.
 
         Of tactics that are equally similar, proved ones come first, then listed ones in their order.
         """
@@ -173,7 +173,7 @@ class ProvedStates:
         # 3. The list: a tactic of a known form is as good as the state that has it, whatever its names.
         for place, tactic in enumerate(listed):
             order.setdefault(tactic, (-scores.get(form_of(names.hide(tactic)), 0.0), 1, place))
-        return sorted(order, key=order.__getitem__)[:most]
+        return sorted(order, key=order.__getitem__)
 
 
 @lru_cache(4)

@@ -20,7 +20,7 @@ from node.prover.policies.combined import (
     with_guide,
     wrapped,
 )
-from node.prover.policies.fixed import CLOSING, tactics_policy
+from node.prover.policies.fixed import CLOSING, FixedPolicy, NeighbourTactics, tactics_policy
 from node.prover.policies.language_model import LanguageModelPolicy, decoding_of
 from node.prover.policies.names import (
     NEIGHBOURS,
@@ -200,7 +200,8 @@ class AttemptPolicies:
         if name.is_network:
             return part_of(name, self._inference(name, attempt))
         listed = self._lists.get(name) or tactics_policy(name)
-        return part_of(name, listed.under(attempt.theorem.rule) if isinstance(listed, FixedPolicy) else listed)
+        chooses = isinstance(listed, FixedPolicy | NeighbourTactics)  # among more tactics than it proposes
+        return part_of(name, listed.under(attempt.theorem.rule) if chooses else listed)
 
     def _inference(self, name: PolicyName, attempt: Attempt) -> InferencePolicy:
         settings = self._settings

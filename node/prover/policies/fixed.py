@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,10 +76,15 @@ class FixedPolicy:
 
 def advise(state: str, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None) -> Advice:
     """All candidates in order; the state is exhausted after them. Those that the rule refuses take no room."""
-    tactics = list(dict.fromkeys([*closing, *everything(read_goal(state))]))
+    tactics = listed(state, closing)
     if rule is not None:
         tactics = [tactic for tactic in tactics if not tactic_problem(tactic, rule)]
     return Advice(ranked(tactics[:MOST_TACTICS]), value(state), exhausted=True)
+
+
+def listed(state: str, closing: Sequence[str] = CLOSING) -> list[str]:
+    """The whole list for a state, best guesses first."""
+    return list(dict.fromkeys([*closing, *everything(read_goal(state))]))
 
 
 def value(state: str) -> float:
@@ -375,16 +381,24 @@ class ListedTactics:
 class NeighbourTactics:
     """The fixed list and the tactics of proved states, ordered by the most similar of these (`node.retrieval`)."""
 
-    def __init__(self, proved: ProvedStates, closing: Sequence[str] = CLOSING) -> None:
-        """`closing`: as in `FixedPolicy`."""
+    def __init__(
+        self, proved: ProvedStates, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None
+    ) -> None:
+        """`closing`, `rule`: as in `FixedPolicy`."""
         self._proved = proved
         self._closing = tuple(closing)
+        self._rule = rule
+
+    def under(self, rule: TacticRule | None) -> NeighbourTactics:
+        """The same states for a theorem with this rule."""
+        return NeighbourTactics(self._proved, self._closing, rule)
 
     async def advise(self, state: str, samples: int, seed: int) -> Advice:
-        """The first `samples` tactics; nothing else is proposed for the state later."""
-        listed = [each.tactic for each in advise(state, self._closing).proposals]
-        tactics = self._proved.ordered(state, listed, samples)
-        return Advice(ranked(tactics), value(state), exhausted=True)
+        """The first `samples` tactics; nothing else is proposed for the state later. What is refused takes no room: a
+        proof of another bank may have tactics that this theorem's rule refuses."""
+        ordered = self._proved.ordered(state, listed(state, self._closing))
+        taken = (tactic for tactic in ordered if not tactic_problem(tactic, self._rule))
+        return Advice(ranked(list(islice(taken, samples))), value(state), exhausted=True)
 
 
 def read_proved(where: str) -> ProvedStates:
