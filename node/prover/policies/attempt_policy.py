@@ -200,8 +200,9 @@ class AttemptPolicies:
         if name.is_network:
             return part_of(name, self._inference(name, attempt))
         listed = self._lists.get(name) or tactics_policy(name)
-        chooses = isinstance(listed, FixedPolicy | NeighbourTactics)  # among more tactics than it proposes
-        return part_of(name, listed.under(attempt.theorem.rule) if chooses else listed)
+        if isinstance(listed, FixedPolicy | NeighbourTactics):  # they choose among more tactics than they propose
+            listed = listed.under(attempt.theorem.rule)
+        return part_of(name, listed)
 
     def _inference(self, name: PolicyName, attempt: Attempt) -> InferencePolicy:
         settings = self._settings

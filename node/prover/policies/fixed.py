@@ -381,9 +381,7 @@ class ListedTactics:
 class NeighbourTactics:
     """The fixed list and the tactics of proved states, ordered by the most similar of these (`node.retrieval`)."""
 
-    def __init__(
-        self, proved: ProvedStates, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None
-    ) -> None:
+    def __init__(self, proved: ProvedStates, closing: Sequence[str] = CLOSING, rule: TacticRule | None = None) -> None:
         """`closing`, `rule`: as in `FixedPolicy`."""
         self._proved = proved
         self._closing = tuple(closing)
