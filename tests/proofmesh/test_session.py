@@ -64,12 +64,6 @@ def test_what_cannot_be_is_one_clear_error(session, call, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_broker_that_is_not_there_is_a_failure_of_the_machinery(session, unused_tcp_port, monkeypatch):
-    monkeypatch.setattr("node.proving.prover.CONNECT_SECONDS", 0.2)
-    with pytest.raises(proofmesh.MachineryFailed, match="no broker at"):
-        session.prove("theorem t : True", url=f"nats://127.0.0.1:{unused_tcp_port}", policy="tactics")
-
-
 def test_whoever_stops_listening_ends_a_generator_in_the_background_loop():
     ended = threading.Event()
 

@@ -25,11 +25,6 @@ def test_keyword_arguments_are_the_flags_of_the_command():
     ]
 
 
-def test_a_reward_is_named_so_that_another_process_finds_it():
-    with pytest.raises(proofmesh.BadInput, match="move it into a file"):
-        train.grpo("model", reward=lambda **_: [], out="runs/x")
-
-
 @pytest.mark.process
 def test_what_the_command_refuses_is_an_error_with_its_line(tmp_path):
     with pytest.raises(proofmesh.BadInput, match=r"train hf-sft: .*--datta") as caught:

@@ -34,8 +34,3 @@ def test_an_unknown_benchmark_is_refused(bench: Run) -> None:
     done = bench("nothing")
     assert done.code == 2
     assert "no benchmark `nothing`" in done.err
-
-
-def test_a_part_is_also_found_by_the_name_of_its_bench(bench: Run) -> None:
-    assert "proofmesh bench verify" in bench("lean", "verify", "--help").out
-    assert "name a part of it: loop, scale, matchmaker" in bench("mesh").err

@@ -9,24 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.bench.mesh import Sample, memory
-
 ROOT = Path(__file__).parents[2]
-
-
-def samples(growth: float, busy: float) -> list[Sample]:
-    """A sample every 10 s of one process, whose memory grows after the first half."""
-    return [
-        Sample(10.0 * look, {"learner": 100.0 + growth * max(0, look - 30) / 6}, {"learner": 5.0 + busy * 10.0 * look})
-        for look in range(61)
-    ]
-
-
-def test_memory_that_grows_is_told_from_memory_that_does_not() -> None:
-    flat, growing = memory(samples(0.0, 0.5))["learner"], memory(samples(3.0, 0.5))["learner"]
-    assert flat == {"start_mb": 100.0, "middle_mb": 100.0, "end_mb": 100.0, "mb_per_minute_second_half": 0.0}
-    assert growing["mb_per_minute_second_half"] == pytest.approx(3.0)
-    assert growing["end_mb"] == 115.0
 
 
 @pytest.mark.slow

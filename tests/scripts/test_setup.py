@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from scripts.setup import pip, steps, torch
+from scripts.setup import pip, steps
 
 ROOT = Path(__file__).parents[2]
-GPU_REQUIREMENTS = ROOT / "requirements" / "gpu.txt"
 GOOD = steps.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 
@@ -25,13 +22,6 @@ GOOD = steps.Facts("Linux", "x86_64", (2, 35), (3, 11), 50_000)
 
 def step(name: str, key: str | None, journal: list[str], **options: object) -> steps.SetupStep:
     return steps.SetupStep(name, key, lambda: journal.append(name), **options)  # type: ignore[arg-type]
-
-
-def test_a_step_is_done_once_for_a_key(tmp_path: Path) -> None:
-    stamp, journal = steps.Stamp(tmp_path / "stamp.json"), []
-    for key in ("1", "1", "2", "2"):
-        steps.run([step("a", key, journal)], stamp, lambda line: None)
-    assert journal == ["a", "a"]
 
 
 def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -48,18 +38,6 @@ def test_a_set_up_that_failed_goes_on_where_it_was(tmp_path: Path) -> None:
     broken.clear()
     assert steps.run(plan, stamp, lambda line: None) == 2
     assert journal == ["a", "b", "c"]
-
-
-def test_a_step_that_is_being_redone_and_dies_is_not_done(tmp_path: Path) -> None:
-    stamp = steps.Stamp(tmp_path / "stamp.json")
-    steps.run([step("a", "1", [])], stamp, lambda line: None)
-
-    def die() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        steps.run([steps.SetupStep("a", "2", die)], stamp, lambda line: None)
-    assert stamp.read() == {}
 
 
 # --- the machine ------------------------------------------------------------------------------------------------------
@@ -100,30 +78,7 @@ def test_failures_of_pip_come_with_advice(output: str, words: str) -> None:
     assert words in pip.advice(output)
 
 
-@pytest.mark.process
-def test_a_failure_shows_the_end_of_the_output_and_names_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with pytest.raises(pip.PipError) as failure:
-        pip.run_pip(
-            Path(sys.executable), ["install", "--no-index", "no-such-package-at-all==1"], log, lambda line: None
-        )
-    assert "No matching distribution found for no-such-package-at-all" in str(failure.value)
-    assert str(log) in str(failure.value)
-    assert "no-such-package-at-all" in log.read_text()
-
-
 # --- environments -----------------------------------------------------------------------------------------------------
-
-
-def test_packages_that_were_cut_short_are_forgotten(tmp_path: Path) -> None:
-    packages = tmp_path / "lib" / "python3.11" / "site-packages"
-    for name, files in {"whole-1.0": ["METADATA", "RECORD"], "torn-2.0": ["METADATA"]}.items():
-        (packages / f"{name}.dist-info").mkdir(parents=True)
-        for file in files:
-            (packages / f"{name}.dist-info" / file).touch()
-    (packages / "~orch").mkdir()
-    assert pip.remove_torn_packages(tmp_path) == ["torn-2.0"]
-    assert sorted(path.name for path in packages.iterdir()) == ["whole-1.0.dist-info"]
 
 
 @pytest.mark.process
@@ -139,36 +94,6 @@ def test_a_system_where_no_way_works_is_told_what_to_install(tmp_path: Path, mon
     assert "sudo apt install python3-venv" in str(failure.value)
     assert "ensurepip" in str(failure.value)
     assert not (tmp_path / "venv").exists()
-
-
-def stub_python(folder: Path, version: str, cuda: str) -> Path:
-    """A fake Python that reports this torch."""
-    minor = ".".join(map(str, sys.version_info[:2]))
-    says = {"version": version, "cuda": cuda, "python": "stub", "minor": minor, "folder": str(folder / "packages")}
-    stub = folder / "python-with-torch"
-    stub.write_text(f"#!/bin/sh\necho '{json.dumps(says)}'\n")
-    stub.chmod(0o755)
-    return stub
-
-
-@pytest.fixture
-def empty_venv(tmp_path: Path) -> Path:
-    """An environment with empty folders."""
-    (tmp_path / "venv/lib/python3.11/site-packages").mkdir(parents=True)
-    return tmp_path / "venv"
-
-
-@pytest.mark.process
-def test_a_torch_with_cuda_that_the_machine_has_is_seen(
-    tmp_path: Path, empty_venv: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHON", str(stub_python(tmp_path, "2.11.0+cu130", "13.0")))
-    monkeypatch.setattr(pip, "installed_version", lambda python, package: "")
-    torch.prepare_gpu(empty_venv, Path(sys.executable), GPU_REQUIREMENTS, tmp_path / "log", lambda line: None)
-    link = torch.site_packages(empty_venv) / torch.LINK
-    assert link.read_text() == f"{tmp_path / 'packages'}\n"
-    torch.forget_gpu(empty_venv)
-    assert not link.exists()
 
 
 # --- pins -------------------------------------------------------------------------------------------------------------

@@ -26,15 +26,6 @@ def program(folder: Path, name: str, script: str) -> None:
     file.chmod(0o755)
 
 
-def test_without_apt_get_it_says_what_is_not_there_and_what_to_do(
-    nowhere: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert setup.main() == 1
-    said = capsys.readouterr().err
-    assert "this system has no apt-get and no dpkg" in said and "Put promtool on PATH" in said
-    assert not tools.BIN.exists()
-
-
 @pytest.mark.process
 def test_the_program_is_taken_out_of_the_package_once(nowhere: Path) -> None:
     program(nowhere, "apt-get", "touch package.deb")

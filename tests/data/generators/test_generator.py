@@ -7,27 +7,14 @@ import pytest
 from common.lean import Theorem
 from data.generators import build, lean_check, profiles
 from data.generators.families import rewriting
-from data.generators.families.draft import chain, render_binders, step
-from data.generators.families.logic import BankProver, GaveUp, Sequent, countermodels, show
-from data.generators.families.terms import (
-    add,
-    mul,
-    num,
-    rewrite,
-    rewrite_text,
-    rule,
-    show_equation,
-    successors,
-    value,
-    var,
-    variables,
-)
+from data.generators.families.draft import step
+from data.generators.families.logic import BankProver, GaveUp, Sequent, countermodels
+from data.generators.families.terms import show_equation, successors, value, variables
 from data.generators.normal_form import normal_form, skeleton
-from data.generators.profiles import POCKET
 
 pytestmark = pytest.mark.generators
 
-P, Q, R = ("atom", "p"), ("atom", "q"), ("atom", "r")
+P, Q = ("atom", "p"), ("atom", "q")
 
 
 @pytest.mark.lean
@@ -90,15 +77,6 @@ def test_simulated_rewriting_is_what_lean_does():
     assert right >= 57  # Lean unifies numerals a little more freely than the simulation
 
 
-def test_rewriting_replaces_every_instance_of_the_first_match():
-    used = rule("h", add(var("x"), var("y")), add(var("y"), var("x")), "x", "y")
-    a, b = var("a"), var("b")
-    equation = (mul(add(a, b), add(a, b)), add(b, a))
-    assert rewrite(equation, used) == (mul(add(b, a), add(b, a)), add(b, a))
-    assert rewrite_text(used, False, {"?x": a, "?y": add(a, b)}) == "rw [h a (a + b)]"
-    assert rewrite((a, b), used) is None
-
-
 def test_the_small_prover_proves_what_is_valid_and_only_that():
     def provable(hypotheses, goal, classical=False):
         named = tuple((f"k{i}", formula) for i, formula in enumerate(hypotheses))
@@ -115,12 +93,6 @@ def test_the_small_prover_proves_what_is_valid_and_only_that():
     assert next(countermodels([("imp", P, Q)], ("imp", Q, P))) == {P: False, Q: True}
 
 
-def test_formulas_print_with_the_brackets_that_lean_needs():
-    assert show(("imp", ("imp", P, Q), ("and", ("or", P, Q), ("not", ("and", P, Q))))) == "(p → q) → (p ∨ q) ∧ ¬(p ∧ q)"
-    assert show(("iff", ("imp", P, ("imp", Q, R)), ("imp", ("and", P, Q), R))) == "p → q → r ↔ p ∧ q → r"
-    assert show(("and", ("all", "x", ("atom", "S", "x")), P)) == "(∀ x, S x) ∧ p"
-
-
 def test_normal_forms_ignore_names_order_and_where_premises_stand():
     first = Theorem("t", "(p q r : Prop) (h : p → q) (k : q → r)", "p → r")
     second = Theorem("u", "(C A B : Prop) (e : B → C) (h1 : A → B) (x : A)", "C")
@@ -129,39 +101,3 @@ def test_normal_forms_ignore_names_order_and_where_premises_stand():
     other = Theorem("v", "(p q r : Prop) (h : p → q) (k : r → q)", "p → r")
     assert normal_form(first) != normal_form(other)
     assert skeleton(first) == skeleton(other)
-
-
-def test_normal_forms_see_constants_and_bound_names():
-    first = Theorem("t", "(f : Nat → Nat) (h : ∀ n, f (n + 1) = f n + 2)", "∀ k, f k = 2 * k")
-    same = Theorem("t", "(g : Nat → Nat) (m : Nat) (e : ∀ x, g (x + 1) = g x + 2)", "g m = 2 * m")
-    other = Theorem("t", "(f : Nat → Nat) (h : ∀ n, f (n + 1) = f n + 3)", "∀ k, f k = 2 * k")
-    assert normal_form(first) == normal_form(same) != normal_form(other)
-    assert skeleton(first) != skeleton(other)
-
-
-def test_normal_forms_try_all_orders_of_equal_hypotheses():
-    first = Theorem("t", "(a b c d : Nat) (h : a ≤ b) (k : c ≤ d) (e : b ≤ c)", "False")
-    second = Theorem("t", "(a b c d : Nat) (e : c ≤ b) (k : a ≤ c) (h : b ≤ d)", "False")
-    assert normal_form(first) == normal_form(second)
-
-
-def test_binders_that_cannot_be_read_are_refused():
-    with pytest.raises(ValueError, match="cannot read"):
-        normal_form(Theorem("t", "{p : Prop}", "p → p"))
-
-
-def test_binders_share_their_type():
-    assert (
-        render_binders([("p", "Prop"), ("q", "Prop"), ("n", "Nat")], [("h", "p")]) == "(p q : Prop) (n : Nat) (h : p)"
-    )
-
-
-def test_a_chain_is_a_tree_of_single_goals():
-    proof = chain(["intro h", "exact h"])
-    assert (proof.tactic, proof.layout, proof.remaining_steps) == ("intro h", ((0,),), 2)
-    assert POCKET.level_of(proof) == 1 and POCKET.level_of(chain(["skip"] * 5)) == 3
-
-
-def test_values_of_closed_terms():
-    assert value(add(num(2), mul(num(3), num(4)))) == 14
-    assert value(add(var("x"), num(1))) is None

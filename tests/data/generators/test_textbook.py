@@ -29,20 +29,6 @@ def test_the_committed_bank_has_the_statements_of_the_files(tmp_path: Path) -> N
         assert (tmp_path / "anew" / name).read_bytes() == (DIRECTORY / name).read_bytes()
 
 
-def test_every_theorem_of_the_files_is_a_statement_of_the_bank() -> None:
-    written = sum(file.read_text().count("\ntheorem ") for file in textbook.files())
-    names = [each.theorem.name for each in bank.load_statements("test", DIRECTORY)]
-    assert len(names) == len(set(names)) == written == 200
-
-
-def test_it_is_spread_over_topics_and_levels() -> None:
-    found = bank.load_statements("test", DIRECTORY)
-    topics, levels = Counter(each.family for each in found), Counter(each.level for each in found)
-    assert set(topics) == {"functions", "lists", "logic", "naturals", "options", "quantifiers"}
-    assert min(topics.values()) >= 16 and max(topics.values()) <= 50
-    assert set(levels) == {1, 2, 3, 4} and min(levels.values()) >= 30
-
-
 def test_no_statement_is_there_twice_or_elsewhere() -> None:
     """Neither in a split of pocket nor in the lists of `bench textbook`, up to names and the order of hypotheses."""
     others = [each.theorem for split in bank.SPLITS for each in bank.load_statements(split)]
@@ -53,13 +39,6 @@ def test_no_statement_is_there_twice_or_elsewhere() -> None:
     own = [textbook.form(each.theorem) for each in bank.load_statements("test", DIRECTORY)]
     assert [known[form] for form in own if form in known] == []
     assert len(own) == len(set(own))
-
-
-def test_a_copy_with_other_names_would_be_found() -> None:
-    mine = parse_statement("theorem a {α : Type} (P Q : α → Prop) (h : ∀ x, P x) (a : α) : P a ∧ Q a")
-    copy = parse_statement("theorem b (β : Type) (R S : β → Prop) (c : β) (k : ∀ y, R y) : R c ∧ S c")
-    other = parse_statement("theorem b (β : Type) (R S : β → Prop) (c : β) (k : ∀ y, R y) : S c ∧ R c")
-    assert textbook.form(mine) == textbook.form(copy) != textbook.form(other)
 
 
 def test_it_is_a_benchmark_with_one_split() -> None:

@@ -44,10 +44,6 @@ def test_no_statement_is_one_that_pocket_is_evaluated_on(theorems: dict[str, lis
     assert not evaluated & {normal_form(theorem) for split in bank.SPLITS for theorem in theorems[split]}
 
 
-def test_no_proof_of_it_belongs_to_a_warm_start() -> None:
-    assert bank.load_transitions(DIRECTORY) and not bank.load_transitions(DIRECTORY, warm_start=True)
-
-
 def test_a_learner_takes_it_by_name_beside_pocket() -> None:
     parts = banks.parts_of("", ["pocket*0.5", "witness"])
     assert [part.directory for part in parts] == [bank.DIRECTORY, DIRECTORY]

@@ -7,9 +7,6 @@ import contextlib
 import hashlib
 import io
 import json
-import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,9 +26,6 @@ from node.command.doctor.rows import Row
 from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.lean.toolchain.pocket import build
 from tests import lean_project
-from tests.files import limited_files
-
-ROOT = Path(__file__).parents[3]
 
 
 def doctor(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
@@ -200,38 +194,6 @@ def test_a_project_that_lean_cannot_use_has_one_broken_row_with_what_to_do(elan,
     assert listing(tmp_path) == before
 
 
-# --- nothing installed, no network, a full disk -----------------------------------------------------------------------
-
-_BARE = "import sys; sys.path.insert(0, sys.argv[1]); from node.command.cli import main; sys.exit(main(sys.argv[2:]))"
-
-
-def bare(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command line with Python's standard library alone."""
-    whole = [sys.executable, "-I", "-S", "-c", _BARE, str(ROOT), *arguments]
-    return subprocess.run(whole, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.process
-def test_where_nothing_is_installed_the_doctor_still_has_rows():
-    done = bare("doctor")
-    assert done.returncode == Exit.UNUSABLE and not done.stderr
-    assert re.search(r"packages +packages +broken +(\d+) of \1 are missing", done.stdout), done.stdout
-    assert "→ run `./start setup`" in done.stdout
-    document = json.loads(bare("doctor", "--json").stdout)
-    assert row(document, "system")["state"] in ("ok", "slow")
-    assert "msgspec: missing" in row(document, "packages")["facts"]["missing"]
-
-
-def test_a_full_disk_is_broken(tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    with limited_files(1000):
-        found = asyncio.run(around.disk())
-    assert found.state == "broken" and str(tmp_path) in found.seen and "TMPDIR" in found.advice
-    assert asyncio.run(around.disk()).state != "broken"
-    assert not any(tmp_path.iterdir())
-
-
 # --- the broker -------------------------------------------------------------------------------------------------------
 
 
@@ -257,13 +219,6 @@ def made(broker: BusSettings, run_name: str) -> Iterator[str]:
     asyncio.run(with_bus(streams.remove))
 
 
-def test_a_broker_with_the_streams_of_a_run_is_ok(broker, made):
-    code, document = doctor("--only", "broker", "--url", broker.url, "--run", made)
-    assert code == Exit.DONE and states(document) == {"broker": "ok", "clock": "ok", "streams": "ok"}
-    assert abs(row(document, "clock")["facts"]["skew_seconds"]) < 1
-    assert row(document, "streams")["facts"]["missing"] == []
-
-
 def test_a_stream_that_is_gone_is_broken_and_named(broker, made):
     async def delete() -> None:
         bus = await Bus.connect(broker, run=made, name="test", wait=10)
@@ -276,12 +231,6 @@ def test_a_stream_that_is_gone_is_broken_and_named(broker, made):
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_clock_that_is_wrong_is_a_warning_with_the_difference():
-    ahead, behind, right = (around.clock(seconds) for seconds in (90.0, -3600.0, 0.0))
-    assert (ahead.state, behind.state, right.state) == ("warning", "warning", "ok")
-    assert "90.0 s ahead of" in ahead.seen and "3600.0 s behind" in behind.seen
 
 
 def test_the_worst_row_decides_and_what_is_not_met_does_not_count():

@@ -93,12 +93,3 @@ async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification
     verdict = await verifier.verify(statements[0].theorem, "  simp [h]")
     assert (verdict.accepted, verdict.reason) == (False, "the tactic rule: `simp` is not allowed: only rfl, rw")
     await verifier.stop()
-
-
-async def test_the_tactics_of_a_proof_say_which_part_of_a_mixture_proposed_them(tmp_path: Path):
-    tactics = tmp_path / "mine.txt"
-    tactics.write_text("intro k l\n")
-    policy = f"tactics:{tactics}*9+tactics*0.1"
-    found = await evaluated(tmp_path / "out", plan(budgets=Budgets(simulations=8)), policy, STATEMENTS[:1])
-    assert found["swap"].standing is Standing.SOLVED
-    assert found["swap"].sources == {"tactics": len(found["swap"].script.splitlines())}

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from common.protocol.attempts import Ended
-from node.eval.comparing import Comparison, ComparisonError, compare, side_curves, sides_of
+from node.eval.comparing import Comparison, compare, sides_of
 from node.eval.folder import Budgets, Evaluation, LeanFacts, Standing
-from tests.node.eval.small import TACTICS, benchmark, outcomes, solved, statement, undecided, unsolved, write
+from tests.node.eval.small import benchmark, outcomes, solved, statement, undecided, unsolved, write
 
 
 def compared(*groups: Evaluation | list[Evaluation]) -> Comparison:
@@ -130,16 +130,6 @@ def test_other_benchmarks_are_paired_by_what_statements_say_twice_said_ones_in_t
     assert "the benchmarks are not the same (pocket:test and FILE.jsonl): 3 statements in both" in found.warnings[0]
 
 
-def test_results_come_without_statements_that_are_known_to_be_flawed_too(tmp_path):
-    rows = [statement("t1", flaw="says 0 = 0"), statement("t2")]
-    first = write(tmp_path / "a", outcomes({"t1": 0, "t2": 0}), rows)
-    second = write(tmp_path / "b", outcomes({"t1": 4, "t2": 0}), [statement("t1"), statement("t2")])
-    found = compared(first, second)
-    assert found.total.second == 0.5
-    assert found.without_flawed is not None
-    assert (found.without_flawed.statements, found.without_flawed.second) == (1, 0.0)
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -160,38 +150,3 @@ def test_what_is_unfair_is_said(tmp_path, changes, said):
     first = write(tmp_path / "a", outcomes({"t1": 3}))
     second = write(tmp_path / "b", outcomes({"t1": 3}), **changes)
     assert said in compared(first, second).warnings
-
-
-def test_seeds_that_are_not_alike_are_told(tmp_path):
-    first = [write(tmp_path / "a0", outcomes({"t1": 3})), write(tmp_path / "a1", outcomes({"t1": 3}), method="random")]
-    second = write(tmp_path / "b", outcomes({"t1": 3}), seed=5)
-    warnings = compared(first, second).warnings
-    assert any("they also differ in method (mcts / random)" in each for each in warnings)
-    assert any("two of its evaluations have the same seed and the same weights" in each for each in warnings)
-
-
-def test_who_solves_more_spends_less_so_what_was_given_shows_where_neither_solved(tmp_path):
-    first = write(tmp_path / "a", [*outcomes({"t1": 1}), unsolved("t2", tactics=100)])
-    second = write(tmp_path / "b", [*outcomes({"t1": 0}), unsolved("t2", tactics=101)])
-    found = compared(first, second)
-    assert not found.equal_spending and found.equal_unsolved
-    assert (found.first.unsolved.lean_attempts, found.second.unsolved.lean_attempts) == (100, 101)
-    assert found.first.unsolved.attempts == 1
-
-
-def test_an_evaluation_is_not_compared_with_itself_or_with_nothing(tmp_path):
-    only = write(tmp_path / "a", outcomes({"t1": 3}))
-    with pytest.raises(ComparisonError, match="named twice"):
-        compared(only, only)
-    with pytest.raises(ComparisonError, match="one side is no comparison"):
-        compared([only])
-
-
-def test_curves_are_of_the_statements_that_count_on_all_sides(tmp_path):
-    first = write(tmp_path / "a", outcomes({"t1": 3, "t2": 0, "t3": 5}))
-    second = write(tmp_path / "b", outcomes({"t1": 4, "t2": 0, "t3": 0}))
-    third = write(tmp_path / "c", [*outcomes({"t1": 0, "t2": 6}), undecided("t3")])
-    sides = sides_of([[first], [second], [third]])
-    curves = side_curves(sides, compare(sides), "lean_attempts")
-    assert [each.label for each in curves] == ["a", "b", "c"]
-    assert [each.points[0] for each in curves] == [(3 * TACTICS, 0.5), (4 * TACTICS, 0.5), (6 * TACTICS, 0.5)]

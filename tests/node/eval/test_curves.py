@@ -3,10 +3,9 @@
 import pytest
 
 from common.protocol.attempts import Ended
-from node.eval.curves import MOST_POINTS, chart, curve_of, wilson
-from node.eval.folder import Budgets
+from node.eval.curves import curve_of, wilson
 from node.eval.results import results_of
-from tests.node.eval.small import evaluation, random_evaluation, solved, statement, unsolved
+from tests.node.eval.small import evaluation, solved, statement, unsolved
 
 
 def test_a_curve_steps_where_each_proof_was_found():
@@ -26,15 +25,6 @@ def test_behind_the_budget_of_the_first_attempt_that_was_given_up_a_curve_is_a_l
     assert curve_of(results, "lean_attempts").points[-1][0] == 300
 
 
-def test_a_curve_of_many_proofs_is_thinned_and_keeps_its_ends():
-    count = 3 * MOST_POINTS
-    attempts = [solved(f"s{index}", index + 1) for index in range(count)]
-    made = evaluation([statement(f"s{index}") for index in range(count)], attempts, budgets=Budgets(simulations=count))
-    points = curve_of(results_of(made), "seconds").points
-    assert len(points) <= MOST_POINTS + 1
-    assert points[0] == (0.1, pytest.approx(1 / count)) and points[-1] == (count / 10, pytest.approx(1.0))
-
-
 def test_wilsons_interval_agrees_with_published_values():
     # Newcombe, Statistics in Medicine 17 (1998), table I: 81 of 263, 15 of 148, 0 of 20, 1 of 29.
     for solved_count, count, low, high in [
@@ -44,19 +34,3 @@ def test_wilsons_interval_agrees_with_published_values():
         (1, 29, 0.0061, 0.1718),
     ]:
         assert wilson(solved_count, count) == pytest.approx((low, high), abs=5e-5)
-
-
-def test_pictures_are_drawn_of_whatever_there_is(tmp_path):
-    curves = [curve_of(results_of(random_evaluation(60, seed=seed)), "simulations", f"$seed {seed}") for seed in (1, 2)]
-    nothing = curve_of(results_of(evaluation([], [])), "simulations", "nothing")
-    for name, shown in [
-        ("two.png", curves),
-        ("empty.png", [nothing]),
-        ("none.png", []),
-        ("three.png", [*curves, nothing]),
-    ]:
-        chart([("simulations", shown)]).save(tmp_path / name)
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    chart([("simulations", curves), ("seconds", curves)]).save(tmp_path / "panels.png")
-    chart([("simulations", curves)]).save(tmp_path / "two.svg")
-    assert b"<svg" in (tmp_path / "two.svg").read_bytes()

@@ -1,9 +1,8 @@
 """The folder of an evaluation: kept records, torn lines, one process at a time, one evaluation."""
 
-import msgspec
 import pytest
 
-from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, Plan, identity, read
+from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, read
 from tests.files import limited_files
 from tests.node.eval.small import plan, solved, statement, unsolved
 
@@ -16,14 +15,6 @@ def begun(path, *records):
             folder.add(record)
 
 
-def test_what_was_added_is_read_again(tmp_path):
-    begun(tmp_path, solved("a"), unsolved("b"))
-    found = read(tmp_path)
-    assert found.plan == plan()
-    assert found.statements == (statement("a"), statement("b"))
-    assert found.attempts == (solved("a"), unsolved("b"))
-
-
 def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole(tmp_path):
     begun(tmp_path, solved("a"))
     with (tmp_path / ATTEMPTS).open("ab") as file:
@@ -33,14 +24,6 @@ def test_half_a_line_of_a_killed_process_is_cut_off_and_the_next_record_is_whole
         assert folder.begin(plan()).attempts == (solved("a"),)
         folder.add(unsolved("b"))
     assert read(tmp_path).attempts == (solved("a"), unsolved("b"))
-
-
-def elsewhere() -> Plan:
-    """The same evaluation by another version, of the same file in another place."""
-    facts = msgspec.structs.replace(
-        plan().benchmark, spec="there/small.jsonl", source="there/small.jsonl", notes=("n",)
-    )
-    return plan(benchmark=facts, proofmesh="another version")
 
 
 def test_a_record_that_does_not_fit_on_the_disk_is_told_and_goes_when_the_evaluation_goes_on(tmp_path):
@@ -65,31 +48,11 @@ def test_a_folder_holds_one_evaluation(tmp_path):
     assert "budgets.simulations was 64 and is 128; seed was 0 and is 7" in str(problem.value)
 
 
-def test_what_may_go_on_in_one_folder_has_one_name_and_nothing_else_has_it():
-    assert identity(elsewhere()) == identity(plan(passes=4)) == identity(plan())
-    others = [plan(seed=1), plan(budgets=Budgets(simulations=65)), plan(weights={"own:a": "1"}), plan(mesh="m")]
-    assert len({identity(each) for each in [plan(), *others]}) == 5
-
-
-def test_more_passes_may_be_asked_for_later(tmp_path):
-    begun(tmp_path, solved("a"))
-    for passes in (3, 2):
-        with EvaluationFolder(tmp_path) as folder:
-            assert folder.begin(plan(passes=passes)).plan.passes == 3
-    assert read(tmp_path).plan.passes == 3
-
-
 def test_one_process_works_on_a_folder(tmp_path):
     with EvaluationFolder(tmp_path), pytest.raises(FolderError, match="another evaluation is running in this folder"):
         EvaluationFolder(tmp_path)
     with EvaluationFolder(tmp_path):
         pass
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path):
-    (tmp_path / "thesis.tex").write_text("x")
-    with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError, match=r"holds something else \(thesis.tex\)"):
-        folder.begin(plan())
 
 
 def test_a_damaged_line_is_named(tmp_path):

@@ -1,19 +1,17 @@
 """What an evaluation leaves for people: results.json, the page, the summary."""
 
-import io
 import re
 from html.parser import HTMLParser
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from common.lean import Theorem
-from node.eval.folder import AttemptRecord, FolderError, Standing
-from node.eval.outputs import ResultsFile, results_file, summary_lines, write_outputs
+from node.eval.folder import AttemptRecord, Standing
+from node.eval.outputs import ResultsFile, results_file, write_outputs
 from node.eval.report import report
 from node.eval.results import results_of
-from tests.node.eval.small import evaluation, random_evaluation, solved, statement, unsolved
+from tests.node.eval.small import evaluation, random_evaluation, solved, statement
 
 HOSTILE = '</pre></style><script>alert(1)</script><img src=x onerror=alert(1)>"\' onclick="x'
 
@@ -51,11 +49,6 @@ def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     assert re.search(rb"NaN|Infinity", (tmp_path / "results.json").read_bytes()) is None
 
 
-def test_a_folder_that_is_gone_is_said_to_be(tmp_path):
-    with pytest.raises(FolderError, match=r"gone: cannot be written: No such file"):
-        write_outputs(evaluation([statement("a")], [solved("a", 3)], tmp_path / "gone"), 1)
-
-
 def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     hostile = statement(HOSTILE, theorem=Theorem(HOSTILE, HOSTILE, HOSTILE, HOSTILE), family=HOSTILE, flaw=HOSTILE)
     refused = statement("refused", refused=HOSTILE, family=HOSTILE + "2")
@@ -69,21 +62,3 @@ def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     assert not [name for name, _ in Seen(page).attributes if name.startswith("on") or name in ("src", "href")]
     assert Seen(page).text.count("alert(1)") >= 8
     assert "<link" not in page and "@import" not in page and "default-src 'none'" in page
-
-
-def shown(results) -> str:
-    console = Console(file=io.StringIO(), width=110)
-    console.print(summary_lines(results))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
-
-
-def test_the_summary_names_what_is_solved_and_what_does_not_count():
-    statements = [statement("a"), statement("b", family="[red]other"), statement("c", refused="unknown identifier")]
-    summary = shown(results_of(evaluation(statements, [solved("a", 3), unsolved("b")])))
-    assert "solved 1 of 2 statements, 50.0% (95% interval 9.5 to 90.5%)" in summary
-    assert "neither solved nor unsolved: 1 not elaborated by this Lean" in summary
-    assert "[red]other" in summary and "ended by: simulations 1" in summary
-    assert re.search(r"^8 +simulations +1 +50\.0%", summary, re.MULTILINE)
-    assert re.search(r"^AUC of values off proofs +1\.00 \(1 solved, 1 not\)", summary, re.MULTILINE)
-    assert re.search(r"^simp +3 +1 +1", summary, re.MULTILINE)

@@ -14,9 +14,8 @@ from common.protocol.attempts import AttemptResult
 from common.protocol.messages import LeanProxyFacts, ProverFacts
 from common.settings import Sampling
 from node.eval import over_mesh
-from node.eval.folder import LeanFacts, Standing
-from node.eval.over_mesh import NoNodes, mesh_venue
-from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.eval.folder import Standing
+from node.eval.over_mesh import mesh_venue
 from node.play import mesh as play
 from node.play.mesh import MeshAttempts
 from node.prover.policies.names import BadPolicy
@@ -78,15 +77,6 @@ async def test_a_result_that_the_broker_lost_is_asked_for_again(
     assert heard[0] == heard[1]
 
 
-async def test_a_mesh_that_lacks_provers_is_told(
-    broker: BusSettings, bus: Bus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(over_mesh, "NODES_SECONDS", 0.0)
-    with pytest.raises(NoNodes, match="no prover and no lean-proxy is registered"):
-        async with mesh_venue(broker.url, bus.run, "", 0, print):
-            pass
-
-
 async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker: BusSettings, bus: Bus) -> None:
     for node in (info("prover", 4, PROVER), info("lean-proxy", facts=LEAN), info("learner")):
         await bus.register(node)
@@ -96,16 +86,6 @@ async def test_a_network_that_a_learner_goes_on_changing_is_not_evaluated(broker
     async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
         assert venue.lean.version == "4.35.0"
         assert venue.weights == {}
-
-
-async def test_the_header_of_a_meshs_statements_is_the_lean_proxies_byte_for_byte(
-    broker: BusSettings, bus: Bus
-) -> None:
-    facts = LeanToolchain(("lean", "-Dx=1; y"), default_header=HEADER, version="4.35.0", name="mine (own)").facts()
-    for node in (info("prover", 4, PROVER), info("lean-proxy", facts=facts), info("lean-proxy", number=2)):
-        await bus.register(node)
-    async with mesh_venue(broker.url, bus.run, "tactics", 0, print) as venue:
-        assert venue.lean == LeanFacts(version="4.35.0", name="mine (own)", header=HEADER)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 """What came of an evaluation, counted from its records."""
 
-import dataclasses
-
 import msgspec
 import pytest
 
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, Ended, SearchShape
-from node.eval.folder import AttemptRecord, Session, Standing, standing
+from node.eval.folder import AttemptRecord, Standing, standing
 from node.eval.results import results_of
-from tests.node.eval.small import evaluation, not_elaborated, solved, statement, undecided, unsolved
+from tests.node.eval.small import evaluation, solved, statement, undecided, unsolved
 
 
 def test_what_is_neither_solved_nor_unsolved_does_not_count():
@@ -65,30 +63,6 @@ def test_several_passes_give_scores_and_pass_at_k():
     assert [(each.k, each.unbiased) for each in found.pass_at] == [(1, 0.25), (2, 0.5)]
     assert found.pass_at[0].blocks == 2
     assert found.pass_at[0].mean == 0.25
-
-
-def test_families_levels_and_endings_are_told_apart():
-    found = results_of(
-        evaluation(
-            [statement("a"), statement("b", family="nat", level=3), statement("c", family="nat", level=3)],
-            [solved("a"), unsolved("b", ended=Ended.EXHAUSTED), not_elaborated("c")],
-        )
-    )
-    assert {name: (each.solved, each.statements) for name, each in found.families.items()} == {
-        "logic": (1, 1),
-        "nat": (0, 1),
-    }
-    assert list(found.levels) == [1, 3]
-    assert found.endings == {"exhausted": 1, "bad-statement": 1}
-    refused = next(row for row in found.statements if row.statement.name == "c")
-    assert refused.refusal == "unknown module Mathlib"
-
-
-def test_costs_are_summed_over_attempts_and_sessions():
-    played = evaluation([statement("a"), statement("b")], [solved("a"), unsolved("b")])
-    second = Session(id="two", seconds=5.0, lean_cpu=2.0, own_cpu=0.5)
-    costs = results_of(dataclasses.replace(played, sessions=(*played.sessions, second))).costs
-    assert (costs.simulations, costs.lean_attempts, costs.wall_seconds, costs.lean_cpu) == (69, 276, 105.0, 152.0)
 
 
 @pytest.mark.parametrize(

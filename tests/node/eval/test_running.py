@@ -11,7 +11,7 @@ import pytest
 
 from node.eval.folder import AttemptRecord, EvaluationFolder, Standing, StatementRecord, read
 from node.eval.player import FAILURES, TRIES, EvaluationFailed, Runner, Slot, Slots, due
-from tests.node.eval.small import not_elaborated, plan, solved, statement, undecided, unsolved
+from tests.node.eval.small import plan, statement
 
 TURNS = 20
 """Of the event loop that an attempt takes: time for others to begin."""
@@ -42,17 +42,6 @@ def folder(tmp_path: Path) -> Iterator[EvaluationFolder]:
         opened.begin(plan())
         opened.write(plan(), [])
         yield opened
-
-
-def names(missing: list[tuple[StatementRecord, int]]) -> list[tuple[str, int]]:
-    return [(each.name, number) for each, number in missing]
-
-
-def test_what_is_decided_or_not_elaborated_is_not_played_again():
-    statements = [statement(name) for name in "abcd"] + [statement("e", refused="unknown constant")]
-    attempts = [solved("a"), unsolved("b"), undecided("c"), not_elaborated("d")]
-    assert names(due(statements, attempts, 1)) == [("c", 0)]
-    assert names(due(statements, attempts, 2)) == [("c", 0), ("a", 1), ("b", 1), ("c", 1)]
 
 
 async def test_every_attempt_is_recorded_once_with_no_more_searches_than_slots(folder: EvaluationFolder):

@@ -3,7 +3,7 @@
 from common.lean import Theorem
 from node.bank.benchmarks import Benchmark, BenchmarkStatement
 from node.bank.importing import Refusal
-from node.eval.statements import chosen, facts_of, with_refusals
+from node.eval.statements import chosen, facts_of
 
 
 def benchmark(count: int = 12) -> Benchmark:
@@ -26,8 +26,3 @@ def test_all_rows_add_up_and_those_of_a_sample_too():
     assert (whole.rows, whole.statements + len(whole.unread), whole.notes) == (13, 13, ())
     sample = facts_of(benchmark(), chosen(benchmark(), 6))
     assert (sample.statements, sample.unread, sample.notes) == (6, (), ("6 of its 12 statements are evaluated",))
-
-
-def test_leans_words_stay_with_what_it_does_not_take():
-    found = with_refusals(chosen(benchmark(2), 0), {"t1": "unknown identifier"})
-    assert [each.refused for each in found] == ["", "unknown identifier"]

@@ -27,12 +27,6 @@ def test_what_may_come_out_otherwise_next_time_is_not_remembered(kind):
     assert cache.outcome(TRUE, (), "simp") is None
 
 
-def test_a_failing_tactic_is_remembered_and_not_taken_to_parse():
-    cache = OutcomeCache(10)
-    cache.learn(TRUE, (), "exat 1", Outcome(OutcomeKind.ERROR, message="unknown tactic"))
-    assert cache.outcome(TRUE, (), "exat 1") is not None and not cache.parses(TRUE, "exat 1")
-
-
 def test_an_error_without_its_message_does_not_answer_a_request_that_needs_the_message():
     cache = OutcomeCache(10)
     cache.learn(TRUE, (), "simp", Outcome(OutcomeKind.ERROR))
@@ -50,9 +44,3 @@ def test_the_least_recently_used_outcome_is_forgotten_first():
     assert cache.outcome(TRUE, (), "a") is proved
     cache.learn(TRUE, (), "c", proved)
     assert [cache.outcome(TRUE, (), tactic) for tactic in "abc"] == [proved, None, proved]
-
-
-def test_a_cache_without_entries_remembers_nothing():
-    cache = OutcomeCache(0)
-    cache.learn(TRUE, (), "constructor", GOALS)
-    assert cache.outcome(TRUE, (), "constructor") is None and cache.state(TRUE, ()) is None

@@ -13,8 +13,7 @@ import pytest
 
 from common.output.command import Exit
 from node.command import cli, up
-from node.command.cli import COMMANDS
-from node.mesh.roles import ROLES, exists
+from node.mesh.roles import ROLES
 from tests.commands import Called, Run
 
 HEAVY = ("torch", "nats", "aiohttp", "tokenizers", "datasets", "openai", "transformers", "peft", "huggingface_hub")
@@ -51,11 +50,6 @@ def test_help_needs_no_heavy_import() -> None:
         [sys.executable, "-c", HELP], capture_output=True, text=True, cwd=Path(__file__).parents[3], check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
-
-
-def test_every_command_of_the_table_exists() -> None:
-    missing = [name for name, command in COMMANDS.items() if not exists(command.entry)]
-    assert missing == []
 
 
 @pytest.mark.parametrize("role", list(ROLES))

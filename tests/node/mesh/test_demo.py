@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 import pytest
 import tomli_w
 
-from common import config
 from common.life.process import kill_group, spawn_child
 from node.command import demo
-from node.command.demo import DemoSettings, mesh_config, plan_for
+from node.command.demo import plan_for
 from tests.node.learner.builders import write_bank
 
 WANTED = (
@@ -135,15 +133,6 @@ def _ids(database: Path) -> set[str]:
 # --- configuration ----------------------------------------------------------------------------------------------------
 
 
-def test_minutes_from_the_environment_replace_the_recipes_and_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(demo.MINUTES_VARIABLE, "0.5")
-    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
-    assert content["learner"]["plan"] == {"evaluate": True, "minutes": 0.5, "repeat": False}
-    monkeypatch.delenv(demo.MINUTES_VARIABLE)
-    content = mesh_config(DemoSettings(run="demo", port=0), config.read(demo.RECIPE))
-    assert content["learner"]["plan"]["limit_minutes"] < 30
-
-
 @pytest.mark.parametrize("text", ["abc", "-1", "0", "nan"])
 def test_minutes_that_are_none_are_refused(
     text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -153,29 +142,11 @@ def test_minutes_that_are_none_are_refused(
     assert "positive number of minutes" in capsys.readouterr().err
 
 
-def test_a_control_takes_the_steps_of_the_demo(tmp_path: Path) -> None:
-    settings = DemoSettings(run="demo-control", control=True, directory=str(tmp_path), port=0)
-    with pytest.raises(config.ConfigError, match=r"run `proofmesh demo` first, or give --steps"):
-        mesh_config(settings, config.read(demo.RECIPE))
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "summary.json").write_text('{"train_steps": 321}')
-    assert mesh_config(settings, config.read(demo.RECIPE))["learner"]["plan"]["control_steps"] == 321
-
-
 def test_a_recipe_without_evaluations_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe = tmp_path / "mine.toml"
     recipe.write_text("[learner.plan]\nminutes = 1.0\n")
     assert demo.main(["--recipe", str(recipe), "--directory", str(tmp_path)]) == 2
     assert "mine.toml: [learner.plan] evaluate is not true" in capsys.readouterr().err
-
-
-def test_a_port_in_use_is_replaced_and_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        found = demo.monitor_port(port)
-    assert found != port and f"port {port} is in use" in capsys.readouterr().err
 
 
 def test_a_finished_run_is_put_aside_and_an_unfinished_one_is_kept(tmp_path: Path) -> None:
@@ -199,9 +170,3 @@ def test_a_machine_is_told_how_long_it_takes_and_evaluates_alike_as_long_as_that
     fast, slow = plan_for(1.0, 2, PLANNED), plan_for(0.4, 1, PLANNED)
     assert fast.simulations == slow.simulations == 16 and "about 12 minutes" in fast.words
     assert "about 17 minutes, at most 29" in slow.words and "1 core with 40%" in slow.words
-
-
-def test_a_very_slow_machine_searches_less_and_is_not_promised_the_same_gain() -> None:
-    plan = plan_for(0.15, 2, PLANNED)
-    assert 6 <= plan.simulations < 16
-    assert "smaller gain" in plan.words and f"{plan.simulations} simulations in place of 16" in plan.words

@@ -24,33 +24,6 @@ def evals(tmp_path):
     return tmp_path
 
 
-@pytest.fixture(params=[80, 120])
-def width(request, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(request.param))
-    return request.param
-
-
-def rows_of(text: str) -> dict[str, list[str]]:
-    """The lines of the table by their first word."""
-    return {words[0]: words[1:] for line in text.splitlines() if (words := line.split())}
-
-
-def test_tables_have_each_budget_and_fit_into_the_terminal(evals, width, capsys):
-    assert main([str(evals / "list"), str(evals / "network")]) == 0
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= width
-    rows = rows_of(text)
-    assert rows["all"] == ["5", "40.0%", "60.0%", "+20.0", "[-40.0,", "+80.0]", "1.000", "1", "2"]
-    assert rows["not"][1:4] == ["4", "50.0%", "50.0%"]
-    assert rows["64"][:2] == ["40.0%", "40.0%"]  # Lean attempts: t4 was solved with the 160th
-    assert rows["100"] == ["=", "40.0%", "40.0%", "+0.0", "[-60.0,", "+60.0]", "1.000", "1", "1"]
-    assert rows["256"][:2] == ["40-60%", "60.0%"]
-    assert rows["256"][-1] == "*"
-    assert "solved by B and not by A: 2 (t3, t4)" in text
-    assert "solved by A and not by B: 1 (t2)" in text
-    assert "64 simulations and 100 Lean attempts" in " ".join(text.split())
-
-
 def test_json_has_all_of_it(evals, capsys):
     assert main([str(evals / "list"), str(evals / "network"), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)

@@ -153,15 +153,6 @@ def test_a_mesh_or_a_policy_that_is_not_there_is_told(fill, tmp_path, monkeypatc
     assert result.code == code and says in said and "\n" not in said
 
 
-def test_a_write_protected_file_is_printed_and_not_written(fill, tmp_path):
-    file = tmp_path / "x.lean"
-    file.write_text("theorem a : True := sorry\n")
-    file.chmod(0o444)
-    result = fill(file, "--write")
-    assert result.code == 2 and "not written: it is write-protected" in result.err
-    assert "+theorem a : True := by " in result.out and "sorry" in file.read_text()
-
-
 LONG = ("--write", "--seconds", "600", "--simulations", "1000000")
 
 

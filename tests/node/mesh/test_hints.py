@@ -31,23 +31,6 @@ def test_a_message_about_what_lean_lacks_says_what_to_do(message: str, text: str
     assert with_hint(message, text).endswith(message.partition("\n")[2])
 
 
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        ("", "theorem a : P := by ring"),
-        ("unsolved goals", "theorem a : P := by ring"),
-        ("unknown tactic", "theorem a : P := by\n  frobnicate"),
-        ("unknown tactic", "-- ring\ntheorem a : P := by foo"),
-        ("unexpected identifier; expected command", "theoram b : 1 = 1 := rfl -- lemma"),
-        ("Unknown identifier `begin`", "theorem a : P := begin 3"),
-        ("unknown module prefix 'Data'", "import Data"),
-        ("Unknown identifier `n`", "theorem a (x : ℕ) : n = n"),
-    ],
-)
-def test_other_messages_stay_as_they_are(message: str, text: str) -> None:
-    assert with_hint(message, text) == message
-
-
 def test_a_letter_for_numbers_that_nothing_declares_is_noticed() -> None:
     said = unnoticed("-- ℚ\n\ntheorem a (x : ℝ) : x = x := rfl\n")
     assert said.startswith("line 3: nothing here declares `ℝ`") and "--lean.project" in said

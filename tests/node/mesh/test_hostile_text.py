@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
-from common.output.command import Exit
 from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
 from common.settings import NodeSettings, Sampling
-from node.agent import report as agent_report
-from node.command import cli, status, trace
-from node.command.proofs import inspect
+from node.command import cli, status
 from node.command.proofs.fill_report import FillReport
-from node.command.proofs.prove import Report as ProveReport
 from node.command.proofs.verdicts import Report as VerifyReport
-from node.command.up import Status, table
 from node.eval.report import report
 from node.eval.results import results_of
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
-from node.lean.trace.records import TracedFile, TracedTheorem
-from node.proving.answers import FAILED, PROVED, Answer
 from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic, page
-from node.proving.fill import FilledFile, GapResult, GapState
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 from tests.node.eval import small
 
@@ -81,36 +71,6 @@ def test_verify_prints_one_line_for_each_verdict(printed: Printed, form: str) ->
         assert sorted(own) == ["accepted", "note", "note", "proofmesh", "rejected"]
 
 
-def test_prove_reports_in_lines_and_prints_the_proof_as_it_is(printed: Printed) -> None:
-    report = ProveReport(json=False, many=True)
-    report.note(f"searching for a proof of {HOSTILE}")
-    report.add(Answer(SURROGATE, FAILED, reason=HOSTILE, by=HOSTILE))
-    assert harmless_and_whole(printed())
-    report.add(Answer("t", PROVED, lean="theorem «a\x1b» : True := by\n  trivial"))
-    assert "theorem «a\x1b» : True := by\n  trivial\n" in printed()
-
-
-def gap_result(state: GapState) -> GapResult:
-    gap: Any = SimpleNamespace(line=1, column=0, name=HOSTILE, tactic=True, goal=HOSTILE, conclusion=HOSTILE)
-    return GapResult(gap, state, HOSTILE, (HOSTILE,), HOSTILE, rests=HOSTILE)
-
-
-@pytest.mark.parametrize("form", ["lines", "table"])
-def test_fill_reports_in_lines(printed: Printed, form: Any) -> None:
-    report = FillReport(form=form)
-    with report:
-        report.opened(SURROGATE, 2)
-        for state in (GapState.LEFT, GapState.FILLED):
-            report.ended(gap_result(state))
-        report.unreadable(SURROGATE, HOSTILE)
-        report.nothing(SURROGATE)
-        gaps: Any = SimpleNamespace(errors=[], messages=[])
-        done = FilledFile(gaps, [gap_result(GapState.LEFT), gap_result(GapState.FILLED)])
-        report.add(SURROGATE, done, "", False, HOSTILE, 1.0)
-    report.finish()
-    assert harmless_and_whole(printed())
-
-
 def test_the_diff_of_fill_is_exact_in_a_pipe_and_shown_on_a_terminal(
     capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,29 +103,11 @@ SEARCH = ExplainedSearch(
 EXPLANATION = Explanation(HOSTILE, "proved", HOSTILE, HOSTILE, HOSTILE, 1.0, (SEARCH,))
 
 
-@pytest.mark.parametrize("arguments", [(), ("0",), ("1",)])
-def test_inspect_shows_a_search(tmp_path: Path, printed: Printed, arguments: tuple[str, ...]) -> None:
-    file = tmp_path / "search.json"
-    file.write_bytes(msgspec.json.encode(EXPLANATION))
-    assert inspect.main([str(file), *arguments]) == Exit.DONE
-    shown = printed()
-    assert harmless_and_whole(below_others(shown))
-
-
 def test_pages_show_what_a_browser_would_obey() -> None:
     text = below_others(page(EXPLANATION))
     assert harmless_and_whole(text) and "<script" not in text
     evaluated = small.evaluation([small.statement(HOSTILE)], [small.solved(HOSTILE, 3)], label=HOSTILE)
     assert harmless_and_whole(below_others(report(results_of(evaluated))))
-
-
-def test_trace_prints_one_line_for_each_error(printed: Printed) -> None:
-    work: Any = SimpleNamespace(name=SURROGATE)
-    with trace.TraceProgress(2) as progress:
-        progress.add(work, TracedFile(SURROGATE, error=HOSTILE), False)
-        theorem = TracedTheorem(HOSTILE, "theorem", HOSTILE, (1, 0), (1, 0), error=HOSTILE)
-        progress.add(work, TracedFile(SURROGATE, theorems=(theorem,)), False)
-    assert harmless_and_whole(printed())
 
 
 def test_status_shows_nodes_and_facts(printed: Printed) -> None:
@@ -185,35 +127,6 @@ def test_status_shows_nodes_and_facts(printed: Printed) -> None:
     status._show(NodeSettings(run=HOSTILE), [msgspec.structs.replace(info, facts=facts) for facts in kinds])
     status._show(NodeSettings(run=HOSTILE), [])
     assert harmless_and_whole(printed())
-
-
-def test_up_shows_events_and_children(printed: Printed) -> None:
-    Status(HOSTILE, live=False).event(HOSTILE)
-    assert harmless_and_whole(printed())
-    child: Any = SimpleNamespace(
-        spec=SimpleNamespace(name=HOSTILE), state=HOSTILE, pid=None, note=HOSTILE, restarts=1, uptime=lambda: 1.0
-    )
-    from common.output.terminal import Console
-
-    Console(width=2000).print(table(HOSTILE, [child], {}, [HOSTILE]))
-    assert harmless_and_whole(printed())
-
-
-def agents_report() -> agent_report.Report:
-    rows = [(SURROGATE, HOSTILE)]
-    diff = f"--- a\n+++ b\n+{HOSTILE}\n ````\n```````````\n"
-    table = agent_report.Table(("where", "reason"), "Every gap", (HOSTILE,)).fill(rows)
-    return agent_report.Report([table], [(HOSTILE, diff)], [HOSTILE])
-
-
-def test_the_agents_reports_are_plain_text(tmp_path: Path) -> None:
-    markdown, html = agent_report.write(agents_report(), tmp_path)
-    text = markdown.read_text(encoding="utf-8")
-    assert harmless_and_whole(below_others(text))
-    assert not re.search(r"(?<!\\)\[link=", text[: text.index("## Diffs")])
-    fence = "`" * 12
-    assert text.count(fence) == 2 and text.rstrip().endswith(fence)
-    assert harmless_and_whole(below_others(html.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings, names
-from common.lean import Theorem
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import ProverFacts
 from common.records.store import Store
 from common.settings import PLAIN
@@ -35,9 +34,6 @@ from tests.waiting import until
 
 ATTEMPTS = 4
 """Of the learner."""
-
-GONE = 30
-"""Clients that vanish."""
 
 
 @pytest.fixture
@@ -110,32 +106,3 @@ async def test_a_learner_two_evaluations_a_person_and_self_play_share_a_mesh(
 
 async def _recorded(run: Run) -> bool:  # noqa: F811
     return (await run.store.call(Store.counts))["results"] == ATTEMPTS
-
-
-async def test_clients_that_vanish_fill_nothing_and_stop_nobody(
-    run: Run,  # noqa: F811
-    bus: Bus,
-    prover: Prover,
-) -> None:
-    attempt = Attempt(
-        attempt_id="",
-        theorem_id="t",
-        theorem=Theorem("t", "", "True"),
-        purpose=Purpose.INTERACTIVE,
-        simulations=4,
-        seed=0,
-        policy="tactics",
-    )
-    for number in range(GONE):
-        asked = msgspec.structs.replace(attempt, attempt_id=f"gone-{number}", client=subjects.new_client("prove"))
-        await bus.publish_durable(subjects.todo(Purpose.INTERACTIVE), asked, message_id=asked.attempt_id)
-    collecting = asyncio.create_task(Collector(run).work())
-    await dispatch(run, bus, 1)
-    async with asyncio.timeout(120):
-        await until(lambda: _recorded(run), what="the learner's results")
-    run.ctx.stopping.set()
-    await collecting
-    assert prover.counts["attempts"] == GONE + ATTEMPTS
-    assert await stored(bus, names.answers_stream(bus.run)) == GONE, "for an hour"
-    assert await stored(bus, names.results_stream(bus.run)) == 0
-    assert not any((await bus.backlog()).values())

@@ -28,14 +28,10 @@ from tests.commands import Called, Run
 from tests.node.llm.answers import BFS, GOEDEL, step, whole
 from tests.node.llm.server import Server, in_a_thread
 from tests.node.mesh.whole import mesh_file, running_nodes
-from tests.waiting import eventually
 
 RUN = "models"
 KEY = "sk-very-secret-key"
 SWAP = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
-FALSE = "theorem false (p q : Prop) : p → q"
-
-ROWS = [{"name": "swap", "statement": SWAP}, {"name": "false", "statement": FALSE}]
 
 
 @dataclass
@@ -51,12 +47,6 @@ class Served:
     @property
     def flags(self) -> tuple[str, str, str, str]:
         return "--url", self.url, "--run", RUN
-
-
-def nodes_of(up: asyncio.subprocess.Process, role: str) -> list[psutil.Process]:
-    """Processes of a role."""
-    children = psutil.Process(up.pid).children(recursive=True)
-    return [child for child in children if child.status() != psutil.STATUS_ZOMBIE and role in child.cmdline()]
 
 
 async def registered(url: str, count: int) -> None:
@@ -166,39 +156,6 @@ def test_the_key_is_nowhere_to_be_read(served: Served) -> None:
     assert not any(KEY.encode() in path.read_bytes() for path in files)
 
 
-@pytest.mark.slow
-@pytest.mark.process
-async def test_an_inference_node_that_is_killed_at_work_costs_no_attempt(served: Served) -> None:
-    begun = len(served.tactics.sent)
-    served.tactics.release.clear()
-    served.tactics.fault = lambda number: "hang" if number == begun + 1 else ""
-    command = [
-        sys.executable,
-        "-m",
-        "node.command.cli",
-        "prove",
-        SWAP,
-        *served.flags,
-        "--policy",
-        f"openai:{BFS}",
-        "--closing",
-        "rfl",
-    ]
-    prove = await spawn_child([*command, "--seconds", "120"], stderr=asyncio.subprocess.PIPE)
-    try:
-        await eventually(lambda: served.tactics.did["hang"] > 0, what="a request that hangs")
-        (victim,) = [node for node in nodes_of(served.up, "inference") if any(BFS in word for word in node.cmdline())]
-        victim.send_signal(signal.SIGKILL)
-        _, errors = await asyncio.wait_for(prove.communicate(), 150)
-        assert prove.returncode == 0, errors.decode()
-    finally:
-        served.tactics.fault = lambda number: ""
-        await kill_group(prove, grace=0)
-
-
-# --- a model in transformers ------------------------------------------------------------------------------------------
-
-
 # --- what nodes are told ---------------------------------------------------------------------------------------------
 
 
@@ -206,19 +163,6 @@ def told(policy: str = "", file: Path | None = None, **settings: object) -> dict
     """The command lines of the nodes of a mesh, by name."""
     plan = make_plan(file, UpSettings(policy=policy, **settings), NodeSettings(run="r"))  # type: ignore[arg-type]
     return {child.name: " ".join(child.argv) for child in plan.children}
-
-
-def test_each_model_has_a_node_of_its_own() -> None:
-    urls = "openai:http://a/v1|http://b/v1"
-    nodes = told(f"{urls}#{BFS}*2+{urls}#{GOEDEL}@goedel-prover-v2+tactics")
-    assert set(nodes) == {
-        *("broker", "ui", "lean-proxy", "prover", "inference-BFS-Prover-V1-7B", "inference-Goedel-Prover-V2-8B")
-    }
-    assert nodes["inference-Goedel-Prover-V2-8B"].endswith(f"--weights  --model {urls}#{GOEDEL}@goedel-prover-v2")
-    assert nodes["prover"].endswith(f"--policy openai:{BFS}*2+openai:{GOEDEL}@goedel-prover-v2+tactics")
-    # One model that is asked in two ways is one model.
-    nodes = told(f"openai:http://a/v1#m@stp+openai:http://a/v1#m@{'bfs-prover-v1'}")
-    assert [name for name in nodes if name.startswith("inference")] == ["inference-m"]
 
 
 @pytest.mark.parametrize(

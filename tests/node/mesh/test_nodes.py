@@ -30,10 +30,3 @@ def test_a_mesh_shows_its_nodes_and_the_protections_of_its_lean_processes(status
 
     code, output, _ = status()
     assert code == 0 and "lean-proxy" in output and "network" in output
-
-
-@pytest.mark.lean
-def test_without_a_broker_it_says_what_protects_here(called):
-    code, output, err = called(command.main, "--url", "nats://127.0.0.1:9", "--wait", 0.2)
-    assert code == 1 and "127.0.0.1:9" in err
-    assert all(word in output for word in ("network", "files", "processes", "memory"))

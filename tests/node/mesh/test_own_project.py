@@ -56,14 +56,3 @@ def test_a_lean_proxy_serves_a_project_and_says_so(background, mesh_run, project
         facts = node.info().facts
         assert (facts.version, facts.name) == ("4.35.0", lean_project.NAME)
         assert (facts.project, facts.header) == (str(project), "import Demo.Basic\nopen Demo")
-
-
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [(["--lean.opens", "Nowhere"], ["unknown namespace `Nowhere`", "correct opens and options in [lean]"])],
-)
-def test_a_lean_proxy_that_cannot_serve_ends_with_2_and_says_what_to_do(run, mesh_run, config, flags, says):
-    result = run("lean-proxy", "--config", config, "--run", mesh_run.name, "--bus.url", mesh_run.bus.url, *flags)
-    assert result.code == 2, result.err
-    told = result.err.replace("\\n", "\n")
-    assert all(text.lower() in told.lower() for text in says), told

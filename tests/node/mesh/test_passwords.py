@@ -62,13 +62,6 @@ def test_a_command_that_the_broker_refuses_does_not_show_the_password(
     assert SECRET not in shown and place in shown
 
 
-@pytest.mark.parametrize("command", ["status --wait 0.2 --url", "prover --node.broker-wait 0.2 --bus.url"])
-def test_without_a_broker_no_command_shows_the_password(command: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main([*command.split(), f"nats://mesh:{SECRET}@127.0.0.1:9"]) == 1
-    shown = "".join(capfd.readouterr())
-    assert SECRET not in shown and "127.0.0.1:9" in shown
-
-
 async def test_a_child_of_up_shows_no_password_and_gets_no_secret_that_it_does_not_need(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

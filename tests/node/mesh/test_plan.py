@@ -6,25 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from common import config
-from common.bus import Signer
 from common.config import ConfigError, load, load_node
-from common.settings import BusSettings, NodeSettings
-from node.mesh.mesh import Mesh
-from node.mesh.plan import ORDER, UpSettings, environment, make_plan
-
-
-def test_counts_names_and_order() -> None:
-    plan = make_plan(None, UpSettings(prover=2, lean_proxy=3, ui=0), NodeSettings(run="r"))
-    names = [child.name for child in plan.children]
-    assert names == [
-        *("broker", "lean-proxy-1", "lean-proxy-2", "lean-proxy-3"),
-        *("learner", "inference", "prover-1", "prover-2"),
-    ]
-    ranks = {child.name: child.rank for child in plan.children}
-    assert ranks["prover-1"] < ranks["inference"] < ranks["learner"] < ranks["lean-proxy-1"] < ranks["broker"]
-    assert ranks["broker"] == len(ORDER) - 1
-    assert [child.name for child in plan.children if child.ends_mesh] == ["learner"]
+from common.settings import NodeSettings
+from node.mesh.plan import UpSettings, environment, make_plan
 
 
 def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
@@ -41,27 +25,6 @@ def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
         assert child.log == tmp_path / "r" / "logs" / f"{child.name}.log"
     assert f"--port {url.rpartition(':')[2]}" in " ".join(plan.children[0].argv)
     assert plan.ui_url == "http://127.0.0.1:5051"
-
-
-def test_without_a_broker_of_its_own_the_given_address_is_used() -> None:
-    plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=BusSettings(url="nats://10.0.0.1:4222")))
-    assert all("nats://10.0.0.1:4222" in child.argv for child in plan.children)
-    (keeper,) = [child for child in plan.children if child.name == "broker"]
-    assert "--no-server" in keeper.argv and plan.broker_address is None, "it only keeps the run's streams"
-
-
-def test_a_password_is_handed_on_by_environment_and_never_on_a_command_line() -> None:
-    for bus, user in (
-        (BusSettings(user="mesh", password="secret-word"), "mesh"),
-        (BusSettings(url="nats://mesh:secret-word@10.0.0.1:4222"), "mesh"),
-        (BusSettings(url="nats://secret-word@10.0.0.1:4222"), ""),
-    ):
-        plan = make_plan(None, UpSettings(broker=0), NodeSettings(run="r", bus=bus))
-        assert "secret-word" not in config.dump({"node": plan.node})
-        for child in plan.children:
-            assert "secret-word" not in " ".join(child.argv) and "secret-word" not in repr(child)
-            assert child.env is not None
-            assert child.env["PROOFMESH_NATS_USER"] == user and child.env["PROOFMESH_NATS_PASSWORD"] == "secret-word"
 
 
 KEYS = {
@@ -116,19 +79,6 @@ def test_lean_proxies_of_a_machine_that_only_joins_do_not_verify(
     assert plan.verifier_key == (str(key) if verifies else "")
     assert (" ".join(proxy.argv).endswith(f"--key {key}")) is verifies
     assert not key.exists(), "a plan writes nothing"
-
-
-def test_all_nodes_of_a_mesh_know_its_verifier_and_those_of_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "mesh.toml"
-    other = Signer.of_file(tmp_path / "other.pem").public
-    file.write_text(f'[run]\ndir = "{tmp_path}"\n[bus]\nverifiers = ["{other}"]\n[broker]\nport = 0\n')
-    mesh = Mesh.from_file(file)
-    own = Signer.of_file(tmp_path / "demo" / "verifier.pem").public
-    assert mesh.bus.verifier_keys() == (other, own)
-    assert {(child.spec.env or {})["PROOFMESH_VERIFIERS"] for child in mesh.children} == {f"{other},{own}"}
-    (tmp_path / "demo" / "verifier.pem").write_text("secret")
-    with pytest.raises(ConfigError, match=r"verifier\.pem: not a private key as PEM"):
-        Mesh.from_file(file)
 
 
 def test_each_of_several_inference_nodes_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

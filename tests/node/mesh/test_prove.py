@@ -94,27 +94,6 @@ def test_rows_of_standard_input_are_answered_line_by_line(prove: Run) -> None:
     assert all({"name", "outcome", "proof", "seconds", "reason"} <= set(each) for each in found)
 
 
-@pytest.mark.lean
-@pytest.mark.parametrize("flags", [["--checkpoint", "no/such/folder"], ["--policy", "own:no/such/folder"]])
-def test_a_model_that_is_not_there_is_told_before_the_search(prove: Run, flags: list[str]) -> None:
-    code, out, err = prove(SWAP, *flags)
-    assert code == Exit.UNUSABLE and out == "" and "no/such/folder" in err
-
-
-@pytest.mark.lean
-def test_the_search_is_written_to_be_looked_at(prove: Run, tmp_path: Path) -> None:
-    code, _, err = prove(FALSE, "--simulations", "3", "--explain", "search", "--fixed")
-    assert code == Exit.FAILED and "search.json" in err
-    assert json.loads((tmp_path / "search.json").read_bytes())["searches"][0]["simulations"] <= 3
-    assert "</html>" in (tmp_path / "search.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.lean
-def test_ill_typed_statement_is_refused_with_leans_own_message(prove: Run) -> None:
-    code, out, err = prove("theorem t (p : Prop) : p ∧ nonsense")
-    assert code == Exit.UNUSABLE and "nonsense" in err and out == ""
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

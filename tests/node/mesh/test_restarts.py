@@ -4,30 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings, strategies as st
 
-from node.mesh.restarts import GiveUp, Restart, RestartHistory, RestartRules
+from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
 RULES = RestartRules(first_delay=1.0, factor=2.0, longest_delay=5.0, limit=3, window=100.0, stable=10.0)
-
-
-def test_delays_grow_to_the_longest() -> None:
-    history = RestartHistory(RestartRules(first_delay=1.0, longest_delay=5.0, limit=10, stable=10.0))
-    delays = []
-    for now in range(5):
-        history.started(now)
-        decision = history.died(now + 0.5, 1)
-        assert isinstance(decision, Restart)
-        delays.append(decision.delay)
-    assert delays == [1, 2, 4, 5, 5]
-
-
-def test_a_long_life_begins_the_back_off_anew() -> None:
-    history = RestartHistory(RULES)
-    history.started(0)
-    assert history.died(1, -9) == Restart(1.0)
-    history.started(2)
-    assert history.died(3, -9) == Restart(2.0)
-    history.started(5)
-    assert history.died(15, -9) == Restart(1.0)
 
 
 @settings(max_examples=40)

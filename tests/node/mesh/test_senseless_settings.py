@@ -43,15 +43,6 @@ def test_senseless_value_is_refused_in_a_file(
     assert f"mesh.toml: [{section}] {key} = {number_of(value)}: must be " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "section", "key", "value"), SENSELESS[::5])
-def test_senseless_value_is_refused_as_a_flag(
-    command: str, section: str, key: str, value: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    flag = f"--{'node.' if section == 'node' else ''}{key.replace('_', '-')}"
-    assert main([command, flag, value, "--dry-run"]) == Exit.UNUSABLE
-    assert f"{flag} = {number_of(value)}: must be " in capsys.readouterr().err
-
-
 def test_a_shape_that_no_network_can_have_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learner", "--model.heads", "3", "--dry-run"]) == Exit.UNUSABLE
     assert "--model: width is 128; it must be a multiple of heads, 3" in capsys.readouterr().err

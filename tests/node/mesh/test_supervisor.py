@@ -35,13 +35,6 @@ async def test_a_child_with_a_wrong_configuration_is_not_started_again(tmp_path:
     assert supervisor.children[0].restarts == 0
 
 
-async def test_a_program_that_does_not_exist_ends_the_mesh(tmp_path: Path) -> None:
-    nothing = ChildSpec("nothing", [str(tmp_path / "nothing")], tmp_path / "nothing.log")
-    async with Supervisor([nothing], QUICK) as supervisor:
-        with pytest.raises(ChildFailed, match="no such program"):
-            await supervisor.wait()
-
-
 async def test_the_child_with_the_work_ends_the_mesh_when_it_is_done(tmp_path: Path) -> None:
     worker = spec(tmp_path, "worker", "print('all is done')", ends_mesh=True)
     async with Supervisor([worker, spec(tmp_path, "sleeper", SLEEPER)], QUICK) as supervisor:

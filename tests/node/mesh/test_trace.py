@@ -5,7 +5,6 @@ import json
 import pytest
 
 from node.command import trace
-from tests.lean_project import environ, make_elan, make_project
 from tests.repositories import commit, repository
 
 pytestmark = pytest.mark.lean
@@ -48,31 +47,6 @@ def test_a_folder_is_traced_with_errors_by_theorem_and_a_second_run_does_nothing
     assert "2 files (1 of an earlier run" in capsys.readouterr().out
     assert sum(path.read_bytes() == text for path, text in written.items()) == 1
     assert rows(out / "steps.jsonl")[-1]["theorem"] == "renamed"
-
-
-def test_a_lake_project_is_traced_with_its_own_lean_and_modules(tmp_path, monkeypatch, capsys):
-    home = tmp_path / "elan"
-    toolchain = make_elan(home)
-    project = make_project(tmp_path / "project", toolchain)
-    (project / "Demo" / "Uses.lean").write_text(
-        "import Demo.Basic\n\ntheorem Demo.uses : Demo.double 0 = 0 := by\n  rw [Demo.double_zero]\n"
-    )
-    for name, value in environ(home, home / "bin").items():
-        monkeypatch.setenv(name, value)
-    assert trace.main([str(project), "--out", str(tmp_path / "out"), "--format", "leandojo"]) == 0
-    [theorem] = json.loads((tmp_path / "out" / "leandojo" / "theorems.json").read_text())
-    assert (theorem["file_path"], theorem["full_name"]) == ("Demo/Uses.lean", "Demo.uses")
-    [tactic] = theorem["traced_tactics"]
-    text, [premise] = tactic["annotated_tactic"]
-    assert text == "rw [<a>Demo.double_zero</a>]"
-    assert (premise["def_path"], premise["def_pos"]) == ("Demo/Basic.lean", [3, 9])
-    corpus = rows(tmp_path / "out" / "leandojo" / "corpus.jsonl")
-    assert [line["imports"] for line in corpus] == [[], ["Demo/Basic.lean"]]
-    capsys.readouterr()
-    basic = project / "Demo" / "Basic.lean"
-    basic.write_text(basic.read_text() + "-- changed\n")
-    assert trace.main([str(project), "--out", str(tmp_path / "out")]) == 0
-    assert "2 files (0 of an earlier run" in capsys.readouterr().out, "what imports a changed module is traced again"
 
 
 def test_a_commit_of_a_repository_is_traced_and_what_cannot_be_cloned_is_told_in_a_line(tmp_path, monkeypatch, capsys):

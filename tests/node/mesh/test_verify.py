@@ -72,19 +72,6 @@ end Exercise
 """
 
 
-def test_an_ordinary_file_is_accepted_as_it_stands(verify, tmp_path):
-    file = tmp_path / "Exercise.lean"
-    file.write_text(ORDINARY)
-    result = verify(file)
-    assert result.code == 0, result.out + result.err
-    lines = result.out.splitlines()
-    accepted = [line.split(": ")[1].split(" (")[0] for line in lines if line.startswith("accepted")]
-    names = ("and_swap", "double_eq", "example", "modus_ponens", "size_leaf", "even_or", "odd_or", "classical")
-    assert accepted == [name if name == "example" else f"Exercise.{name}" for name in names]
-    assert f"accepted  {file}:17: Exercise.and_swap (axioms: none; Lean 4.35.0; checked again by the kernel" in lines[0]
-    assert "axioms: Classical.choice, Quot.sound, propext" in lines[-1]
-
-
 def test_what_a_statement_depends_on_is_named_and_strict_rejects_it(verify, tmp_path):
     file = tmp_path / "Exercise.lean"
     file.write_text(ORDINARY)

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from common.bus import Bus, BusError
-from common.lean import BadStatement, OutcomeKind, ProofTree, Theorem
+from common.bus import Bus
+from common.lean import BadStatement, ProofTree, Theorem
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
 from node.play.mesh import MeshAttempts
@@ -30,7 +30,6 @@ Place = Callable[..., AbstractAsyncContextManager[Attempts]]
 """Opens attempts with a policy and settings of the prover."""
 
 SAMPLED = {theorem.name: samples(theorem.name, 24, 3) for theorem in (SWAP, TWO, FALSE)}
-LOOPS = "repeat (have : True := trivial)"
 
 
 @pytest.fixture
@@ -95,25 +94,6 @@ async def test_a_theorem_is_proved_and_lean_accepts_the_proof(attempts: Attempts
     assert verdict.accepted and verdict.lean_version.startswith("4.")
 
 
-async def test_what_has_no_proof_fails_within_its_budget(attempts: Attempts) -> None:
-    result = await attempts.play(attempt(FALSE))
-    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
-    few = await attempts.play(attempt(FALSE, attempt_id="few", simulations=0, lean_attempts=5))
-    assert (few.outcome, few.statistics.ended) == (AttemptOutcome.FAILED, Ended.LEAN_ATTEMPTS)
-    assert few.statistics.lean_attempts == 5
-
-
-async def test_time_that_is_over_decides_nothing(attempts: Attempts) -> None:
-    result = await attempts.play(attempt(FALSE, simulations=0, seconds=0.001))
-    assert not result.outcome.decided and result.statistics.ended is Ended.SECONDS
-
-
-async def test_a_tactic_gets_no_more_time_than_the_attempt_allows(attempts: Attempts, tmp_path: Path) -> None:
-    environment = LeanEnvironment(attempts.asking, SWAP, tactic_timeout=0.2, patience=30.0)
-    outcome = (await environment.run((), [LOOPS]))[LOOPS]
-    assert outcome.kind is OutcomeKind.TIMEOUT
-
-
 async def test_statements_that_lean_refuses_are_told_in_its_words(attempts: Attempts) -> None:
     missing = Theorem("missing", "", "Missing.thing")
     result = await attempts.play(attempt(missing))
@@ -166,30 +146,6 @@ async def test_whole_proofs_are_tried_in_their_order_and_what_has_no_use_for_the
     assert later.statistics.solved_at_simulations == 1
 
 
-async def test_whole_proofs_are_verified_where_the_attempt_asks_for_it(place: Place, tmp_path: Path) -> None:
-    cheated = Theorem("cheated", "(p q : Prop)", "p ∧ q → q ∧ p", header="axiom cheat (p : Prop) : p")
-    proofs = written(tmp_path, {"cheated": ["exact cheat _", "intro h\nexact ⟨h.2, h.1⟩"]})
-    async with place(f"proofs:{proofs}") as attempts:
-        believed, verified, refused = [
-            await attempts.play(
-                attempt(cheated, attempt_id=f"{verify} {count}", verify=verify, **WHOLE | {"simulations": count})
-            )
-            for verify, count in ((False, 2), (True, 2), (True, 1))
-        ]
-    assert believed.proof is not None and "cheat" in believed.proof.tactic
-    assert verified.proof is not None and "cheat" not in verified.proof.tactic
-    assert (verified.statistics.proofs_rejected, verified.statistics.solved_at_simulations) == (1, 2)
-    assert refused.outcome is AttemptOutcome.FAILED
-    assert "uses other axioms than Lean's own: cheat" in refused.message
-
-
-async def test_a_policy_that_is_not_there_is_the_attempts_error(attempts: Attempts) -> None:
-    unknown = await attempts.play(attempt(SWAP, policy="gpt"))
-    assert unknown.outcome is AttemptOutcome.ERROR and "there is no policy `gpt`" in unknown.message
-    secret = await attempts.play(attempt(SWAP, attempt_id="file", policy="tactics:/etc/passwd"))
-    assert secret.outcome is AttemptOutcome.ERROR and "reads only files of its own configuration" in secret.message
-
-
 async def test_results_are_given_once_each_and_ids_are_unique(attempts: Attempts) -> None:
     many = [attempt(msgspec.structs.replace(SWAP, name=f"swap{number}")) for number in range(9)]
     async with asyncio.timeout(120):
@@ -209,21 +165,6 @@ async def test_who_stops_waiting_disturbs_nobody(attempts: Attempts) -> None:
         await long
     async with asyncio.timeout(60):
         assert (await attempts.play(attempt(SWAP))).outcome is AttemptOutcome.PROVED
-
-
-async def test_there_is_room_for_work_and_no_trouble(attempts: Attempts) -> None:
-    capacity = await attempts.capacity()
-    assert min(capacity.searches, capacity.workers, capacity.verifications) >= 1
-    assert await attempts.trouble("tactics") == ""
-    await attempts.open("tactics")
-
-
-async def test_a_network_that_is_not_there_is_no_answer(attempts: Attempts) -> None:
-    from node.prover.policies.policy import InferencePolicy
-
-    nobody = InferencePolicy(attempts.asking, weights=None, timeout=0.2, patience=0.4)
-    with pytest.raises(BusError, match=r"tactic\.request"):
-        await nobody.advise("⊢ True", 2, 1)
 
 
 async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(

@@ -62,21 +62,6 @@ async def test_gaps_and_theorems_of_a_file_are_proved_where_they_stand(prover: T
     assert theorem.outcome == "proved" and "have" not in theorem.lean and not theorem.replacement, theorem
 
 
-async def test_a_statement_in_a_files_context_may_have_a_name_that_is_taken(prover: TheoremProver, file: Path):
-    for name in ("Foo.double", "double"):  # behind the file's last `end`, and before it
-        target = read_target([f"theorem double_two (n : Nat) : {name} n = n + n"], file)
-        found = await answer(prover, target, BUDGET)
-        assert found.outcome == "proved", found
-        assert found.lean.startswith(f"theorem double_two (n : Nat) : {name} n = n + n := by\n  ")
-
-
-async def test_what_rests_on_a_sorry_of_the_file_says_so(prover: TheoremProver, file: Path):
-    """The search may use the theorem above; Lean's verification sees what that rests on."""
-    target = read_target([str(file), "other"])
-    verdict = await prover.verify(target.readings[0], ("exact wrong n",))
-    assert verdict.accepted and "sorryAx" in verdict.axioms and "not proved yet" in verdict.reason
-
-
 async def test_false_statements_are_disproved_with_the_negations_proof(prover: TheoremProver, file: Path):
     by_itself = await answer(prover, read_target(["theorem t (n : Nat) : n = n + 1"]), BUDGET, disprove=True)
     assert by_itself.outcome == "disproved", by_itself

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from html.parser import HTMLParser
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from common.output.command import Exit
-from common.output.visible import visible
 from node.command.proofs.inspect import main
 from node.lean.opened import OpenedLean
-from node.proving.answers import Answer, answer
+from node.proving.answers import answer
 from node.proving.explain import (
-    BadExplanation,
     ExplainedSearch,
     ExplainedState,
     Explanation,
@@ -23,7 +19,6 @@ from node.proving.explain import (
     SearchRecorder,
     TakenTactic,
     best_line,
-    page,
     read,
 )
 from node.proving.prover import Budget
@@ -52,36 +47,6 @@ SEARCH = ExplainedSearch(
 EXPLANATION = Explanation("t", "proved", "accepted", f"theorem t : {NASTY} := by\n  simp", "search", 0.5, (SEARCH,))
 
 
-class Reader(HTMLParser):
-    """Collects tags, links, anchors and text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.links: set[str] = set()
-        self.anchors: set[str] = set()
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        found = dict(attributes)
-        self.links |= {found.get("href") or found.get("src") or ""} - {""}
-        self.anchors |= {f"#{found['id']}"} if found.get("id") else set()
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def test_the_page_shows_everything_and_fetches_nothing():
-    reader = Reader()
-    reader.feed(page(EXPLANATION))
-    assert "script" not in reader.tags and "link" not in reader.tags and "img" not in reader.tags
-    assert {link[0] for link in reader.links} == {"#"}
-    assert reader.anchors >= {"#s0-0", "#s0-2"}
-    for text in (visible(NASTY), "changes nothing", "cases h", "0.700", "proof of depth 2", "accepted"):
-        assert text in reader.text
-
-
 def test_the_best_line_follows_the_proof_or_else_the_visits():
     assert [(state.id, taken.tactic) for state, taken in best_line(SEARCH)] == [(0, "simp"), (2, "rfl")]
     unsolved = msgspec.structs.replace(SEARCH.states[0], best=None)
@@ -102,24 +67,6 @@ def test_inspect_shows_the_tree_and_a_states_tactics(tmp_path: Path, capsys: pyt
     assert "<script>" in shown and "useless" in shown and "0.700" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["none.json"], "none.json: cannot be read: No such file"),
-        (["other.json"], "other.json: not what `prove --explain` writes"),
-        (["search.json", "7"], "no state 7; there are 0 to 2"),
-        (["search.json", "--search", "1"], "no search 1; it has 1"),
-    ],
-)
-def test_inspect_tells_what_is_not_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-):
-    (tmp_path / "search.json").write_bytes(msgspec.json.encode(EXPLANATION))
-    (tmp_path / "other.json").write_text('{"a": 1}', encoding="utf-8")
-    assert main([str(tmp_path / arguments[0]), *arguments[1:]]) == Exit.UNUSABLE
-    assert told in capsys.readouterr().err
-
-
 async def test_a_real_search_is_kept_with_leans_messages(opened_lean: OpenedLean, tmp_path: Path):
     recorder = SearchRecorder()
     target = statement_target("theorem t (f : Nat → Nat) (n m : Nat) : f (n + m) = f m + n")
@@ -135,13 +82,3 @@ async def test_a_real_search_is_kept_with_leans_messages(opened_lean: OpenedLean
     assert any(each.kind == "error" and "failed" in each.message for each in root.failed)
     assert all(search.states[child].depth > 0 for each in root.tactics for child in each.children)
     assert "f (n + m) = f m + n" in html_file.read_text(encoding="utf-8")
-
-
-def test_what_was_proved_without_a_search_says_so(tmp_path: Path):
-    json_file, html_file = SearchRecorder().write(
-        tmp_path, Answer("t", "proved", lean="theorem t : True := by\n  simp")
-    )
-    assert json.loads(json_file.read_bytes())["searches"] == []
-    assert "No search was needed" in html_file.read_text(encoding="utf-8")
-    with pytest.raises(BadExplanation):
-        read(html_file)

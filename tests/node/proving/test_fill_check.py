@@ -29,14 +29,6 @@ async def check():
     await finder.close()
 
 
-async def test_proofs_that_lean_accepts_stay_and_others_go(check):
-    text = "theorem a : 1 = 1 := sorry\ntheorem b : 1 = 2 := sorry\ntheorem c (p : Prop) (h : p) : p := by\n  sorry\n"
-    checked, filled = await check(text, "rfl", "rfl", "exact h")
-    assert filled == text.replace("1 = 1 := sorry", "1 = 1 := by rfl").replace("  sorry", "  exact h")
-    (reason,) = checked.refused.values()
-    assert "rfl" in reason and not checked.rests and checked.lean_version == "4.35.0"
-
-
 async def test_of_a_theorem_with_several_gaps_the_good_proofs_stay(check):
     text = "theorem t : 1 = 1 ∧ 1 = 2 ∧ 2 = 2 := ⟨sorry, sorry, sorry⟩\n"
     checked, filled = await check(text, "rfl", "rfl", "rfl")
@@ -65,29 +57,11 @@ async def test_a_proof_by_an_axiom_of_the_file_is_taken_out(check):
     assert filled == text and "other axioms" in next(iter(checked.refused.values()))
 
 
-@pytest.mark.slow
-async def test_what_stands_behind_a_proof_that_goes_stays(check):
-    """An instance fails, and what is behind it could depend on it."""
-    text = "instance : Nonempty Nat := ⟨0⟩\ninstance : Nonempty (Fin 0) := sorry\ntheorem b : 1 = 1 := sorry\n"
-    checked, filled = await check(text, "exact ⟨0⟩", "rfl")
-    assert filled == text.replace("1 = 1 := sorry", "1 = 1 := by rfl") and len(checked.refused) == 1
-
-
 async def test_a_form_that_breaks_the_file_gives_way_to_the_safe_one(check):
     """As it is written first, only the first of the two tactics would run on both goals."""
     text = "theorem a (p q : Prop) : (p → p) ∧ (q → q) := by\n  constructor <;> sorry\n"
     checked, filled = await check(text, "intro h; exact h")
     assert not checked.refused and "<;> (\n" in filled and "sorry" not in filled
-
-
-async def test_errors_that_are_left_in_the_file_are_told(check):
-    text = (
-        "theorem a : 1 = 1 := sorry\n/-- info: 'a' does not depend on any axioms -/\n#guard_msgs in #print axioms a\n"
-    )
-    checked, _ = await check(text, "rfl")
-    assert checked.errors == []
-    checked, _ = await check(text + "example : 1 = true := rfl\n", "rfl")
-    assert {error.line for error in checked.errors} == {4}
 
 
 async def test_a_definition_with_a_proof_in_it_is_verified(check):
@@ -97,23 +71,6 @@ async def test_a_definition_with_a_proof_in_it_is_verified(check):
     )
     checked, filled = await check(text, "decide", "omega")
     assert "sorry" not in filled and not checked.refused and not checked.rests
-
-
-@pytest.mark.slow
-async def test_proofs_that_need_more_than_one_file_allows_are_told():
-    toolchain = LeanToolchain.pocket()
-    finder = GapFinder(toolchain)
-    files = FileVerifier(toolchain, at_once=1, seconds=5, memory_mb=2048)
-    text = "theorem a : True := sorry\nset_option maxHeartbeats 0 in\ntheorem b : True := by\n  sorry\n"
-    try:
-        found = await finder.find(text)
-        first, second = found.open
-        endless = Fill(("repeat (have h : True := trivial; clear h)",))
-        checked = await FillVerifier(toolchain, files).check(found, {first: Fill(("trivial",)), second: endless})
-    finally:
-        files.close()
-        await finder.close()
-    assert list(checked.fills) == [first] and "exceeded a limit" in checked.refused[second]
 
 
 async def test_a_proof_with_which_another_command_fails_is_taken_out(check):

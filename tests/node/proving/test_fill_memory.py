@@ -1,10 +1,7 @@
 """What earlier runs have found out about gaps."""
 
-import os
-import time
-
 from common.lean import Context, Place
-from node.proving.fill import KEPT_SECONDS, FillMemory, Remembered
+from node.proving.fill import FillMemory, Remembered
 from node.proving.prover import Budget
 
 PLACE = Place(Context.of("def a := 1\n"), "theorem t : a = 1 := ", "\n", False)
@@ -36,15 +33,3 @@ def test_what_cannot_be_read_or_written_is_not_there(tmp_path):
     assert memory.recall(PLACE) is None
     (tmp_path / "no folder").write_text("")
     FillMemory(tmp_path / "no folder", ()).keep(PLACE, Remembered(("rfl",)))
-
-
-def test_old_entries_are_swept_away(tmp_path):
-    memory = FillMemory(tmp_path, ())
-    memory.keep(PLACE, Remembered(("rfl",)))
-    memory.sweep()
-    assert memory.recall(PLACE) is not None
-    (file,) = tmp_path.iterdir()
-    long_ago = time.time() - KEPT_SECONDS - 10
-    os.utime(file, (long_ago, long_ago))
-    memory.sweep()
-    assert memory.recall(PLACE) is None

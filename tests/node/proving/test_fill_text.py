@@ -8,7 +8,7 @@ import pytest
 
 from node.lean.gaps.gap import CommandSpan, FileGaps, Gap
 from node.lean.text.lexing import mentions
-from node.proving.fill_check import FORMS, Edit, FileText, Fill, applied, edits_of, unified_diff
+from node.proving.fill_check import FORMS, FileText, Fill, applied, edits_of, unified_diff
 
 SCRIPTS = (("simp",), ("intro x", "simp [x]"), ("cases h", "· rfl", "· omega"))
 
@@ -60,12 +60,6 @@ def test_only_gaps_and_blanks_before_them_change_whatever_ends_the_lines():
             assert FileText(raw.encode()).edited(edits) == filled.replace("\n", end)
 
 
-def test_lines_that_end_otherwise_stay_and_new_ones_end_as_most_do():
-    file = FileText(b"a\r\nb\nc\r\nsorry\r\n\rd")
-    assert file.text == "a\nb\nc\nsorry\n\rd"
-    assert file.edited([Edit(6, 11, "x\ny")]).encode() == b"a\r\nb\nc\r\nx\r\ny\r\n\rd"
-
-
 def test_proofs_of_one_command_stand_each_behind_the_other():
     file = gaps_of("theorem t : P ∧ Q := ⟨sorry, by sorry⟩\n")
     fills = {gap: Fill(("intro x", "simp")) for gap in file.gaps}
@@ -86,7 +80,3 @@ def test_patch_and_git_take_the_diff(tmp_path, command):
     result = subprocess.run(command, input=diff.encode(), cwd=tmp_path, capture_output=True, check=False)
     assert result.returncode == 0, result.stderr + result.stdout
     assert (folder / "x.lean").read_bytes() == new.encode()
-
-
-def test_without_an_edit_there_is_no_diff():
-    assert unified_diff("x.lean", "a\nb", "a\nb") == ""

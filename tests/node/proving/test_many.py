@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from common.protocol.attempts import AttemptOutcome
 from common.protocol.messages import LeanVerifyReply
 from node.lean.opened import OpenedLean
 from node.play.attempts import ProvingFailed
-from node.proving.answers import BadRows, Row, answer_row, prove_rows, read_row, rows_of
+from node.proving.answers import Row, prove_rows, read_row
 from node.proving.prover import Budget, Found
 from tests.node.proving.local import pocket_prover
 
@@ -53,24 +52,6 @@ def test_rows_are_read_as_their_file_has_them(line: bytes, kind: str, row: Row |
 def test_a_bad_row_says_where_and_why(line: bytes, name: str, told: str):
     row = read_row(line, 3, ".jsonl")
     assert row is not None and row.name == name and told in row.problem
-
-
-async def test_files_without_a_statement_are_told(tmp_path: Path):
-    (tmp_path / "empty.jsonl").write_text("\n\n", encoding="utf-8")
-    (tmp_path / "empty.txt").write_text("-- nothing\n", encoding="utf-8")
-    for name, told in [
-        ("empty.jsonl", 'no statement in it; one {"name"'),
-        ("empty.txt", "no statement in it; one statement a line"),
-        ("none.txt", "No such file"),
-        ("rows.csv", "what format is it"),
-    ]:
-        with pytest.raises(BadRows, match=told):
-            await anext(rows_of(str(tmp_path / name)))
-
-
-async def test_a_bad_row_is_an_answer(tmp_path: Path):
-    answers = [await answer_row(Slow(), each, BUDGET) for each in (Row("a", problem="why"), Row("b", "p → p"))]
-    assert [(each.name, each.outcome) for each in answers] == [("a", "error"), ("b", "bad-statement")]
 
 
 class Slow:

@@ -50,18 +50,6 @@ async def test_a_model_proves_once_it_has_heard_leans_errors(opened_lean: Opened
     assert any("samples" in note for note in notes)
 
 
-@pytest.mark.lean
-async def test_a_search_with_tactics_goes_on_behind_a_model(opened_lean: OpenedLean) -> None:
-    half = Server(model=GOEDEL, texts=lambda payload, chance: fenced("intro h\n  exact h.3"))
-    async with running(half) as server:
-        policy = f"openai:{server.url}#{GOEDEL}+tactics"
-        settings = ProvingSettings(policy=policy, method="whole-proof", then="mcts", closing=[], searching=[])
-        async with local_prover(opened_lean, settings) as prover:
-            found = await answer(prover, read_target([SWAP]), Budget(seconds=60, simulations=40))
-    assert found.outcome == "proved", found.reason
-    assert found.by == "language model and list" and found.simulations > 20
-
-
 def test_a_model_goes_with_the_method_that_its_template_is_for() -> None:
     server = "openai:http://127.0.0.1:1"
     check(f"{server}#{GOEDEL}", "whole-proof", correct=2)

@@ -10,8 +10,7 @@ from common.bus import RemoteFailure
 from common.settings import Sampling
 from node.play import policies
 from node.play.policies import check, check_for_mesh, label_of, of_the_demo, parse, weights_at
-from node.prover.policies.combined import ByTurns
-from node.prover.policies.fixed import MOST_LINES, read_tactics
+from node.prover.policies.fixed import MOST_LINES
 from node.prover.policies.names import BadPolicy, PolicyName
 from tests.node.play.opened import open_policy
 
@@ -55,12 +54,6 @@ def test_names_of_no_kind_are_refused(text: str, says: str) -> None:
         parse(text)
 
 
-def test_a_file_of_tactics_has_one_on_a_line(tmp_path: Path) -> None:
-    file = tmp_path / "list"
-    file.write_text("# closing ones\n\nsimp\n  omega  \nsimp\nexact ⟨h.2, h.1⟩\n", encoding="utf-8")
-    assert read_tactics(file) == ["simp", "omega", "exact ⟨h.2, h.1⟩"]
-
-
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -76,22 +69,6 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path, content: bytes, s
     file.write_bytes(content)
     with pytest.raises(BadPolicy, match=says):
         check(f"tactics:{file}")
-
-
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadPolicy, match="no-list: the list of tactics cannot be read: No such file"):
-        check(f"tactics:{tmp_path / 'no-list'}")
-    with pytest.raises(BadPolicy, match=r"nothing: there is no such checkpoint, weights file or run's folder"):
-        check(f"own:{tmp_path / 'nothing'}")
-    with pytest.raises(BadPolicy, match="there is no checkpoint in"):
-        check(f"own:{tmp_path}")
-
-
-def test_a_run_or_its_checkpoints_mean_the_newest(run_folder: Path) -> None:
-    newest = run_folder / "checkpoints/step-000007"
-    for path in (run_folder, run_folder / "checkpoints", newest, newest / "model.safetensors"):
-        assert weights_at(path, unheard) == newest
-    assert weights_at(run_folder / "checkpoints/step-000003", unheard).name == "step-000003"
 
 
 def test_damaged_checkpoints_are_passed_over_with_a_word_and_named_ones_refused(run_folder: Path) -> None:
@@ -131,19 +108,6 @@ async def test_a_network_answers_in_this_process_beside_the_list(run_folder: Pat
     assert proposed >= {"simp_all", *(proposal.tactic for proposal in alone.proposals)}
 
 
-async def test_policies_that_take_turns_propose_each_by_itself(run_folder: Path) -> None:
-    async with open_policy(f"own:{run_folder}") as opened:
-        assert not isinstance(opened.policy, ByTurns)
-        alone = await opened.policy.advise(STATE, 6, 1)
-    async with open_policy(f"own:{run_folder},tactics") as opened:
-        assert isinstance(opened.policy, ByTurns) and opened.network
-        network, listed = [await each.policy.advise(STATE, 6, 1) for each in opened.policy.players]
-        assert [each.has_values for each in opened.policy.players] == [True, False]
-    assert {each.tactic for each in network.proposals} == {each.tactic for each in alone.proposals}
-    assert network.value == pytest.approx(alone.value) != listed.value
-    assert {each.source for each in listed.proposals} == {"tactics"} and listed.exhausted
-
-
 async def test_what_a_network_drew_is_counted_and_the_caller_chooses_how_it_draws(run_folder: Path) -> None:
     async with open_policy(f"own:{run_folder}") as opened:
         plain, other = [await opened.policy.advise(STATE, 6, seed) for seed in (1, 2)]
@@ -166,11 +130,6 @@ async def test_a_network_that_fails_is_left_out_unless_the_caller_is_strict(run_
             await opened.policy.advise(STATE, 6, 1)
 
 
-@pytest.mark.parametrize("text", ["", "inference", "tactics", "fixed", "inference+tactics"])
-def test_policies_that_a_mesh_can_be_asked_for(text: str) -> None:
-    check_for_mesh(text)
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -190,12 +149,3 @@ async def test_damaged_weights_are_told_in_a_line(tmp_path: Path) -> None:
     with pytest.raises(BadPolicy, match=r"cannot use the network .*weights.safetensors"):
         async with open_policy(f"own:{file}"):
             pass
-
-
-async def test_a_list_of_ones_own_is_all_that_is_tried(tmp_path: Path) -> None:
-    file = tmp_path / "list"
-    file.write_text("constructor\nassumption\n", encoding="utf-8")
-    async with open_policy(f"tactics:{file}") as opened:
-        advice = await opened.policy.advise(STATE, 6, 1)
-    assert [proposal.tactic for proposal in advice.proposals] == ["constructor", "assumption"]
-    assert advice.exhausted and not opened.network

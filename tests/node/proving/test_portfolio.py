@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from common.lean import Context, Outcome, OutcomeKind, Place, Theorem
+from common.lean import Outcome, OutcomeKind, Theorem
 from node.lean.opened import suggested
-from node.proving.prover import FIRST_PART, ClosingTactics, Stage, first_proof, is_unparsable, stages
+from node.proving.prover import ClosingTactics, first_proof
 
 PROVED = Outcome(OutcomeKind.PROVED)
 UNKNOWN = Outcome(OutcomeKind.ERROR, message="unknown tactic")
 FAILED = Outcome(OutcomeKind.ERROR, message="omega could not prove the goal")
 THEOREM = Theorem("t", "", "True")
-
-
-def test_the_list_comes_first_and_a_network_joins_it_later() -> None:
-    assert stages("", "") == [Stage("tactics", 1.0)]
-    assert stages("", "own:x") == [Stage("tactics", FIRST_PART), Stage("own:x+tactics", 1.0)]
-
-
-@pytest.mark.parametrize("policy", ["tactics", "own:x", "own:x+tactics"])
-def test_a_policy_that_was_asked_for_is_all_that_searches(policy: str) -> None:
-    assert stages(policy, "own:newest") == [Stage(policy, 1.0)]
 
 
 def test_what_lean_does_not_know_is_left_out_from_then_on() -> None:
@@ -31,22 +21,10 @@ def test_what_lean_does_not_know_is_left_out_from_then_on() -> None:
     assert closing.for_theorem(THEOREM) == closing.known() == ["rfl", "omega"]
 
 
-def test_what_one_file_does_not_import_another_may() -> None:
-    closing = ClosingTactics(["norm_num"])
-    closing.learn(THEOREM, {"norm_num": UNKNOWN})
-    place = Place(Context.of("import Mathlib\n\nopen Nat\n"), "theorem t : True := by ")
-    assert closing.for_theorem(Theorem("t", "", "True", place=place)) == ["norm_num"]
-    assert closing.for_theorem(Theorem("u", "", "False")) == []
-
-
 def test_the_first_of_the_order_that_closes_the_goal_is_the_proof() -> None:
     outcomes = {"simp": PROVED, "rfl": FAILED, "omega": PROVED}
     assert first_proof(outcomes, ["rfl", "omega", "simp"]) == "omega"
     assert first_proof(outcomes, ["rfl"]) == ""
-
-
-def test_a_tactic_that_fails_is_no_unknown_one() -> None:
-    assert is_unparsable(UNKNOWN) and not is_unparsable(FAILED) and not is_unparsable(PROVED)
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from common.bus import Bus, BusSettings
-from common.protocol.attempts import Method, MethodName, TreeMethod
 from common.protocol.messages import LeanVerifyReply
 from node.play.attempts import ProvingFailed
-from node.prover.search.methods import METHODS
 from node.proving.answers import answer
 from node.proving.prover import Budget, TheoremProver, mesh_prover
 from node.proving.settings import ProvingSettings
@@ -68,19 +65,6 @@ async def test_a_mesh_is_told_policy_method_and_lean_attempts(
         async with mesh_prover(broker.url, bus.run, ProvingSettings(policy="inference", closing=[])) as prover:
             found = await answer(prover, swap, BUDGET)
             assert found.outcome == "error" and "tactic.request" in found.reason
-
-
-def test_settings_name_every_method() -> None:
-    assert get_args(MethodName) == tuple(Method)
-    assert get_args(TreeMethod) == tuple(METHODS)
-
-
-async def test_a_mesh_without_provers_proves_nothing_in_its_time(
-    broker: BusSettings, bus: Bus, lean_proxy: object
-) -> None:
-    async with mesh_prover(broker.url, bus.run, ProvingSettings(closing=[])) as prover:
-        found = await answer(prover, read_target(["theorem t : True"]), Budget(seconds=0.5))
-    assert (found.outcome, found.reason) == ("failed", "no proof within 0.5 s")
 
 
 @pytest.mark.process

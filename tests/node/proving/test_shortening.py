@@ -11,7 +11,7 @@ from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from node.lean.opened import OpenedLean
 from node.lean.text.script import proof_lines
 from node.lean.text.statement import parse_statement
-from node.proving.finishing import BRITTLE, cost, folded, places, replaced, shortened, size, variants_of
+from node.proving.finishing import folded, shortened, variants_of
 from tests.node.play.opened import environment_of, verified
 
 CLOSING = ("rfl", "assumption", "simp", "omega", "simp_all")
@@ -66,84 +66,10 @@ def test_steps_are_written_as_one(tree: ProofTree, variant: str) -> None:
     assert variant in texts(tree)
 
 
-@pytest.mark.parametrize(
-    ("tree", "never"),
-    [
-        (chain("have h_1 := f x", "exact g h_1 h_1"), "exact g (f x) (f x)"),
-        (chain("have h := f x", "exact g.h"), "exact g.(f x)"),
-        (both("constructor", ProofTree("simp"), ProofTree("simp")), "exact ⟨by simp, by simp⟩"),
-        (chain("simp at h", "exact g"), "simpa using g"),
-        (chain("simp_all", "exact g"), "simpa using g"),
-        (chain("simp", "omega"), "simp only\nomega"),
-    ],
-)
-def test_steps_that_would_not_be_shorter_stay_apart(tree: ProofTree, never: str) -> None:
-    assert never not in texts(tree)
-
-
-def test_variants_are_never_longer() -> None:
-    tree = both("constructor", chain("intro h", "exact h.2"), chain("intro h", "simp [h]"))
-    for variant in variants_of(tree, CLOSING):
-        assert size(variant.tree) < size(tree)
-
-
-@pytest.mark.parametrize(
-    ("tree", "in_the_middle"),
-    [
-        (chain("intro h", "simp"), 0),
-        (chain("cases n <;> simp_all"), 0),
-        (chain("simp only [p]", "omega"), 0),
-        (chain("rw [simp_lemma]", "omega"), 0),
-        (chain("refine ⟨n, by simp, ?_⟩", "omega"), 0),
-        (chain("simpa using h"), 0),
-        (chain("simp", "omega"), 1),
-        (chain("simp [p] at h", "exact h"), 1),
-        (chain("all_goals simp_all", "omega"), 1),
-        (chain("simp at h <;> omega"), 1),
-        (chain("intro n", "(simp [only_h]; rfl)"), 1),
-        (both("simp", chain("simp at h", "exact h"), chain("simp")), 2),
-    ],
-)
-def test_a_simplification_in_the_middle_costs_more_than_its_tactic(tree: ProofTree, in_the_middle: int) -> None:
-    assert cost(tree) == size(tree) + BRITTLE * in_the_middle
-
-
-def test_a_subtree_is_replaced_at_its_place() -> None:
-    tree = both("constructor", chain("intro h", "simp"), ProofTree("rfl"))
-    found = {node.tactic: path for path, node in places(tree)}
-    assert found["simp"] == (Step("constructor", 0, TWO), Step("intro h", 0, ONE))
-    changed = replaced(tree, found["simp"], ProofTree("omega"))
-    assert proof_lines(changed, "") == ["constructor", "· intro h", "  omega", "· rfl"]
-
-
-async def test_one_tactic_takes_the_place_of_many(opened_lean: OpenedLean) -> None:
-    tree = both("induction n with | zero => ?_ | succ n ih => ?_", chain("rfl"), chain("rw [Nat.add_zero]"))
-    assert await short(opened_lean, "theorem t (n : Nat) : n + 0 = n", tree) == ["rfl"]
-
-
 async def test_steps_that_are_not_needed_are_dropped(opened_lean: OpenedLean) -> None:
     tree = chain("intro h", "have h_1 := h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩")
     lines = await short(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", tree, ())
     assert lines == ["intro h", "obtain ⟨hp, hq⟩ := h", "exact ⟨hq, hp⟩"]
-
-
-async def test_a_branch_is_closed_by_one_tactic_where_one_does(opened_lean: OpenedLean) -> None:
-    statement = "theorem t (p : Prop) (n m : Nat) (h : p ∧ m = 1) : p ∧ n ≤ n + m"
-    tree = both("constructor", chain("obtain ⟨h, h_1⟩ := h", "exact h"), chain("rw [Nat.add_comm]", "omega"))
-    lines = await short(opened_lean, statement, tree, ("omega",))
-    assert lines[0] == "constructor" and lines[-1] == "· omega"
-
-
-async def test_lemmas_that_are_not_needed_are_left_out(opened_lean: OpenedLean) -> None:
-    tree = chain("intro a b c", "simp only [Nat.mul_assoc, Nat.mul_add, Nat.add_mul, Nat.sub_self] <;> omega")
-    lines = await short(opened_lean, "theorem t : ∀ a b c : Nat, a * (b + c) = a * c + a * b", tree, ())
-    assert lines == ["simp only [Nat.mul_add] <;> omega"]
-
-
-async def test_hypotheses_are_named_where_they_were_only_pointed_at(opened_lean: OpenedLean) -> None:
-    tree = ProofTree("exact f ‹_› ‹_›", state="p q r : Prop\nf : p → q → r\nhp : p\nhq : q\n⊢ r")
-    lines = await short(opened_lean, "theorem t (p q r : Prop) (f : p → q → r) (hp : p) (hq : q) : r", tree, ())
-    assert lines == ["exact f hp hq"]
 
 
 @pytest.mark.parametrize(
@@ -164,13 +90,6 @@ async def test_what_does_the_same_replaces_a_simplification_in_the_middle(
     opened_lean: OpenedLean, statement: str, tree: ProofTree, closing: Sequence[str], better: list[str]
 ) -> None:
     assert await short(opened_lean, f"theorem t {statement}", tree, closing) == better
-
-
-async def test_a_proof_is_not_shortened_by_a_simplification_in_the_middle(opened_lean: OpenedLean) -> None:
-    tree = chain("rw [Nat.zero_add]", "exact h")
-    statement = "theorem t (n m : Nat) (h : n = m) : 0 + n = m"
-    lines = await short(opened_lean, statement, tree, ("simp <;> exact h",))
-    assert lines == ["rw [Nat.zero_add]", "exact h"]
 
 
 class Refuses:

@@ -11,14 +11,12 @@ from common.protocol.attempts import AttemptOutcome
 from node.lean.opened import OpenedLean
 from node.lean.text.statement import parse_statement
 from node.play import policies
-from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Advice, InferencePolicy
 from node.proving import finishing
 from node.proving.prover import FIRST_PART, Budget, Found, local_prover
 from node.proving.settings import ProvingSettings
 
 BUDGET = Budget(seconds=60.0, simulations=60)
-LIST = ProvingSettings(policy="tactics")
 
 
 @pytest.fixture(autouse=True)
@@ -39,25 +37,11 @@ async def proved(lean: OpenedLean, statement: str, settings: ProvingSettings | N
     return found
 
 
-async def test_closing_tactics_prove_what_is_easy_in_one_line(opened_lean: OpenedLean) -> None:
-    found = await proved(opened_lean, "theorem t (n : Nat) : n + 0 = n")
-    assert (found.script, found.by, found.simulations) == (("rfl",), "closing tactics", 0)
-
-
 async def test_a_search_proves_the_rest_and_its_proof_reads_well(opened_lean: OpenedLean) -> None:
     settings = ProvingSettings(policy="tactics", closing=["assumption"], searching=[])
     found = await proved(opened_lean, "theorem t {α : Type} (P Q : α → Prop) : (∃ x, P x ∧ Q x) → ∃ y, Q y", settings)
     assert found.by == "list of tactics" and found.simulations > 0
     assert not any("_1" in line for line in found.script)
-
-
-async def test_induction_is_laid_out_by_cases(opened_lean: OpenedLean) -> None:
-    statement = (
-        "theorem t (f : Nat → Nat) (h0 : f 0 = 0) (hs : ∀ n, f (n + 1) = f n + (n + 1)) : ∀ n, 2 * f n = n * (n + 1)"
-    )
-    found = await proved(opened_lean, statement, LIST)
-    assert "induction n with" in found.script
-    assert any(line.startswith("| succ n ih => ") for line in found.script)
 
 
 async def test_the_librarys_search_gives_what_the_search_does_not(opened_lean: OpenedLean) -> None:
@@ -90,39 +74,6 @@ async def test_what_is_false_is_not_proved_and_the_reason_says_how_far_it_went(o
         found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(60.0, 8))
     assert found.outcome is AttemptOutcome.FAILED and found.script == ()
     assert found.reason and found.simulations <= 8
-
-
-async def test_time_that_is_over_ends_the_search(opened_lean: OpenedLean) -> None:
-    async with local_prover(opened_lean) as prover:
-        found = await prover.find(parse_statement("theorem t (p q : Prop) : p → q"), Budget(0.001))
-    assert found.outcome is AttemptOutcome.FAILED and "0.001 s" in found.reason
-
-
-async def test_a_search_that_time_ends_says_how_far_it_went(opened_lean: OpenedLean) -> None:
-    settings = ProvingSettings(policy="tactics", closing=["rfl"], searching=[])
-    hard = parse_statement("theorem t (f : Nat → Nat) (n : Nat) : f (n * n + n) = f n")
-    async with local_prover(opened_lean, settings) as prover:
-        found = await prover.find(hard, Budget(seconds=2.0, simulations=100_000))
-    assert found.outcome is AttemptOutcome.FAILED and found.simulations > 0 and "2 s" in found.reason
-
-
-async def test_a_network_joins_the_list_where_one_is_named(opened_lean: OpenedLean, run_folder: Path) -> None:
-    settings = ProvingSettings(policy=f"own:{run_folder}+tactics", closing=["rfl"], searching=[], samples=3)
-    found = await proved(opened_lean, "theorem t (p q : Prop) : p ∧ q → q ∧ p", settings)
-    assert found.by == "network and list"
-
-
-async def test_a_network_alone_is_asked_and_nothing_else(opened_lean: OpenedLean, run_folder: Path) -> None:
-    settings = ProvingSettings(policy=f"own:{run_folder}", closing=[], searching=[], samples=2)
-    async with local_prover(opened_lean, settings) as prover:
-        found = await prover.find(parse_statement("theorem t (p q : Prop) : p ∧ q → q ∧ p"), Budget(60.0, 3))
-    assert found.outcome is AttemptOutcome.FAILED and found.simulations == 3
-
-
-async def test_a_policy_that_cannot_be_had_is_told_before_any_work(opened_lean: OpenedLean) -> None:
-    with pytest.raises(BadPolicy, match="there is no policy `x`"):
-        async with local_prover(opened_lean, ProvingSettings(policy="x")):
-            pass
 
 
 async def test_a_damaged_newest_checkpoint_that_nobody_named_is_no_hindrance(

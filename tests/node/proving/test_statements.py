@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from node.proving.statements import BadTarget, Target, line_target, name_target, read_target, statement_target
+from node.proving.statements import BadTarget, Target, line_target, name_target, read_target
 
 FILE = """/-! A file. -/
 namespace Foo
@@ -80,27 +80,6 @@ def test_a_sorry_is_left_out_of_its_command_with_all_above_it(file: Path, text: 
     assert first is not second and (tactic is None or first is tactic)
 
 
-def test_documentation_and_prefixes_belong_to_their_command(file: Path):
-    swap, cases = line_target(file, line_of("  · sorry")), line_target(file, line_of("  | n + 1"))
-    assert swap.readings[0].place and swap.readings[0].place.before.startswith("/-- Two, with a sorry in words. -/\n@[")
-    assert cases.readings[0].place and cases.readings[0].place.before.startswith("set_option maxRecDepth 100 in\n")
-    term = line_target(file, line_of("theorem term")).readings[0].place
-    assert term and term.context.text.endswith("-- theorem not_there : True := sorry\n\n")
-
-
-def test_of_several_on_a_line_the_column_tells(tmp_path: Path):
-    path = tmp_path / "file.lean"
-    path.write_text("theorem t : True ∧ True := ⟨sorry, sorry⟩\n", encoding="utf-8")
-    places = [read_target([f"{path}:1{column}"]).readings[0].place for column in ("", ":29", ":36")]
-    assert [place.before.endswith("⟨") for place in places if place] == [True, True, False]
-
-
-def test_a_theorem_of_a_line_is_proved_anew(file: Path):
-    target = line_target(file, line_of("    rfl"))
-    assert not target.gap and target.name == "indented"
-    assert whole(target).endswith("  theorem indented (n : Nat) : n = n := by\n    <GAP>\n")
-
-
 @pytest.mark.parametrize(
     ("name", "before"),
     [
@@ -113,12 +92,6 @@ def test_a_theorem_of_a_line_is_proved_anew(file: Path):
 def test_a_theorem_is_found_by_its_name_and_its_proof_left_aside(file: Path, name: str, before: str):
     place = name_target(file, name).readings[0].place
     assert place is not None and place.before.endswith(before) and place.after == "\n" and place.tactic
-
-
-def test_only_a_gap_that_is_the_whole_proof_has_a_negation(file: Path):
-    assert not line_target(file, line_of("  · sorry")).negations
-    (negation,) = line_target(file, line_of("example : 1 = 1")).negations
-    assert negation.place and negation.place.before.endswith(" : ¬ (1 = 1) := by\n  ")
 
 
 def test_a_statement_in_a_files_context_is_read_behind_it_and_before_its_last_ends(file: Path):
@@ -150,16 +123,3 @@ def test_what_is_not_there_is_told(file: Path, words: list[str], told: str):
     with pytest.raises(BadTarget) as raised:
         read_target([word.format(file=file, folder=file.parent) for word in words])
     assert told in str(raised.value)
-
-
-def test_a_file_that_is_no_text_is_told(tmp_path: Path):
-    (tmp_path / "a.lean").write_bytes(b"theorem \xff")
-    with pytest.raises(BadTarget, match="not UTF-8"):
-        read_target([f"{tmp_path}/a.lean:1"])
-
-
-def test_a_context_takes_only_a_statement(file: Path):
-    with pytest.raises(BadTarget, match="--context takes one statement"):
-        read_target([str(file), "swap"], file)
-    with pytest.raises(BadTarget, match="no place in a statement"):
-        statement_target("theorem t : True := trivial theorem x : sorry", FILE)

@@ -13,7 +13,6 @@ from common.lean import Theorem
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
 from node.lean.opened import OpenedLean, open_lean
 from node.lean.settings import LeanProcessSettings
-from node.lean.text.rules import MAX_TACTIC_BYTES
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from node.play.here import LocalAttempts
 from node.play.policies import check
@@ -88,13 +87,6 @@ async def test_of_many_proofs_the_one_that_holds_as_a_whole_is_found(lean: Opene
     assert verdict.accepted, verdict.reason
 
 
-async def test_wrong_proofs_alone_are_a_failure(lean: OpenedLean, tmp_path: Path) -> None:
-    result = await played(lean, tmp_path, [OTHER_STATEMENT, "sorry", "simp", "intro h", "exact choice _ _ _"])
-    assert (result.outcome, result.proof) == (AttemptOutcome.FAILED, None)
-    assert result.statistics.ended is Ended.SIMULATIONS
-    assert (result.statistics.lean_attempts, result.statistics.without_proof) == (4, 1)
-
-
 async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -> None:
     settings = LeanProcessSettings(workers=1, tactic_seconds=0.3, verify_seconds=1.0, sandbox=False)
     async with open_lean(settings, LeanToolchain.pocket()) as hasty:
@@ -104,20 +96,6 @@ async def test_a_proof_that_hangs_costs_the_limits_and_no_more(tmp_path: Path) -
         few = await played(hasty, tmp_path, [HANGS], simulations=8, seconds=0.5)
         assert (few.outcome, few.statistics.ended) == (AttemptOutcome.UNDECIDED, Ended.SECONDS)
         assert few.statistics.simulations == 1
-
-
-async def test_a_proof_beside_one_that_hangs_is_found_and_a_long_one_is_verified(
-    lean: OpenedLean, tmp_path: Path
-) -> None:
-    beside = await played(lean, tmp_path, [HANGS, WHOLE])
-    assert beside.outcome is AttemptOutcome.PROVED
-    assert beside.statistics.solved_at_simulations == 2
-    steps = [f"have {'a' * 200}_{number} : True := trivial" for number in range(50)]
-    last = "exact fun h => h.2.elim (fun q => Or.inl ⟨h.1, q⟩) (fun r => Or.inr ⟨h.1, r⟩)"
-    long = "\n".join([*steps, last])
-    assert len(long.encode()) > MAX_TACTIC_BYTES
-    result = await played(lean, tmp_path, [long])
-    assert result.outcome is AttemptOutcome.PROVED, result.message
 
 
 async def test_a_search_goes_on_where_a_wrong_proof_was_still_right(lean: OpenedLean, tmp_path: Path) -> None:

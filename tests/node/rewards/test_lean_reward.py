@@ -110,24 +110,12 @@ async def test_the_service_and_a_mesh_say_the_same(broker, run_name, lean_proxy)
     await asyncio.to_thread(close)
 
 
-def test_a_header_of_the_data_set_may_declare_syntax():
-    header = 'notation "TWO" => 2\nvariable (p : Prop)\ninstance : Add Bool := ⟨or⟩'
-    statements = ["theorem t (h : p) : p ∧ TWO = 1 + 1", "theorem t : true + true = false"]
-    judged = LeanReward(at_once=2, seconds=3).judge(["exact ⟨h, rfl⟩", "rfl"], theorem=statements, header=[header] * 2)
-    assert [each.verdict for each in judged] == [Verdict.VERIFIED, Verdict.REJECTED], judged
-
-
 def test_what_cannot_be_reached_is_none_and_says_so():
     for where in ("http://127.0.0.1:9", "nats://127.0.0.1:9"):
         reward = LeanReward(where=where, patience=0.2)
         assert reward(completions=["rfl", ""], theorem=[FOUR, FOUR]) == [None, 0.0]
         with pytest.raises(Unavailable, match=re.escape("127.0.0.1:9")):
             reward.check()
-
-
-def test_a_statement_that_lean_refuses_says_nothing_about_the_proof():
-    (judged,) = LeanReward(at_once=2, seconds=3).judge(["rfl"], theorem=["theorem t : Nope.nope 1 = 2"])
-    assert judged.verdict is Verdict.UNKNOWN and "rejects the statement" in judged.reason
 
 
 def test_columns_that_are_wrong_are_named():

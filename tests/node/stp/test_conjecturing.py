@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from common.bus import Bus, BusSettings, RemoteFailure, Unanswered
+from common.bus import Bus, BusSettings, Unanswered
 from common.lean import Theorem
-from common.protocol.messages import Failure, FailureKind, Message, SampledTactic, TacticReply
 from common.settings import Sampling
 from node.bank import statements
 from node.inference.engine.engine import Engine, Job
@@ -18,7 +17,7 @@ from node.model.prompt import conjecture_prompt, written_conjecture
 from node.stp.network import Question, StpError, conjecture
 from node.stp.records import Lemma, Seed
 from tests.node.inference.naive import run
-from tests.node.prover.nodes import answer_tactics, inference_node
+from tests.node.prover.nodes import inference_node
 from tests.node.training.conjecturer import CONJECTURES, trained_conjecturer
 
 SEEDS = [
@@ -58,25 +57,6 @@ async def test_conjectures_come_from_an_inference_node(broker: BusSettings, bus:
     for outputs, learned in zip(found, LEARNED, strict=True):
         assert [(each.text, each.complete) for each in outputs] == [(learned, True)] * 2
         assert all(5 < each.tokens < 100 for each in outputs)
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "says"),
-    [
-        (
-            TacticReply(tactics=(SampledTactic("simp", -1.0),), value=-1.0, weights=1),
-            StpError,
-            "an inference node of an older version answered a request for conjectures with tactics; update the node",
-        ),
-        (Failure(reason="it was trained on none", kind=FailureKind.MALFORMED), StpError, "trained on none"),
-        (Failure(reason="broken", kind=FailureKind.ERROR), RemoteFailure, "broken"),
-    ],
-)
-async def test_what_is_no_answer_is_an_error(bus: Bus, answer: Message, error: type[Exception], says: str) -> None:
-    asked = await answer_tactics(bus, [answer])
-    with pytest.raises(error, match=says):
-        await conjecture(bus, question(weights=1))
-    assert len(asked) == 1 and asked[0].conjecture and asked[0].weights == 1
 
 
 async def test_nobody_to_ask_is_an_error_of_the_bus(bus: Bus) -> None:

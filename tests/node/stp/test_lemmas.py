@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from common.lean import Theorem
-from node.bank.bank import load_proofs
 from node.lean.text.statement import parse_statement
 from node.stp.data.lemmas import LemmaGone, Library
 from node.stp.records import EMPTY_LEMMA, Lemma, StpError
@@ -94,11 +93,6 @@ def test_open_namespaces_and_the_header_s_own_lemmas(header: str, script: str, i
     assert LIBRARY.invoked_in(Theorem("t", "", "True", header), script) == invoked
 
 
-def test_a_header_s_lemma_is_stated_with_the_variables_that_it_mentions() -> None:
-    header = "variable {α : Type} {x y z : α} [Inhabited α]\n@[simp] theorem mine : x = y := sorry"
-    assert LIBRARY.lemma("mine", header).statement == "theorem mine {α : Type} {x y : α} [Inhabited α] : x = y"
-
-
 def test_a_lemma_that_is_gone_is_told_in_words_and_the_empty_one_is_always_there() -> None:
     assert LIBRARY.lemma("true") == EMPTY_LEMMA
     with pytest.raises(LemmaGone, match=r"no lemma 'Nat\.gone'.*stp prepare"):
@@ -127,13 +121,3 @@ def test_pocket_lean_s_library_has_its_theorems() -> None:
     assert library.lemma("Nat.add_comm").statement == "theorem Nat.add_comm (n m : Nat) : n + m = m + n"
     assert "Or.inl" not in library and "Nat.add" not in library
     assert all(each.statement.startswith(f"theorem {each.name} ") for each in library.lemmas)
-
-
-@pytest.mark.slow
-def test_the_bank_s_proofs_invoke_lemmas_of_pocket_lean_s_library() -> None:
-    library = Library.of("pocket")
-    proofs = load_proofs(warm_start=True)
-    with_lemma = [each for each in proofs if library.invoked_in(each.theorem, each.script)]
-    assert len(proofs) // 4 < len(with_lemma) < len(proofs)
-    for each in with_lemma[:200]:
-        assert all(name in each.script for name in library.invoked_in(each.theorem, each.script))

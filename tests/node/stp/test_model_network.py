@@ -18,7 +18,6 @@ from common.protocol.attempts import SELF_PLAY
 from common.protocol.messages import ModelState
 from node.inference.models import KEY
 from node.llm.address import parse_address, parse_hub_address
-from node.llm.models import parse_served, served_name
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
 from node.play import serving
@@ -172,8 +171,3 @@ def _short_template():
     template = msgspec.structs.replace(STP, template="{header}{statement}", statement=form, sampling=sampling)
     assert conjecturer_prompt(template, SEED).text.startswith("<lemma>")
     return template
-
-
-def test_names_of_served_models_are_read_back() -> None:
-    for name in ("openai:prover-run-3", "hf:/runs/a/trainings/round-001/model", "hf:base+/runs/a/adapter"):
-        assert served_name(parse_served(name)) == name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -50,24 +49,3 @@ async def test_a_model_proves_conjectures_and_learns_from_what_is_verified(calm:
     before = counts_of(calm)
     code, _, errors = await stp("resume", calm)
     assert (code, counts_of(calm)) == (0, before), errors
-
-
-async def test_without_a_mesh_a_model_proves_and_learns(tmp_path: Path) -> None:
-    recipe = model_recipe(tmp_path)
-    code, _, errors = await stp("run", recipe, "--here")
-    assert code == 0, errors
-    store = StpStore(recipe.parent / "runs/tiny" / FILE, read_only=True)
-    assert store.solved() and [each.stage for each in store.rounds()] == [Stage.DONE] * 4
-    assert all(Path(str(row.checkpoint), "config.json").is_file() for row in store.rounds())
-    store.close()
-
-
-@pytest.mark.parametrize("fault", ["stp-1:generation", "stp-1:proving#3", "stp-1:before-trained", "stp-2:trained"])
-async def test_a_run_that_is_killed_goes_on_with_the_counts_of_one_that_is_not(
-    calm: Path, tmp_path: Path, fault: str
-) -> None:
-    assert told(await finished(model_recipe(tmp_path), fault)) == told(calm)
-
-
-def told(directory: Path) -> dict[str, Any]:
-    return counts_of(directory)

@@ -12,16 +12,12 @@ import pytest
 from broker import streams
 from common.bus import Bus, BusError, BusSettings, Lease
 from common.lean import Theorem
-from common.protocol import subjects
-from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, AttemptResult, Purpose
-from node.command.stp.run import TRIES
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from node.play import mesh as play
-from node.play.attempts import Capacity
-from node.play.mesh import capacity_of
 from node.proving.statements import read_target
 from node.stp.work import Task
 from tests.node.prover.nodes import prover_process
-from tests.node.stp.mesh import FALSE, SWAP, TWO, info, one_by_one, prover, proving_on, samples, task, told, written
+from tests.node.stp.mesh import FALSE, SWAP, TWO, one_by_one, prover, proving_on, samples, task, told, written
 from tests.waiting import eventually
 
 THEOREMS = (SWAP, TWO, FALSE)
@@ -108,32 +104,9 @@ async def test_what_the_broker_lost_is_sent_again(
     assert result.proofs == await one_by_one(bus, SWAP, SAMPLED["swap"][:10])
 
 
-async def test_errors_are_played_again_a_few_times_and_then_handed_on(
-    bus: Bus, lean_proxy: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(play, "LOOK_EVERY", 0.05)
-    async with prover(bus, policy="tactics") as work:  # which writes no proofs
-        result = (await played(bus, [task(SWAP, 4)]))[0]
-    assert (result.outcome, work.counts["attempts"]) == (AttemptOutcome.ERROR, TRIES)
-    assert "proposes tactics only" in result.message
-
-
 def result(**changes: object) -> AttemptResult:
     fields = {"attempt_id": "a", "theorem_id": "t", "purpose": Purpose.TRAIN, "prover_id": "p", "outcome": "proved"}
     return AttemptResult(**{**fields, "outcome": AttemptOutcome.PROVED, **changes})  # type: ignore[arg-type]
-
-
-async def test_results_of_earlier_runs_are_passed_over(bus: Bus) -> None:
-    await bus.publish_durable(subjects.result(SELF_PLAY), result(attempt_id="other"), message_id="1")
-    await bus.publish_durable(subjects.result(SELF_PLAY), result(attempt_id="a-swap"), message_id="2")
-    found = await played(bus, [task(SWAP, 4)])
-    assert [each.attempt_id for each in found] == ["a-swap"]
-    assert not (await bus.backlog())["results-stp"] and not (await bus.leased())["results-stp"]
-
-
-async def test_tasks_of_one_id_are_refused(bus: Bus) -> None:
-    with pytest.raises(ValueError, match="two attempts have the same id"):
-        await played(bus, [task(SWAP, 4), task(SWAP, 8)])
 
 
 async def test_conjectures_that_do_not_elaborate_are_told_with_leans_error(bus: Bus, lean_proxy: object) -> None:
@@ -179,13 +152,6 @@ async def test_what_lean_refuses_of_the_proofs_that_workers_accept_is_told_with_
     assert refused == cheats | {5, 6, 7, 8}
     assert "cheat" in verdicts[cheats.pop()].reason
     assert all(verdicts[number].reason for number in refused)
-
-
-def test_requests_are_as_many_as_the_lean_proxies_take() -> None:
-    proxies = [info("lean-proxy", workers=2, verifications=1), info("lean-proxy", workers=3)]
-    assert capacity_of([*proxies, info("prover", searches=8)]) == Capacity(searches=10, workers=5, verifications=1)
-    assert capacity_of([]) == Capacity(searches=1, workers=1, verifications=1)
-    assert capacity_of([info("prover", searches=8)], searches=3).searches == 3
 
 
 async def test_work_side_by_side_ends_with_its_first_error_and_leaves_nothing_behind() -> None:

@@ -80,22 +80,6 @@ async def _is_shown(directory: Path, conjecture: str) -> None:
     assert list(directory.glob("*.png")) and (directory / "stp.html").is_file()
 
 
-@pytest.mark.slow
-async def test_without_a_mesh_a_run_counts_the_same(tmp_path: Path) -> None:
-    """Killed once, too. Both ask equal networks for samples with equal seeds."""
-    wanted = counts_of(await finished(tmp_path / "mesh"))
-    folder = tmp_path / "here"
-    folder.mkdir()
-    recipe = tiny_recipe(folder)
-    code, _, errors = await stp("run", recipe, "--here", fault="stp-1:proving#3")
-    assert code == -9, errors
-    code, _, errors = await stp("resume", folder / "runs/tiny", "--here")
-    assert code == 0, errors
-    assert counts_of(folder / "runs/tiny") == wanted
-    code, _, errors = await stp("run", recipe, "--here", "--url", "nats://127.0.0.1:1")
-    assert code == 2 and "choose one" in errors
-
-
 @pytest.mark.parametrize("fault", KILLS[4:6])
 @pytest.mark.slow
 async def test_a_run_that_is_killed_goes_on_with_the_counts_of_one_that_is_not(tmp_path: Path, fault: str) -> None:

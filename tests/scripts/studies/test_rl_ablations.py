@@ -9,9 +9,6 @@ from common.files import recipe
 from node.learner.settings import LearnerSettings
 from node.prover.settings import ProverSettings
 from scripts.studies.__main__ import Study, changed, filled, read
-from scripts.studies.pages import difference
-
-ROOT = Path(__file__).parents[3]
 
 
 def study(tmp_path: Path) -> Study:
@@ -40,14 +37,6 @@ def test_every_part_is_left_out_by_keys_that_the_roles_know(tmp_path: Path) -> N
         file.write_text(_toml(content), encoding="utf-8")
         config.load(LearnerSettings, file, "learner")
         config.load(ProverSettings, file, "prover")
-
-
-def test_undecided_statements_do_not_count_in_a_difference() -> None:
-    first = {"a": True, "b": True, "c": False, "d": None, "e": True}
-    second = {"a": True, "b": False, "c": False, "d": True, "e": None}
-    points, p = difference(first, second)
-    assert points.startswith("-33.3 [")  # one of a, b, c
-    assert p == "1.000"
 
 
 def _toml(content: dict[str, object]) -> str:

@@ -10,14 +10,12 @@ import pytest
 from common.lean import Context, Place, Theorem
 from node.lean.gaps.contexts import ContextModules
 from node.lean.toolchain.lean_toolchain import LeanToolchain
-from node.lean.worker.document import Frame
 from node.lean.worker.plan import BatchPlan
-from node.lean.worker.process import LeanProcess, WorkerOptions
+from node.lean.worker.process import WorkerOptions
 from node.lean.worker.runner import Runner
 
 pytestmark = pytest.mark.lean
 
-ORDINARY = Path(__file__).parents[1] / "toolchain/pocket/ordinary"
 
 SCOPES = """\
 set_option autoImplicit false
@@ -89,26 +87,3 @@ async def test_a_library_that_was_built_anew_has_modules_of_its_own(tmp_path):
         text = "import Own\n" + "".join(f"theorem t{n} : own = 1 := rfl\n" for n in range(5))
         names.append((await contexts.shortened(placed(text))).place.context.text.split("\n")[0])
     assert names[0] != names[1] and all(name.startswith("import ProofmeshContext_") for name in names)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["theorem a : True := trivial\n", "theorem a : 1 = 2 := rfl\n" * 9, "local instance : Inhabited Nat := ⟨1⟩\n" * 9],
-)
-async def test_a_text_that_is_short_or_has_errors_stays_as_it_is(tmp_path, text):
-    theorem = placed(text)
-    assert await modules(tmp_path, 4).shortened(theorem) == theorem
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", sorted(ORDINARY.glob("*.lean")), ids=lambda file: file.stem)
-async def test_the_rest_of_a_file_elaborates_behind_the_import(tmp_path, file):
-    contexts = modules(tmp_path, 8)
-    text = file.read_text()
-    short = (await contexts.shortened(placed(text))).place.context.text
-    assert short != text
-    pieces = text.count("\n") - short.count("\n")
-    assert pieces > 0
-    process = await LeanProcess.start(contexts.toolchain, WorkerOptions(in_file=True), Frame(short, 40_000).opening())
-    await process.kill()
-    assert [item.message for item in process.opening if item.is_error] == []

@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
 from hypothesis import example, given, seed, settings, strategies as st
 
-from node.lean.check.files.clean import RAW, cleaned, code_in, touches_statements
+from node.lean.check.files.clean import cleaned, code_in, touches_statements
 from node.lean.text.lexing import tokens_of
 
 HONEST = """import Init
@@ -143,10 +142,6 @@ def test_code_is_told_with_its_line_and_its_command() -> None:
     ]
 
 
-def test_behind_code_words_count_wherever_they_stand() -> None:
-    assert [(each.kind, each.line) for each in code_in("-- macro\n#eval 1\n-- macro\n")] == [("#eval", 2), (RAW, 3)]
-
-
 TOUCHES = listed(r"""
 macro_rules | `(False) => `("decoy")  ¦ notation "\\x46alse" => True ¦ infix:50 " \\u003d " => Ne
 open Nat in\n  open List in notation "x" => 1 ¦ @[macro foo] def bar := 1 ¦ attribute [macro foo] bar
@@ -234,14 +229,6 @@ TEXTS = given(st.lists(st.sampled_from(FRAGMENTS), max_size=14), st.sampled_from
 @TEXTS
 @example(["@[", "simp", "macro"], " ")
 def test_the_cleaned_file_has_no_code_and_the_same_lines(fragments: list[str], between: str) -> None:
-    is_clean(fragments, between)
-
-
-@pytest.mark.slow
-@seed(2)
-@settings(max_examples=3000, deadline=None, database=None)
-@TEXTS
-def test_thousands_of_cleaned_files_have_no_code(fragments: list[str], between: str) -> None:
     is_clean(fragments, between)
 
 

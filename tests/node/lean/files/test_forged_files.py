@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from contextlib import aclosing
 from pathlib import Path
@@ -17,9 +16,8 @@ from node.lean.check.verify.kernel import KernelProcess
 from node.lean.process.fresh import Limits
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.attacks import CHANGES, ENORMOUS, FINE, HARMLESS, TEXT, UNREPAIRED, WHOLE, changed
-from tests.node.lean.olean.forging import compile_text
-from tests.node.lean.olean.judges import Answer, File, Forge, accepted, forging_verifier, in_batch, judged
-from tests.node.lean.olean.mutations import FALSE, HONEST, TRUE, Oracle, mutate
+from tests.node.lean.olean.judges import File, Forge, accepted, forging_verifier, in_batch, judged
+from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
 
@@ -52,34 +50,15 @@ async def test_an_enormous_file_is_judged_within_its_limits(name: str) -> None:
     assert BAD.isdisjoint(accepted(await judged([File("Main", TEXT, ENORMOUS[name])])))
 
 
-def unchanged(content: bytes, place: Path) -> bytes:
-    return content
-
-
-def mutated(seed: int) -> Forge:
-    return lambda content, place: mutate(content, seed).content
-
-
 @pytest.mark.parametrize("number", [40, pytest.param(2000, marks=pytest.mark.slow)])
 async def test_of_changed_files_nothing_is_accepted_but_what_the_text_proves(number: int) -> None:
     for first in range(0, number, 60):
         seeds = range(first, min(first + 60, number))
-        forgeries = [
-            lambda content, _: content,
-            *(lambda content, _, seed=seed: mutate(content, seed).content for seed in seeds),
-        ]
-        (honest, *contents), (whole, *answers) = await in_batch(HONEST, forgeries)
-        oracle = Oracle(honest)
-        assert set(whole.accepted) == TRUE and not oracle.faults(honest, whole)
-        for seed, content, answer in zip(seeds, contents, answers, strict=True):
-            faults = oracle.faults(content, answer)
-            assert not faults, (mutate(honest, seed).description, faults)
-
-
-def test_the_oracle_finds_what_must_not_be_accepted(tmp_path: Path) -> None:
-    honest = asyncio.run(compile_text(HONEST, tmp_path)).read_bytes()
-    for answer in (Answer(whole=True), *(Answer((name,)) for name in (*FALSE, "nothing", "Two", "hidden"))):
-        assert Oracle(honest).faults(honest, answer), answer
+        changes: list[Forge] = [lambda content, _, seed=seed: mutate(content, seed).content for seed in seeds]
+        (honest, *_), (whole, *answers) = await in_batch(HONEST, [lambda content, _: content, *changes])
+        assert set(whole.accepted) == TRUE and not faults(whole)
+        for seed, answer in zip(seeds, answers, strict=True):
+            assert not faults(answer), (mutate(honest, seed).description, answer)
 
 
 # --- the processes ----------------------------------------------------------------------------------------------------

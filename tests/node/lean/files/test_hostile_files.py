@@ -71,35 +71,6 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path, make: Callable[[Pat
     assert problems(tmp_path) == {"A.lean": "", "X.lean": problem}
 
 
-def test_a_file_or_a_folder_without_permission_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "A.lean").write_text(TRUE)
-    (tmp_path / "X.lean").write_text(TRUE)
-    (tmp_path / "Closed").mkdir()
-    scandir, read = os.scandir, Path.read_bytes
-
-    def refused(path: object) -> PermissionError:
-        return PermissionError(13, "Permission denied", os.fspath(path))  # type: ignore[call-overload]
-
-    def closed(path: str) -> object:
-        if str(path).endswith("Closed"):
-            raise refused(path)
-        return scandir(path)
-
-    def no_permission(path: Path) -> bytes:
-        if path.name == "X.lean":
-            raise refused(path)
-        return read(path)
-
-    # The tests may run as root, who may read everything.
-    monkeypatch.setattr(os, "scandir", closed)
-    monkeypatch.setattr(Path, "read_bytes", no_permission)
-    assert problems(tmp_path) == {
-        "A.lean": "",
-        "X.lean": "Permission denied",
-        "Closed": "the folder cannot be read: Permission denied",
-    }
-
-
 def test_a_file_name_that_no_import_can_name_gets_a_module_of_its_own(tmp_path: Path) -> None:
     for name in (b"a\n b\x1b[2J.lean", b"bad\xff.lean", b"bad\xfe.lean", "«q».lean".encode(), "Übung 1.lean".encode()):
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(TRUE)

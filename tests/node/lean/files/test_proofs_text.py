@@ -23,45 +23,6 @@ def names(text: str) -> list[str]:
     return re.findall(r"^theorem (\S+)", text, re.MULTILINE)
 
 
-def test_a_plain_name_stays_and_others_are_written_with_underscores():
-    proofs = files_of([(Theorem(name, "", "True"), "  trivial") for name in ("amc_12", "Nat.add_comm", "row 3:x", "7")])
-    assert names(proofs.texts[0]) == ["amc_12", "«Nat_add_comm»", "row_3_x", "t_7"]
-
-
-def test_names_that_come_out_alike_or_stand_in_a_proof_get_a_number():
-    mine = [
-        (Theorem("a.b1", "", "True"), "  trivial"),
-        (Theorem("a_b1", "", "True"), "  trivial"),
-        (Theorem("h1", "", "True → True"), "  intro h\n  exact h"),
-        (Theorem("other", "(h1 : True)", "True"), "  exact h1"),
-    ]
-    assert names(files_of(mine).texts[0]) == ["a_b1", "a_b1_1", "h1_1", "«other»"]
-
-
-def test_imports_are_united_where_one_statements_hold_anothers():
-    headers = ["import Mathlib\nopen Real", "import Mathlib\nimport Aesop\nopen Nat", "import Aesop\nimport Mathlib"]
-    proofs = files_of([(Theorem(f"t{number}", "", "True", each), "  trivial") for number, each in enumerate(headers)])
-    assert len(proofs.texts) == 1
-    assert proofs.texts[0].startswith("import Aesop\nimport Mathlib\n")
-    assert proofs.texts[0].count("\nsection\n") == 3
-
-
-def test_statements_with_other_imports_go_to_files_of_their_own():
-    headers = ["import A", "import B", "", "module\nimport A"]
-    proofs = files_of([(Theorem(f"t{number}", "", "True", each), "  trivial") for number, each in enumerate(headers)])
-    assert [names(text) for text in proofs.texts] == [["t0"], ["t1"], ["t2"], ["t3"]]
-
-
-def test_the_toolchains_header_stands_in_the_file_for_statements_without_imports():
-    header = "import Mathlib\nopen Topology"
-    text = files_of(
-        [(Theorem("t0", "", "True"), "  trivial"), (Theorem("t1", "", "True", "open Nat"), "  trivial")], header
-    )
-    assert len(text.texts) == 1
-    assert text.texts[0].startswith("import Mathlib\n")
-    assert text.texts[0].count("open Topology") == 2 and text.texts[0].count("open Nat") == 1
-
-
 def test_a_proof_at_a_place_in_a_file_is_left_out_and_named():
     place = Place(NO_CONTEXT, "theorem x : True := by\n  ", "\n")
     proofs = files_of(

@@ -38,24 +38,9 @@ def test_a_file_that_is_imported_comes_along_unwanted(tmp_path: Path) -> None:
     assert {each.module: each.wanted for each in group} == {"A": True, "Sub.B": False}
 
 
-def test_each_file_is_read_once(tmp_path: Path) -> None:
-    write(tmp_path, A="")
-    assert sum(len(group) for group in collect([tmp_path, tmp_path / "A.lean", tmp_path])) == 1
-
-
-def test_a_file_stands_behind_those_it_imports() -> None:
-    files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B", "C")), ("B", ("C",)), ("C", ()))]
-    assert [(each.module, problem) for each, problem in in_order(files)] == [("C", ""), ("B", ""), ("A", "")]
-
-
 def test_a_circle_of_imports_is_told_and_the_rest_goes_on() -> None:
     files = [SourceFile(name, name, imports=needed) for name, needed in (("A", ("B",)), ("B", ("A",)), ("C", ()))]
     found = {each.module: problem for each, problem in in_order(files)}
     assert [problem for problem in found.values() if problem] == ["circular imports: A -> B -> A"]
     assert found["C"] == ""
     assert len(found) == 3
-
-
-def test_a_folder_without_lean_files_is_a_problem(tmp_path: Path) -> None:
-    ((source,),) = collect([tmp_path])
-    assert source.problem == "no .lean file in this folder"

@@ -23,15 +23,12 @@ from tests.node.lean.olean.writer import (
     LITERAL,
     OPAQUE,
     RECURSOR,
-    SAFE,
     THEOREM,
     Forged,
     Maker,
-    Meanings,
     Object,
     Parts,
     Raw,
-    Reading,
     Unreadable,
     Value,
     common,
@@ -76,8 +73,6 @@ FALSE = frozenset({"bad", "two_bad", "all_bad", "anything", "by_axiom", "cheat"}
 """Whose acceptance is always wrong."""
 TRUE = frozenset({"one", "two_is", "large_is", "number_is", "even_two", "both", "left", "same", "half", "secret"})
 """Whose acceptance is right."""
-_SAFETY = {DEFINITION: 0, OPAQUE: 0, CONSTRUCTOR: 0, INDUCTIVE: 1}
-"""Which flag of a constant says whether it is safe, by its kind."""
 
 WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "large", "number", "hidden", "unsound"}
 """Constants that are changed more often than those that Lean generates."""
@@ -86,84 +81,12 @@ WRITTEN = TRUE | FALSE | {"Two", "Even", "Both", "Two.rec", "Even.rec", "two", "
 # --- what may be accepted ---------------------------------------------------------------------------------------------
 
 
-class Oracle:
-    """What may be accepted of files that claim to be the honest text, compiled: its true theorems, stated as there.
-    Recursors that a file has otherwise than the kernel makes them count for nothing."""
-
-    def __init__(self, honest: bytes) -> None:
-        self._meanings = Meanings()
-        self._honest = Reading(Forged.decode(honest), self._meanings)
-        self._whole = {_shown(name): self._whole_of(self._honest, name) for name in self._honest.infos}
-        self._kinds = {_shown(name): info.tag for name, info in self._honest.infos.items()}
-
-    def faults(self, content: bytes, answer: Answer) -> list[str]:
-        """What is wrong with an answer; empty if nothing is."""
-        found = ["the file as a whole is accepted, though it has theorems without proofs"] if answer.whole else []
-        if not answer.accepted:
-            return found
-        try:
-            reading = Reading(Forged.decode(content), self._meanings)
-        except Unreadable as error:
-            return [*found, f"{', '.join(answer.accepted)} accepted, but the file is not readable: {error}"]
-        names = [_bare(name) for name in answer.accepted]
-        for name in sorted(set(names)):
-            named = [each for each in reading.infos if _bare(_shown(each)) == name]
-            faults = []
-            for each in named or [(name,)]:
-                try:
-                    faults.append(self._faults_of(reading, each, name))
-                except (Unreadable, KeyError, RecursionError) as error:
-                    faults.append([f"{name} is accepted, but cannot be read: {error!r}"])
-            # Of several constants that are shown by one name, at least so many must be in order as are accepted.
-            faults.sort(key=len)
-            found += [fault for each in faults[: names.count(name)] for fault in each]
-        return found
-
-    def _faults_of(self, reading: Reading, name: Parts, shown: str) -> list[str]:
-        found = [f"{shown} is accepted, and it rests on {each}" for each in self._rests_on(reading, name)]
-        if shown in FALSE:
-            found.append(f"{shown} is accepted")
-        elif self._kinds.get(shown) != THEOREM:
-            found.append(f"{shown} is accepted, which is no theorem of the text")
-        elif self._whole_of(reading, name) != self._whole[shown]:
-            found.append(f"{shown} is accepted, with another statement than in the text")
-        return found
-
-    def _rests_on(self, reading: Reading, name: Parts) -> list[str]:
-        """What a constant uses that nothing may use which is accepted."""
-        found = []
-        # 1. Each constant that it uses, directly or not.
-        waiting, seen = [name], {name}
-        while waiting:
-            each = waiting.pop()
-            info = reading.infos.get(each)
-            if info is None:
-                found += ["sorry"] * (each == ("sorryAx",))
-                continue
-            rest = details(info)
-            # 2. What is wrong with it.
-            if info.tag == RECURSOR:
-                continue
-            if info.tag == AXIOM:
-                found.append(f"the axiom {_shown(each)}")
-            if writer.FLAGS[info.tag] > len(rest.data):
-                found.append(f"{_shown(each)}, which has no flags")
-            elif info.tag in _SAFETY and rest.data[_SAFETY[info.tag]] != (SAFE if info.tag == DEFINITION else 0):
-                found.append(f"{_shown(each)}, which is not safe")
-            # 3. The constants that it uses itself.
-            terms = [common(info).fields[2]]
-            terms += rest.fields[1:2] if info.tag in (DEFINITION, THEOREM, OPAQUE) else []
-            below = {name for term in terms for name in reading.named(term)}
-            if info.tag == INDUCTIVE:
-                below |= {parts(part) for part in writer.items_of(rest.fields[4])}
-            waiting += below - seen
-            seen |= below
-        return found
-
-    @staticmethod
-    def _whole_of(reading: Reading, name: Parts) -> frozenset[tuple[Parts, int]]:
-        """A statement with all that it depends on, without recursors."""
-        return frozenset(each for each in reading.whole(name) if not each[0] or reading.infos[each[0]].tag != RECURSOR)
+def faults(answer: Answer) -> list[str]:
+    """What is wrong with an answer about a changed file; empty if nothing is."""
+    found = ["the file as a whole is accepted, though it has theorems without proofs"] if answer.whole else []
+    return found + [
+        f"{name} is accepted" for name in answer.accepted if name.replace("«", "").replace("»", "") not in TRUE
+    ]
 
 
 def _shown(name: Parts) -> str:
@@ -172,11 +95,6 @@ def _shown(name: Parts) -> str:
         at = next((index for index, part in enumerate(name) if isinstance(part, int)), 0)
         name = name[at + 1 :]
     return ".".join(map(str, name))
-
-
-def _bare(name: str) -> str:
-    """A name without the quotes of its components."""
-    return name.replace("«", "").replace("»", "")
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------
@@ -231,12 +149,6 @@ def flag(edit: _Editor) -> str:
     return f"flag {index} of {edit.named(info)} is {value}"
 
 
-def kind(edit: _Editor) -> str:
-    info = edit.info()
-    info.tag = edit.rng.randrange(9)
-    return f"{edit.named(info)} is of kind {info.tag}"
-
-
 def whole_kind(edit: _Editor) -> str:
     """A constant is made anew as one of another kind, with the right number of fields."""
     info = edit.info(AXIOM, DEFINITION, THEOREM, OPAQUE)
@@ -279,26 +191,6 @@ def value_is_constant(edit: _Editor) -> str:
     return f"the value of {edit.named(one)} is {edit.named(other)}"
 
 
-def constant_renamed(edit: _Editor) -> str:
-    """A constant gets another name, where it is declared and listed; its uses keep the old one, or do not."""
-    info = edit.info()
-    first = common(info)
-    old = first.fields[0]
-    news = ("Nat.add", "sorryAx", "propext", "True.intro", "other", "Lean.trustCompiler")
-    private = edit.make.name("_private", "Main", 0, "bad")
-    new = edit.rng.choice([*map(edit.make.dotted, news), common(edit.info()).fields[0], private])
-    first.fields[0] = new
-    listed = edit.forged.items(writer.NAMES)
-    listed[:] = [new if each is old else each for each in listed]
-    told = f"{_shown(parts(old))} is declared as {_shown(parts(new))}"
-    if edit.rng.random() < 0.5:
-        for sort, each in edit.terms:
-            if sort == "expression" and each.tag == CONSTANT and each.fields[0] is old:
-                each.fields[0] = new
-        told += ", and used"
-    return told
-
-
 def used_name(edit: _Editor) -> str:
     """A constant in a term is another one."""
     term = edit.expression(CONSTANT)
@@ -331,12 +223,6 @@ def expression_swapped(edit: _Editor) -> str:
     return f"part {index} of an expression of kind {term.tag} is another one, of kind {other.tag}"
 
 
-def bound_variable(edit: _Editor) -> str:
-    term = edit.expression(writer.BOUND)
-    term.fields[0] = edit.rng.choice([0, 1, 2, 3, 100, 1 << 20, 1 << 40])
-    return f"a bound variable is {term.fields[0]}"
-
-
 def level(edit: _Editor) -> str:
     found = [each for sort, each in edit.terms if sort == "level"]
     one = edit.rng.choice(found)
@@ -346,45 +232,6 @@ def level(edit: _Editor) -> str:
     parts_: list[Value] = [0, 1, *found]
     one.fields[edit.rng.randrange(len(one.fields))] = edit.rng.choice(parts_)
     return f"a part of a level of kind {one.tag} is another one"
-
-
-def level_parameters(edit: _Editor) -> str:
-    info = edit.info()
-    names = [edit.make.name(each) for each in edit.rng.choice(["", "u", "uu", "uv", "v", "uvw"])]
-    common(info).fields[1] = writer.linked(names)
-    return f"{edit.named(info)} has {len(names)} universe parameters"
-
-
-def numbers(edit: _Editor) -> str:
-    """A number of a type, constructor or recursor."""
-    info = edit.info(INDUCTIVE, CONSTRUCTOR, RECURSOR)
-    fields = details(info).fields
-    places = [index for index in range(1, len(fields)) if isinstance(fields[index], int)]
-    index = edit.rng.choice(places)
-    fields[index] = edit.rng.choice([0, 1, 2, 3, 1 << 33, 1 << 62])
-    return f"number {index} of {edit.named(info)} is {fields[index]}"
-
-
-def lists(edit: _Editor) -> str:
-    """A list of a type, definition or recursor: of what is declared together, of constructors, of rules."""
-    info = edit.info(INDUCTIVE, RECURSOR, DEFINITION, THEOREM, OPAQUE)
-    fields = details(info).fields
-    index = {INDUCTIVE: edit.rng.choice([3, 4]), RECURSOR: edit.rng.choice([1, 6]), DEFINITION: 3}.get(info.tag, 2)
-    items = writer.items_of(fields[index])
-    match edit.rng.randrange(5):
-        case 0:
-            items = items[:-1]
-        case 1:
-            items += items
-        case 2:
-            items.reverse()
-        case 3:
-            items.append(common(edit.info()).fields[0])
-        case _:
-            other = details(edit.info(info.tag)).fields
-            items = writer.items_of(other[index])
-    fields[index] = writer.linked(items)
-    return f"list {index} of {edit.named(info)} has {len(items)} other items"
 
 
 def rules(edit: _Editor) -> str:
@@ -398,66 +245,6 @@ def rules(edit: _Editor) -> str:
         writer.set_flag(info, 1, 1)
         told = ", marked as unsafe"
     return f"a rule of {edit.named(info)} is another one{told}"
-
-
-def removed(edit: _Editor) -> str:
-    info = edit.info()
-    at = next(index for index, each in enumerate(edit.infos) if each is info)
-    del edit.forged.items(writer.CONSTANTS)[at]
-    if edit.rng.random() < 0.8:
-        del edit.forged.items(writer.NAMES)[at]
-    return f"{edit.named(info)} is not there"
-
-
-def doubled(edit: _Editor) -> str:
-    """A constant twice; the second may have another name, or another value."""
-    info = edit.info(AXIOM, DEFINITION, THEOREM, OPAQUE)
-    name, levels, type_ = common(info).fields
-    other = edit.rng.choice([name, name, edit.make.name("extra"), edit.make.name("_private", "Main", 0, "one")])
-    rest = details(info)
-    copied = Object(rest.tag, [Object(0, [other, levels, type_]), *rest.fields[1:]], rest.data)
-    edit.forged.add(Object(info.tag, [copied]))
-    return f"{edit.named(info)} a second time, as {_shown(parts(other))}"
-
-
-def order(edit: _Editor) -> str:
-    names, constants = edit.forged.items(writer.NAMES), edit.forged.items(writer.CONSTANTS)
-    both = list(zip(names, constants, strict=False))
-    edit.rng.shuffle(both)
-    told = "the constants are in another order"
-    if edit.rng.random() < 0.7:
-        names[:] = [each for each, _ in both]
-    else:
-        told += ", but not their names"
-    constants[:] = [each for _, each in both]
-    return told
-
-
-def imports(edit: _Editor) -> str:
-    items = edit.forged.items(writer.IMPORTS)
-    name = edit.rng.choice([["Init"], ["Pocket", "Bool"], ["Nothing"], ["Main"], ["Pocket/Bool"], ["..", "Init"], []])
-    made = Object(0, [edit.make.name(*name)], bytes([0, 1, 0, 0, 0, 0, 0, 0]))
-    if edit.rng.random() < 0.5:
-        items[:] = [made]
-    else:
-        items.append(made)
-    return f"{name} is imported, one of {len(items)}"
-
-
-def position(edit: _Editor) -> str:
-    """Two declarations exchange their places in the text, or one has no place."""
-    for entry in edit.forged.items(writer.ENTRIES):
-        pair = fields_of(entry, 2)
-        if parts(pair.fields[0]) == ("Lean", "declRangeExt"):
-            rows = fields_of(pair.fields[1], 2).fields
-            one, other = (fields_of(each, 2) for each in edit.rng.sample(rows, 2))
-            told = f"{_shown(parts(one.fields[0]))} stands where {_shown(parts(other.fields[0]))} stands"
-            if edit.rng.random() < 0.3:
-                rows[:] = [each for each in rows if each is not one]
-                return f"{_shown(parts(one.fields[0]))} has no place"
-            one.fields[1], other.fields[1] = other.fields[1], one.fields[1]
-            return told
-    return "no places"
 
 
 def link(edit: _Editor) -> str:
@@ -492,9 +279,8 @@ def swapped_objects(edit: _Editor) -> str:
 
 EDITS: tuple[tuple[int, Edit], ...] = (
     *((3, each) for each in (flag, whole_kind, swapped_parts, value_is_constant, used_name, rules)),
-    *((2, each) for each in (kind, constant_renamed, literal, expression_swapped, numbers, lists, doubled, position)),
-    *((2, each) for each in (link, swapped_objects, level, imports)),
-    *((1, each) for each in (expression_tag, bound_variable, level_parameters, removed, order)),
+    *((2, each) for each in (literal, expression_swapped, link, swapped_objects, level)),
+    (1, expression_tag),
 )
 """The changes, with how often they are chosen."""
 _WEIGHTS, _EDITS = [weight for weight, _ in EDITS], [each for _, each in EDITS]

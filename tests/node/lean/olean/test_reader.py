@@ -13,7 +13,7 @@ import pytest
 from node.lean.check.olean.declarations import groups, uses
 from node.lean.check.olean.module import Kind, Module
 from node.lean.check.olean.region import BadOlean, Region
-from node.lean.check.olean.terms import Tag, Terms, quoted, show
+from node.lean.check.olean.terms import Tag, Terms, show
 from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.olean.forging import OBJECTS, SIZE, SOURCE, TAG, Change, Forgery, compile_text, opened
 
@@ -88,12 +88,6 @@ def test_the_library_declares_what_the_kernel_computes():
     assert declared_in(modules) >= COMPUTED_BY_THE_KERNEL
 
 
-@pytest.mark.slow
-def test_every_module_of_the_library_is_read():
-    files = [*Path(LeanToolchain.pocket().environment["LEAN_PATH"]).rglob("*.olean")]
-    assert len(files) > 20 and len(declared_in(files)) > 3000
-
-
 def test_declarations_come_behind_those_that_they_use(olean):
     with opened(olean) as module:
         used = uses(module, module.reader.terms)
@@ -124,20 +118,6 @@ def test_equal_terms_of_two_files_have_one_number(tmp_path, olean):
     assert show(terms, one.constants["two_is_even"].type).startswith("Even")
     one.close()
     two.close()
-
-
-def test_a_long_application_is_shown():
-    terms = Terms()
-    term = terms.add((Tag.CONSTANT, "f", ()), 0, False)
-    for _ in range(100_000):
-        term = terms.add((Tag.APPLY, term, term), 0, False)
-    assert len(show(terms, term, 100)) <= 100
-
-
-def test_two_names_are_never_written_alike():
-    parts = ["a", "a.b", "«a", "b»", "«a».b", "a»", "1", "", "«", "»", "»»", "a».«b", "a»»", "««a", "a b"]
-    names = [(each,) for each in parts] + [(a, b) for a in parts for b in parts]
-    assert len({".".join(map(quoted, name)) for name in names}) == len(names)
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------

@@ -154,10 +154,3 @@ async def test_a_snippet_gets_nothing_and_an_honest_one_is_accepted(place: Place
         await checker.stop()
     assert SECRET not in str(cheat) and str(cheat.response).count("refused") >= 6
     assert honest.verdict.accepted
-
-
-def test_it_is_said_which_protection_is_missing() -> None:
-    missing = Protections(("landlock", "network"), (("reads", "no such call"), ("root", "forbidden")))
-    assert "reads" in missing.gaps() and not missing.reads
-    assert missing.facts()["reads"] == "NOT PROTECTED (Landlock: no such call; a root folder of its own: forbidden)"
-    assert "its toolchain" in FOUND.facts()["reads"] if FOUND.reads else "reads" in FOUND.gaps()

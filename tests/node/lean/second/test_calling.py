@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from node.lean.check.second.__main__ import Task, main, with_large_stack
+from node.lean.check.second.__main__ import Task, with_large_stack
 from node.lean.check.second.calling import SecondOpinion
 from node.lean.check.second.export import Library
 from node.lean.check.second.special import LEAN_AXIOMS
@@ -136,16 +136,6 @@ def test_what_cannot_be_looked_at_is_not_checked(olean, opinion, tmp_path):
     assert "swap" in opinion(broken, "swap").not_checked
     late = opinion(olean, "sums", seconds=0.0)
     assert "sums" in late.not_checked and "has not checked it" in late.problem("sums")
-
-
-def test_the_program_prints_what_it_found(olean, export, capsys):
-    file = export(olean, "swap", "wrong")
-    assert main([str(file), "--only", "swap", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["axioms"] == {"swap": []}
-    assert main([str(file)]) == 0
-    assert "checked swap\n" in capsys.readouterr().out
-    file.write_text("{}\n")
-    assert main([str(file)]) == 2 and "line 1" in capsys.readouterr().out
 
 
 @pytest.mark.slow

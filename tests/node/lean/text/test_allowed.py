@@ -149,9 +149,3 @@ def test_syntax_of_a_header_or_a_file_refuses_the_rule() -> None:
         assert not theorem_problem(Theorem("t", "", "p", text))
     fine = 'notation "x" => 1\ntheorem f : p := by simp\n@[simp] theorem g : p := h\n-- macro\ndef macroes := "syntax"'
     assert not theorem_problem(Theorem("t", "", "p", fine, rule=rule))
-
-
-def test_a_negation_has_the_rule() -> None:
-    rule = rule_of(["rfl"], [])
-    theorem = Theorem("t", "", "p", rule=rule)
-    assert theorem.negation().rule == theorem.renamed().rule == rule

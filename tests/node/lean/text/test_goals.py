@@ -52,11 +52,6 @@ def layout(text: str) -> tuple[tuple[int, ...], ...]:
     return tuple(branch.goals for branch in factorise(split_goals(text)))
 
 
-def test_no_goals():
-    assert split_goals("no goals") == split_goals("") == split_goals("unsolved goals\n") == []
-    assert factorise([]) == ()
-
-
 def test_tags_are_removed_and_goals_are_independent_branches(printed):
     assert [goal_tag(goal) for goal in split_goals(printed["conjunction"])] == ["left", "right"]
     assert states(printed["conjunction"]) == ["p q : Prop\nhp : p\n⊢ p", "p q : Prop\nhp : p\n⊢ q"]
@@ -67,14 +62,6 @@ def test_goals_that_share_a_metavariable_stay_together(printed):
     (branch,) = factorise(split_goals(printed["witness"]))
     assert branch.goals == (0, 1, 2)
     assert branch.state == "⊢ Nat\n\n⊢ ?m.1 * ?m.1 = 49\n\n⊢ ?m.1 < 10"
-
-
-def test_goals_of_the_same_tag_are_independent_while_nothing_mentions_it(printed):
-    assert [goal_tag(goal) for goal in split_goals(printed["same tag"])] == ["a", "a"]
-    assert layout(printed["same tag"]) == ((0,), (1,))
-    tags = [goal_tag(goal) for goal in split_goals(printed["same tag and natural"])]
-    assert tags.count("a") == 2
-    assert layout(printed["same tag and natural"]) == ((0, 1, 2),)
 
 
 def test_a_goal_that_is_itself_the_metavariable_is_joined_through_its_tag(printed):
@@ -88,24 +75,6 @@ def test_independent_goals_come_before_the_shared_branch(printed):
     (single, shared) = factorise(split_goals(printed["nested"]))
     assert single.state.endswith("⊢ 1 = 1") and len(single.goals) == 1
     assert len(shared.goals) == 4 and not set(shared.goals) & set(single.goals)
-
-
-def test_several_shared_groups_are_one_branch(printed):
-    assert layout(printed["two groups"]) == ((2,), (0, 1, 3, 4))
-
-
-def test_projections_of_a_metavariable_are_mentions_of_it(printed):
-    (single, shared) = factorise(split_goals(printed["projection"]))
-    assert single.state == "⊢ True"
-    assert shared.goals == (0, 1)
-
-
-def test_question_marks_inside_identifiers_are_no_metavariables(printed):
-    assert layout(printed["question mark names"]) == ((0,), (1,))
-
-
-def test_a_metavariable_that_no_other_goal_holds_joins_nothing():
-    assert [branch.goals for branch in factorise(["⊢ ?m.7 = ?m.7", "x : Nat\n⊢ x = x"])] == [(0,), (1,)]
 
 
 def test_an_elided_term_is_held_for_a_metavariable_only_where_there_are_some():

@@ -39,17 +39,6 @@ def test_texts_that_are_closed_have_no_problem_and_others_are_told_what_and_wher
         assert says in lex(text).problem, text
 
 
-def test_code_is_the_text_without_comments_and_strings_at_the_same_places() -> None:
-    lexed = lex('simp -- sorry\nexact "admit" /- stop\n-/ x')
-    assert lexed.code == "simp         \nexact                \n   x"
-    assert lexed.comments and not lexed.unusual
-
-
-def test_strings_that_hold_code_or_know_no_escapes_are_unusual() -> None:
-    for text in ('s!"{x}"', 'exact r"(" h', 'm!"x"', 'r#"a"#'):
-        assert lex(text).unusual, text
-
-
 SIGNS = ['"', "'", "«", "»", "/-", "-/", "--", "\n", "(", ")", "[", "]", "⟨", "⟩", "r#", "s!", "\\", "x", " ", "'('"]
 TEXTS = st.lists(st.sampled_from([*SIGNS, *CLOSED, *OPEN]), max_size=16).map("".join)
 

@@ -30,16 +30,6 @@ def test_what_only_looks_like_a_gap_is_none(text):
     assert mentions(text) == []
 
 
-@pytest.mark.parametrize("text", ["sorry", "(sorry)", "·sorry", "⟨sorry, h⟩", "sorry.1", "by\n  sorry;", "]sorry--"])
-def test_a_gap_is_found_wherever_it_stands(text):
-    (mention,) = mentions(text)
-    assert text[mention.start : mention.end] == "sorry"
-
-
-def test_what_is_wrong_in_a_text_hides_no_gap_behind_it():
-    assert len(mentions("theorem a : ) := sorry\ntheorem b := sorry\n")) == 2
-
-
 @pytest.mark.parametrize("text", ["constructor <;> sorry", "all_goals sorry", "any_goals (sorry)", "repeat sorry"])
 def test_a_gap_that_may_run_more_than_once_says_so(text):
     assert mentions(text)[0].many and not mentions(f"{text}; sorry")[1].many

@@ -16,15 +16,6 @@ def script(*path: Step) -> str:
     return "\n".join(path_lines(path, hole))
 
 
-def test_a_tactic_that_leaves_one_goal_needs_no_bullet() -> None:
-    assert script(Step("intro h"), Step("simp at h")) == "  intro h\n  simp at h\n  HERE"
-
-
-def test_branches_that_are_not_followed_are_sorry() -> None:
-    layout: Layout = ((0,), (1,), (2,))
-    assert script(Step("cases h", 1, layout)) == "  cases h\n  · sorry\n  · HERE\n  · sorry"
-
-
 def test_goals_that_share_a_metavariable_stay_at_the_level_of_their_tactic_and_come_last() -> None:
     layout: Layout = ((1,), (0, 2))
     assert script(Step("refine f", 0, layout)) == "  refine f\n  rotate_left 1\n  · HERE\n  rotate_left 1\n  sorry"
@@ -35,11 +26,6 @@ def test_a_shared_branch_inside_a_bullet() -> None:
     inner: Layout = ((0,), (1, 2))
     path = (Step("constructor", 0, ((0,), (1,))), Step("refine g", 1, inner))
     assert script(*path) == ("  constructor\n  · refine g\n    · sorry\n    HERE\n  · sorry")
-
-
-def test_two_shared_branches_are_refused() -> None:
-    with pytest.raises(ValueError, match="two branches"):
-        script(Step("t", 0, ((0, 1), (2, 3))))
 
 
 def test_a_finished_proof_fills_every_branch() -> None:

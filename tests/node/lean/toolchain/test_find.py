@@ -4,7 +4,7 @@ import pytest
 
 from common.settings import LeanSettings
 from node.lean.toolchain.find import find
-from node.lean.toolchain.lean_toolchain import LeanProblem, LeanToolchain
+from node.lean.toolchain.lean_toolchain import LeanProblem
 from tests import lean_project
 
 pytestmark = pytest.mark.lean
@@ -34,12 +34,6 @@ def problem(settings: LeanSettings, environ) -> str:
     return str(caught.value)
 
 
-def test_pocket_lean_is_the_default():
-    found = find(LeanSettings(opens=["Nat"], options=["maxRecDepth=2000"]))
-    assert found.version == "4.35.0" and found.name == "pocket Lean" and found.project == ""
-    assert found.default_header == "set_option maxRecDepth 2000\nopen Nat"
-
-
 def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
     settings = LeanSettings(project=str(project), imports=["Demo.Basic"])
     found = find(settings, lean_project.environ(home, home / "bin"))
@@ -49,12 +43,6 @@ def test_a_project_gives_its_lean_and_its_modules(home, toolchain, project):
     facts = found.facts()
     assert (facts.version, facts.name) == ("4.35.0", lean_project.NAME)
     assert (facts.project, facts.header) == (str(project), "import Demo.Basic")
-
-
-@pytest.mark.parametrize("name", ["leanprover/lean4:v4.35.0", "v4.35.0", "4.35.0", "stable"])
-def test_elans_names_of_a_toolchain(home, toolchain, name):
-    found = find(LeanSettings(toolchain=name), lean_project.environ(home, home / "bin"))
-    assert found.command == (str(toolchain / "bin" / "lean"),) and found.name == name
 
 
 def test_lean_gets_nothing_of_our_environment_that_it_does_not_need(home, project):
@@ -120,10 +108,3 @@ def test_a_toolchain_that_is_not_there_or_no_lean(home, tmp_path):
 def test_a_header_that_would_switch_checks_off_is_refused():
     assert "switch a check off" in problem(LeanSettings(options=["debug.skipKernelTC=true"]), {})
     assert "no folder" in problem(LeanSettings(modules=["/nonexistent"]), {})
-
-
-def test_a_full_toolchain_finds_its_library_beside_its_program_and_pocket_lean_in_its_search_path():
-    environment = {"LEAN_PATH": "/project/lib:/package/lib"}
-    full = LeanToolchain(("/home/lean/bin/lean", "-Da=b"), environment)
-    assert full.module_folders == ["/project/lib", "/package/lib", "/home/lean/lib/lean"]
-    assert LeanToolchain(("python",), environment, kernel=("python",)).module_folders == full.module_folders[:2]

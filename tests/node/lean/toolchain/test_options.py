@@ -57,12 +57,6 @@ def test_lake_is_asked_about_a_file_of_the_project(home, project):
     assert json.loads(asked[2]) == {"imports": [], "isModule": False}, "nothing is built for the answer"
 
 
-def test_an_older_lakes_answer_has_them_under_another_name(home, project):
-    answer = {"paths": {"oleanPath": [], "srcPath": []}, "setupOptions": {"autoImplicit": False}}
-    (project / lean_project.SETUP).write_text(f"{json.dumps(answer)}\n")
-    assert options(found(project, home)) == ["-DautoImplicit=false"]
-
-
 def test_a_lake_that_cannot_say_is_no_error_and_lakefile_toml_says_it(home, project):
     with (project / "lakefile.toml").open("a") as file:
         file.write('leanOptions = { pp.unicode.fun = false }\nmoreLeanArgs = ["-Dpp.unicode.fun=true", "--tstack=9"]\n')

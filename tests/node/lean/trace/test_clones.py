@@ -1,11 +1,8 @@
 """Parsing `URL@COMMIT`, and cloning it with real git from local repositories."""
 
-import subprocess
-from pathlib import Path
-
 import pytest
 
-from node.lean.trace.sources import NoSource, Remote, changed, clone, groups, place_of, remote_of
+from node.lean.trace.sources import NoSource, Remote, changed, clone, remote_of
 from tests.repositories import commit, repository
 
 COMMIT = "0123456789" * 4
@@ -22,17 +19,6 @@ COMMIT = "0123456789" * 4
 )
 def test_an_address_is_parted_at_its_last_at_sign(text, url, name):
     assert remote_of(text) == Remote(url, name)
-
-
-@pytest.mark.parametrize("text", ["https://host.org/a/b", "https://me@host.org/a/b", "git@host.org:a/b", "file:///a@"])
-def test_an_address_without_a_commit_is_refused(text):
-    with pytest.raises(NoSource, match="no commit"):
-        remote_of(text)
-
-
-@pytest.mark.parametrize("text", ["some/file.lean", "mail@home.lean", "/nowhere@v1"])
-def test_other_texts_are_paths(text):
-    assert remote_of(text) is None
 
 
 @pytest.mark.process
@@ -80,18 +66,3 @@ def test_what_cannot_be_cloned_is_told_in_one_line_and_leaves_nothing(tmp_path):
             clone(remote, clones)
         assert "\n" not in str(error.value)
     assert not [each for each in clones.rglob("*") if each.is_dir() and each.parent != clones]
-
-
-@pytest.mark.process
-def test_sources_take_repositories_beside_paths(tmp_path, monkeypatch):
-    monkeypatch.setenv("PROOFMESH_CACHE", str(tmp_path / "cache"))
-    origin = repository(tmp_path / "origin", {"Sub/A.lean": "-- one\n"})
-    name = f"{origin}@{commit(origin)}"
-    (group,) = groups([name])
-    assert group.commit == commit(origin) and [group.name(each) for each in group.files] == ["Sub/A.lean"]
-    assert group.url == str(origin)
-    assert place_of(str(origin)) == Path(origin) and group.warning() == ""
-    (origin / "Sub" / "A.lean").write_text("-- dirty\n")
-    (own,) = groups([origin])
-    assert "differs from its commit (Sub/A.lean), but" in own.warning() and name in own.warning()
-    assert subprocess.run(["git", "-C", str(group.root), "status", "--porcelain"], capture_output=True).stdout == b""

@@ -5,16 +5,7 @@ import json
 import msgspec
 
 from node.bank.bank import BankTransition
-from node.lean.trace.formats import (
-    dojo_corpus,
-    dojo_order,
-    dojo_splits,
-    dojo_theorem,
-    leantree_file,
-    progress_rows,
-    step_rows,
-    transition_rows,
-)
+from node.lean.trace.formats import dojo_corpus, dojo_order, dojo_theorem, leantree_file, progress_rows, transition_rows
 from tests.node.lean.trace.conftest import EXAMPLES
 
 
@@ -70,17 +61,6 @@ def test_every_theorem_fits_leandojos_schema(traced):
     assert pair.traced_tactics[-1].state_after == "no goals"
 
 
-def test_premises_of_the_run_are_annotated_with_their_place(traced):
-    known = {each.full_name: (traced.path, each) for each in traced.declared}
-    [theorem] = [theorem for theorem in traced.theorems if theorem.name == "Inner.uses_fact"]
-    [tactic] = as_type(dojo_theorem(traced, theorem, known), DojoTheorem).traced_tactics
-    text, provenances = tactic.annotated_tactic
-    assert text == "rw [<a>fact</a> (s + 0), <a>fact</a>]"
-    assert {each.full_name for each in provenances} == {"Inner.fact"} and len(provenances) == 2
-    line, column = provenances[0].def_pos
-    assert EXAMPLES.read_text(encoding="utf-8").split("\n")[line - 1][column - 1 :].startswith("fact : s + 0")
-
-
 def test_the_corpus_has_every_declaration(traced):
     corpus = as_type(dojo_corpus(traced), DojoCorpus)
     assert {"pair", "Inner.fact", "wrong"} <= {premise.full_name for premise in corpus.premises}
@@ -103,13 +83,6 @@ def test_the_corpus_names_what_is_imported_before_what_imports_it():
     assert dojo_order(loop) == list(loop.values())
 
 
-def test_a_theorem_is_always_in_the_same_split():
-    theorems = [{"file_path": "A.lean", "full_name": f"t{number}"} for number in range(300)]
-    found = dojo_splits(theorems)
-    assert 200 < len(found["train"]) < 280 and all(10 < len(found[name]) < 60 for name in ("val", "test"))
-    assert dojo_splits(theorems[::-1])["val"] == found["val"][::-1]
-
-
 def test_every_block_fits_leantrees_schema_with_sizes_and_depths(traced):
     text = EXAMPLES.read_text(encoding="utf-8")
     file = leantree_file(traced, text)
@@ -128,18 +101,6 @@ def test_every_block_fits_leantrees_schema_with_sizes_and_depths(traced):
     assert len(errors) == 2 and "it uses `sorry`" in errors
 
 
-def test_leantrees_spans_are_character_offsets(traced):
-    text = EXAMPLES.read_text(encoding="utf-8")
-    file = leantree_file(traced, text)
-    first = file["theorems"][0]
-    span = first["by_blocks"][0]["tree"]["nodes"][1]["tactic"]["span"]
-    assert text[span["start"] : span["finish"]] == "exact hp"
-    assert text[first["span"]["start"] : first["span"]["finish"]].startswith("theorem pair")
-    assert file["theorems"][-1].get("name") is None
-    inner = next(theorem for theorem in file["theorems"] if theorem.get("name") == "Inner.fact")
-    assert inner["context"] == ["namespace Inner", "variable (s : Nat)"]
-
-
 def test_transitions_are_the_banks(traced):
     rows = [as_type(row, BankTransition) for row in transition_rows(traced)]
     assert BankTransition("pair", 2, "examples.lean", "p q : Prop\nhp : p\nhq : q\n⊢ p", "exact hp", 1) in rows
@@ -151,10 +112,3 @@ def test_progress_counts_the_steps_after_a_tactic_and_tells_those_before_it(trac
     assert rows[0]["prefix"] == "" and rows[0]["steps_remaining"] >= 1
     last = next(row for row in rows if row["tactic"] == "exact hp")
     assert last["steps_remaining"] == 0 and last["prefix"].split("\n")[0] == rows[0]["tactic"]
-
-
-def test_steps_are_written_with_everything_that_belongs_to_them(traced):
-    row = next(row for row in step_rows(traced) if row["theorem"] == "rewritten")
-    assert row["state_before"].endswith("⊢ n + 0 = k") and row["state_after"].endswith("⊢ n = k")
-    assert row["premises"] == ["Nat.add_zero"] and row["remaining_steps"] == 3 and row["split"]
-    assert {"file", "commit", "url", "statement", "start", "end", "parent", "branch", "state"} <= set(row)

@@ -1,6 +1,6 @@
 """Reading printed info trees: cases that pocket Lean does not produce."""
 
-from node.lean.trace.infotree import LeanSource, parse, split_lines
+from node.lean.trace.infotree import LeanSource, parse
 from node.lean.trace.splitting import SPLIT, Splitter
 from node.lean.trace.tree import root as block
 
@@ -21,11 +21,6 @@ def test_a_scalar_product_at_the_begin_of_a_line_is_no_node():
     assert root.tactic is not None
     assert root.tactic.before == ("a : M\n⊢ c • [1, 2] = a",) and root.tactic.after == ()
     assert [child.name.name for child in root.children if child.name] == ["a"]
-
-
-def test_goals_without_a_blank_line_between_them_are_told_apart():
-    lines = ["case a", "x : Nat", "⊢ x =", "    x", "y : Nat", "h : y =", "  0", "⊢ True"]
-    assert split_lines(lines) == ["case a\nx : Nat\n⊢ x = x", "y : Nat\nh : y = 0\n⊢ True"]
 
 
 # `simp_rw` is Mathlib's, and pocket Lean has no Mathlib: this tree is written by hand after the one of `rw`, from which

@@ -103,14 +103,6 @@ def test_steps_have_their_state_the_goals_after_and_the_steps_that_remain(theore
     assert depths == [4, 1, 3, 2, 1, 1]
 
 
-def test_places_are_those_of_the_source(theorems):
-    spans = [(step.start, step.end) for step in theorems["rewritten"].blocks[0].steps]
-    assert spans == [((7, 6), (7, 19)), ((8, 4), (8, 6)), ((8, 7), (8, 9))]
-    theorem = theorems["rewritten"]
-    assert (theorem.start, theorem.end, theorem.name_start) == ((6, 0), (8, 10), (6, 8))
-    assert theorem.statement == "theorem rewritten (n m k : Nat) (h : n = m) (h2 : m = k) : n + 0 = k"
-
-
 def test_premises_have_full_names_and_belong_to_their_step(theorems):
     named = {step.tactic: [each.full_name for each in step.premises] for step in theorems["rewritten"].blocks[0].steps}
     assert named == {"rw [Nat.add_zero]": ["Nat.add_zero"], "rw [h]": [], "rw [h2]": []}
@@ -120,25 +112,10 @@ def test_premises_have_full_names_and_belong_to_their_step(theorems):
     assert [each.full_name for each in induction.premises] == ["Nat.zero", "Nat.succ"]
 
 
-def test_tactics_as_written_are_kept_beside_the_steps(theorems):
-    written = [tactic.tactic for tactic in theorems["pair"].blocks[0].tactics]
-    assert written == ["constructor", "· exact hp", "exact hp", "· assumption", "assumption"]
-    [whole, *_] = theorems["cases_by_name"].blocks[0].tactics
-    assert whole.tactic.startswith("induction n with\n| zero => rfl\n| succ k ih =>\n  have") and whole.after == ()
-
-
 def test_an_error_belongs_to_its_theorem_alone(theorems):
     assert "unsolved goals" in theorems["wrong"].error and theorems["wrong"].blocks == ()
     assert theorems["unfinished"].error == "it uses `sorry`"
     assert theorems["after_the_wrong_ones"].error == "" and theorems[""].kind == "example"
-
-
-def test_without_splitting_the_steps_are_the_tactics_as_written(tmp_path):
-    text = "theorem a (n m : Nat) (h : n = m) : n + 0 = m := by\n  rw [Nat.add_zero, h]\n"
-    tracer = Tracer(LeanToolchain.pocket(), tmp_path, split=False)
-    [theorem] = asyncio.run(tracer.trace(text, "a.lean")).theorems
-    [block] = theorem.blocks
-    assert [step.tactic for step in block.steps] == ["rw [Nat.add_zero, h]"] and not block.split
 
 
 def test_a_file_that_cannot_be_elaborated_says_why(tmp_path):

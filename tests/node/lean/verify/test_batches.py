@@ -131,15 +131,6 @@ async def test_a_proof_that_hangs_is_refused_as_it_is_alone():
     assert all(other.accepted for other in others)
 
 
-@pytest.mark.slow
-async def test_a_flood_of_output_takes_no_neighbour_along(verifier):
-    flood = (AND, 'iterate 150 trace "' + "flood " * 5000 + '"\n' + SWAP)
-    proofs = [*honest(3), flood, *honest(3)]
-    together = [told(outcome) for outcome in await verifier.verify_many(proofs)]
-    assert [outcome[0] for outcome in together] == [True] * 3 + [False] + [True] * 3
-    assert "MB of output" in together[3][1]
-
-
 async def test_a_proof_cannot_name_its_neighbours(verifier):
     thief = ["exact t", "exact ProofmeshProof.t", "exact _root_.ProofmeshProof.t", "assumption", "simp", "decide"]
     proofs = [(AND, SWAP)] + [(FALSE, script) for script in thief]
@@ -189,22 +180,3 @@ async def test_a_single_proof_does_not_wait_and_what_comes_meanwhile_is_checked_
     rest = await asyncio.gather(*(verifier.verify(theorem, script) for theorem, script in honest(5)))
     assert (await first).accepted and all(reply.accepted for reply in rest)
     assert rounds.seen == [(1, 1), (5, 5)]
-
-
-async def test_whoever_does_not_wait_any_more_is_left_out(verifier):
-    rounds = Rounds(verifier)
-    first = asyncio.create_task(verifier.verify(AND, LOOP))
-    queued = [asyncio.create_task(verifier.verify(theorem, script)) for theorem, script in honest(3)]
-    await asyncio.sleep(0)
-    queued[1].cancel()
-    first.cancel()
-    replies = await asyncio.gather(queued[0], queued[2])
-    assert all(reply.accepted for reply in replies) and rounds.seen == [(2, 2)]
-
-
-async def test_nothing_is_left_of_a_batch(verifier):
-    proofs = honest(6)
-    proofs[2] = (FALSE, "rfl")
-    await verifier.verify_many(proofs)
-    assert list(verifier.folder.glob("batch-*")) == [] and list(verifier.folder.glob("proof-*")) == []
-    assert verifier.waiting == 0

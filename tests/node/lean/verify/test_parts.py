@@ -19,30 +19,10 @@ def message(line: int | None, data: str, severity: str = "information") -> LeanM
 MARKS = [message(3, "start"), message(6, "one"), message(9, "two"), message(11, "three")]
 
 
-def test_a_message_belongs_to_the_part_in_whose_lines_it_stands():
-    wrong = [message(5, "no", "error"), message(8, "not this", "error"), message(7, "hm", "warning")]
-    report = read_report(FILE, [*wrong, *MARKS])
-    assert [part.errors for part in report.parts] == [["no"], ["not this"], []]
-    assert [len(part.messages) for part in report.parts] == [1, 2, 0]
-    assert all(part.complete for part in report.parts) and report.reached == 3 and report.stray_errors == ()
-
-
-def test_a_part_without_its_marks_is_not_complete():
-    for missing, complete in [(0, [0, 1, 1]), (1, [0, 0, 1]), (2, [1, 0, 0]), (3, [1, 1, 0])]:
-        report = read_report(FILE, [mark for number, mark in enumerate(MARKS) if number != missing])
-        assert [part.complete for part in report.parts] == [bool(each) for each in complete]
-        assert report.reached == complete.index(0)
-
-
 def test_what_a_proof_prints_is_no_mark():
     for forged in (message(9, "one"), message(5, "two"), message(9, "two "), message(None, "two")):
         report = read_report(FILE, [MARKS[0], MARKS[1], forged, MARKS[3]])
         assert [part.complete for part in report.parts] == [True, False, False]
-
-
-def test_errors_of_the_header_or_without_a_place_belong_to_nobody():
-    for line in (1, 2, None, 12):
-        assert read_report(FILE, [*MARKS, message(line, "lost", "error")]).stray_errors == ("lost",)
 
 
 def test_whatever_happens_each_proof_is_checked_again_once_and_batches_get_smaller():

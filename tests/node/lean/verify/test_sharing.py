@@ -42,22 +42,6 @@ async def compiled(folder, text: str):
     return folder / "M.olean"
 
 
-EQUATIONS = """
-theorem Kaaaa.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp only [List.map]
-theorem Kbbbb.t (x : Nat) (xs : List Nat) : List.map id (x :: xs) = id x :: List.map id xs := by simp [List.map]
-theorem Kcccc.t (n : Nat) : Nat.pred n ≤ n := by
-  unfold Nat.pred; split
-  · exact Nat.le_refl _
-  · exact Nat.le_succ _
-"""
-
-
-async def test_equations_and_splitters_of_the_librarys_functions_may_be_shared(tmp_path):
-    module = await compiled(tmp_path, EQUATIONS)
-    assert b"eq_1" in module.read_bytes() and b"splitter" in module.read_bytes()
-    assert dependent_proofs(module, TOKENS) == set()
-
-
 async def test_what_belongs_to_no_proof_has_one_user_or_none(tmp_path):
     text = "theorem lemma_1 : True := trivial\ntheorem Kaaaa.t : True := lemma_1\ntheorem Kbbbb.t : 1 = 1 := rfl\n"
     assert dependent_proofs(await compiled(tmp_path, text), TOKENS) == set()

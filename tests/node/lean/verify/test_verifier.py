@@ -108,15 +108,3 @@ async def test_a_proof_that_eats_memory_is_rejected(toolchain):
     reply = await verifier.verify(AND, eats)
     verifier.close()
     assert not reply.accepted and "more than 200 MB of memory" in reply.reason
-
-
-@pytest.mark.lean
-async def test_beyond_its_number_the_least_recently_used_statement_is_forgotten_with_its_folder(toolchain, monkeypatch):
-    monkeypatch.setattr("node.lean.check.verify.checks.STATEMENTS", 2)
-    verifier = Verifier(toolchain, at_once=1, seconds=60, memory_mb=2048)
-    theorems = [Theorem("t", "", conclusion) for conclusion in ("True", "1 = 1", "2 = 2")]
-    for index in (0, 1, 0, 2):
-        assert (await verifier.verify(theorems[index], "decide")).accepted
-    texts = "".join(file.read_text() for file in verifier.folder.glob("*/*.lean"))
-    assert [theorem.conclusion in texts for theorem in theorems] == [True, False, True]
-    verifier.close()

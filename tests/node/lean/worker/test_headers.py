@@ -63,18 +63,6 @@ async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch)
     assert running(pool) == [before] and pool.restarts == 0
 
 
-async def test_a_bad_open_does_not_cost_the_process_that_has_loaded_the_imports(pool):
-    with pytest.raises(ValueError, match="NoSuchNamespace"):
-        await kind(pool, f"{LOGIC}\nopen NoSuchNamespace")
-    (before,) = running(pool)
-    assert await kind(pool, f"{LOGIC}\nopen Nat") is OutcomeKind.PROVED
-    assert running(pool) == [before]
-    with pytest.raises(ValueError, match="NoSuchModule"):
-        await kind(pool, "import NoSuchModule")
-    assert await kind(pool, LOGIC) is OutcomeKind.PROVED
-    assert running(pool) == [before], "it waited meanwhile"
-
-
 @asynccontextmanager
 async def started(settings: LeanSettings, options: WorkerOptions, workers: int = 1):
     pool = Pool(find(settings), options, workers=workers, queue=10)

@@ -74,13 +74,6 @@ async def test_a_gap_shows_its_goal_and_takes_what_proves_it(runner, command, ta
     assert shown.endswith(f"⊢ {state}") and first == "proved" and second != "proved"
 
 
-async def test_a_search_goes_on_from_what_a_tactic_leaves(runner):
-    theorem = at("theorem t (h : p ∧ q) : q ∧ p ∧ True := by\n  sorry\n")
-    step = Step("constructor", 1, ((0,), (1,)))
-    shown, kinds = await outcomes(runner, theorem, "exact ⟨h.1, trivial⟩", "exact h.2", "constructor", path=(step,))
-    assert shown.endswith("⊢ p ∧ True") and kinds == ["proved", "error", "goals"]
-
-
 async def test_a_proof_that_uses_itself_in_a_circle_is_no_proof(runner):
     theorem = at("theorem t : ∀ n : Nat, 0 + n = n\n  | 0 => rfl\n  | n + 1 => sorry\n", tactic=False)
     shown, kinds = await outcomes(runner, theorem, "exact t (n + 1)", "rw [← Nat.add_assoc, t n]")
@@ -92,11 +85,6 @@ async def test_errors_behind_the_gap_do_not_count_and_errors_above_it_are_told(r
     assert await outcomes(runner, behind, "exact h") == ("p q : Prop\nh : p\n⊢ p", ["proved"])
     above = at("theorem t (h : p) : p ∧ q := by\n  exact nothing_of_this_name\n  sorry\n")
     assert "nothing_of_this_name" in await outcomes(runner, above)
-
-
-async def test_a_gap_whose_goal_lean_does_not_show_is_told(runner):
-    theorem = at("theorem t (h : p) : p := by\n  first | sorry | exact h\n")
-    assert "no goal" in await outcomes(runner, theorem)
 
 
 async def test_errors_in_the_text_above_are_the_files_own(runner):

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from common.lean import OutcomeKind, Step, Theorem
+from common.lean import OutcomeKind, Theorem
 from common.protocol.messages import LeanRunReply, LeanRunRequest
 from node.lean.backend import OutcomeCache
 from node.lean.requests import Requests
@@ -86,27 +86,3 @@ async def test_a_candidate_that_always_kills_its_worker_has_crashed_it(pool):
     killer.cancel()
     assert plan.outcomes[0].kind is OutcomeKind.PROVED
     assert plan.outcomes[1].kind is OutcomeKind.CRASHED
-
-
-async def test_a_slow_tactic_does_not_delay_another_request():
-    pool = new_pool(workers=2)
-    await asyncio.gather(run(pool, TRUE, "trivial"), run(pool, TRUE, "skip"))  # both workers have started
-    slow = asyncio.create_task(run(pool, TRUE, FOR_EVER, timeout=20))
-    await until(lambda: pool.waiting == 0)
-    for tactic in ("skip", "trivial", "exact True.intro"):
-        await run(pool, TRUE, tactic)
-    assert not slow.done()
-    slow.cancel()
-    await pool.stop()
-
-
-async def test_outcomes_are_remembered_for_the_same_state_only(pool):
-    requests = Requests(pool, OutcomeCache(100), longest=10)
-    request = LeanRunRequest(theorem=TRUE, tactics=("trivial", "skip"))
-    first, again = await requests.run(request), await requests.run(request)
-    assert isinstance(first, LeanRunReply) and isinstance(again, LeanRunReply)
-    assert again.outcomes == first.outcomes and again.state == first.state
-    assert requests.counts.cache_hits == 2 and again.elapsed == 0
-    await requests.run(LeanRunRequest(theorem=TRUE, path=(Step("skip"),), tactics=("trivial",)))
-    await requests.run(LeanRunRequest(theorem=Theorem("t", "", "1 = 1"), tactics=("skip",)))
-    assert requests.counts.cache_hits == 2

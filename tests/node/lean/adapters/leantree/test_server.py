@@ -3,17 +3,11 @@
 import asyncio
 import signal
 import sys
-import time
 
 import aiohttp
 import psutil
 import pytest
 
-from common import config
-from node.command.cli import main
-from node.lean.adapters.leantree.service import LeanTreeServerSettings, serve_on
-from node.lean.settings import LeanProcessSettings
-from node.lean.toolchain.lean_toolchain import LeanToolchain
 from tests.node.lean.adapters.leantree.conftest import Wire, serving
 from tests.waiting import eventually, until
 
@@ -59,38 +53,6 @@ async def test_each_kind_of_failure_is_an_error_with_its_kind(wire):
     answer = await wire.tactic(process, state, "repeat (have := trivial)", timeout=300)
     assert answer["kind"] == "timeout" and answer["error"]
     assert "value" in await wire.tactic(process, state, "intro h"), "the process is good for more"
-
-
-BAD_THEOREMS = [
-    ("theorem t : nonsense := by sorry", "nonsense"),
-    ("theorem t : True := trivial", "`sorry` 0 times"),
-    ("theorem t : True := by\n  skip\n  sorry", "in place of the whole proof"),
-    ("theorem a : True := by sorry\ntheorem b : True := by sorry", "2 theorems"),
-    ("def x := 1", "0 theorems"),
-    ("theorem t : (True := by sorry", "closed"),
-    ("theorem t : Nat := sorry", "Type mismatch"),
-    ("", "0 theorems"),
-]
-
-
-async def test_a_bad_theorem_is_an_error_that_says_why(wire):
-    process = await wire.process()
-    for text, says in BAD_THEOREMS:
-        answer = await wire.ok(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": text})
-        assert set(answer) == {"error", "kind"} and says in answer["error"], answer
-
-
-async def test_theorems_are_read_as_clients_write_them(wire):
-    process = await wire.process()
-    for text in (
-        "example : 2 + 2 = 4 := sorry",
-        "\n    example : ∀ (p : Prop), p → p := by\n  sorry\n  ",
-        "open Nat in\ntheorem t : succ 0 = 1 := by sorry",
-        "open Nat in open List in lemma t : succ 0 = 1 := by sorry",
-        "-- a comment\n/-- a doc -/\ntheorem t {p : Prop} /- in -/ : p → p := by sorry -- end",
-    ):
-        _, goals = await wire.theorem(process, text)
-        assert len(goals) == 1
 
 
 async def test_commands_stand_before_what_follows_in_their_process_only(wire):
@@ -203,27 +165,6 @@ async def test_processes_are_counted_bounded_and_handed_on(wire):
     assert status == 404
 
 
-async def test_a_process_that_nobody_uses_is_taken_back():
-    async with serving(idle_seconds=100.0) as (url, server), aiohttp.ClientSession() as http:
-        wire = Wire(http, url)
-        first = await wire.process()
-        server.clock = lambda: time.monotonic() + 101
-        assert await wire.process() != first
-        status, answer = await wire.post(f"/process/{first}/proof/1/try_apply_tactic", {"tactic": "rfl"})
-        assert status == 404 and "idle" in answer["error"]
-
-
-async def test_a_busy_server_waits_for_a_worker_before_it_says_so():
-    async with serving(lean=LeanProcessSettings(workers=1, queue=1)) as (url, server), aiohttp.ClientSession() as http:
-        wire = Wire(http, url)
-        process = await wire.process()
-        state, _ = await wire.theorem(process, AND)
-        slow = [asyncio.create_task(wire.tactic(process, state, f"repeat (have h{n} := trivial)", 300)) for n in (1, 2)]
-        await eventually(lambda: server.pool.waiting == 1)
-        assert "value" in await wire.tactic(process, state, "intro h")
-        assert [answer["kind"] for answer in await asyncio.gather(*slow)] == ["timeout"] * 2
-
-
 async def test_a_killed_worker_costs_its_clients_nothing(wire, shared_server):
     process = await wire.process("open Nat")
     state, _ = await wire.theorem(process, AND)
@@ -261,27 +202,3 @@ async def test_the_command_serves_and_stops_cleanly():
         if child.returncode is None:
             child.kill()
         await child.wait()
-
-
-async def test_a_port_in_use_is_said(wire, capsys):
-    settings = LeanTreeServerSettings(port=int(wire.url.rpartition(":")[2]))
-    assert await serve_on(settings, LeanToolchain.pocket(), asyncio.Event()) == 1
-    assert "cannot listen on 127.0.0.1:" in capsys.readouterr().err
-
-
-async def test_lean_runs_as_its_sections_of_the_file_say(tmp_path):
-    file = tmp_path / "mesh.toml"
-    file.write_text("[lean]\nheader_seconds = 0.001\n[lean_proxy]\nspares = 5\nmemory_mb = 300\nheartbeats = 1000\n")
-    lean = config.load(LeanProcessSettings, file, "lean_proxy")
-    async with serving(patience=0.0, lean=lean) as (url, server), aiohttp.ClientSession() as http:
-        options = server.pool.options
-        assert (options.spares, options.memory_mb, options.heartbeats) == (5, 300, 1000)
-        wire = Wire(http, url)
-        process = await wire.process()
-        status, answer = await wire.post(f"/process/{process}/proof_from_sorry", {"theorem_with_sorry": AND})
-        assert status == 503 and "no answer in time" in answer["error"], "a header may take a millisecond"
-
-
-def test_flags_that_make_no_sense_are_refused(capsys):
-    assert main(["leantree-server", "--port", "99999"]) == 2
-    assert "--port = 99999: must be at least 0 and at most 65535" in capsys.readouterr().err

@@ -4,7 +4,7 @@ import pytest
 
 from common.lean import Theorem
 from node.lean.adapters.leantree import sessions as module
-from node.lean.adapters.leantree.sessions import Sessions, State, UnknownProcess, UnknownState, read_theorem
+from node.lean.adapters.leantree.sessions import Sessions, State, UnknownProcess, UnknownState
 
 STATE = State(Theorem("t", "", "True"), (), "⊢ True")
 
@@ -31,8 +31,3 @@ def test_states_belong_to_their_session_and_the_oldest_are_forgotten(monkeypatch
         one.state(numbers[0])
     with pytest.raises(UnknownState, match="not found"):
         other.state(numbers[-1])
-
-
-def test_literals_are_not_lost_with_comments():
-    assert read_theorem('-- "\ntheorem t : x = "a" := by sorry', "").conclusion == 'x = "a"'
-    assert read_theorem("-- c\ntheorem t : f 'c' = 1 := by sorry", "").conclusion == "f 'c' = 1"

@@ -65,28 +65,6 @@ async def test_every_tactic_is_told_and_runs_again_from_the_state_before_it(sess
     assert {"Nat.add_assoc", "Eq.mpr", "Nat"} <= used["rw [← Nat.add_assoc, ih]"]
 
 
-async def test_a_tactic_that_runs_for_several_goals_is_told_for_each_and_has_no_one_place(session):
-    code = "example (p : Prop) (h : p) : p ∧ p := by\n  constructor <;> exact h"
-    answer = await ask(session, cmd=code, allTactics=True)
-    assert [item["tactic"] for item in answer["tactics"]] == ["constructor", "exact h", "exact h"]
-    refused = await ask(session, tactic="exact h", proofState=answer["tactics"][1]["proofState"])
-    assert "several goals" in refused["message"]
-    whole = await ask(session, tactic="constructor", proofState=answer["tactics"][0]["proofState"])
-    assert len(whole["goals"]) == 2
-
-
-async def test_root_goals_are_states_in_place_of_the_proofs(session):
-    answer = await ask(session, cmd=CODE, rootGoals=True)
-    roots = answer["sorries"]
-    assert [(item["pos"]["line"], item["pos"] == item["endPos"]) for item in roots] == [
-        *((1, True), (8, True), (15, True), (15, True))
-    ]
-    assert roots[0]["goal"] == "p q : Prop\n⊢ p ∧ q → q ∧ p"
-    proved = await ask(session, tactic="exact fun h => ⟨h.2, h.1⟩", proofState=roots[0]["proofState"])
-    assert (proved["goals"], proved["proofStatus"]) == ([], COMPLETED)
-    assert (await ask(session, tactic="exact h.symm", proofState=roots[2]["proofState"]))["proofStatus"] == COMPLETED
-
-
 async def test_info_trees_are_filtered_as_asked_for_and_the_environment_is_the_same(session):
     def names(nodes):
         return [name for node in nodes for name in ((node["node"] or {}).get("name"), *names(node["children"]))]
@@ -113,29 +91,6 @@ async def test_info_trees_are_filtered_as_asked_for_and_the_environment_is_the_s
     assert ranges and not any(ranges)
     assert (await ask(session, cmd="#check X.t", env=3))["messages"][0]["severity"] == "info"
     assert "infotree" not in await ask(session, cmd=code, infotree="nothing of these")
-
-
-async def test_options_of_a_request_hold_for_its_command_alone(session):
-    await ask(session, cmd="def f := 1")
-    shown = [
-        (await ask(session, cmd="#check (f + 1)", env=0, **more))["messages"][0]["data"]
-        for more in ({}, {"setOptions": [[["pp", "explicit"], True]]}, {})
-    ]
-    assert shown[0] == shown[2] == "f + 1 : Nat" and "@HAdd.hAdd" in shown[1]
-    assert "setOptions" in (await ask(session, cmd="#check f", setOptions=[["pp"]]))["message"]
-
-
-async def test_traces_of_a_tactic_are_told_apart_from_its_messages(session):
-    await ask(session, cmd="def f := 37\n@[simp] theorem f_def : f = 37 := rfl")
-    await ask(session, cmd="set_option trace.Meta.Tactic.simp.rewrite true\nexample : f = 37 := by sorry", env=0)
-    spoken = await ask(session, tactic='trace "37"', proofState=0)
-    assert spoken["traces"] == ["37"] and "messages" not in spoken
-    proved = await ask(session, tactic="simp", proofState=0)
-    assert len(proved["traces"]) == 2 and all(
-        text.startswith("[Meta.Tactic.simp.rewrite]") for text in proved["traces"]
-    )
-    command = await ask(session, cmd='example : True := by\n  trace "!"\n  trivial')
-    assert [message["data"] for message in command["messages"]] == ["!"] and "traces" not in command
 
 
 async def test_pickled_states_live_on_in_another_session(session, tmp_path):

@@ -1,16 +1,11 @@
 """`lean-interact`, the client from the package registry, over our REPL: unchanged, by its own documented ways."""
 
-import json
-import subprocess
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from lean_interact import AutoLeanServer, Command, LeanREPLConfig, ProofStep
 from lean_interact.interface import LeanError
 
-from node.command.cli import main
 from tests.node.lean.adapters.repl.stand_ins import install
 
 pytestmark = pytest.mark.process
@@ -68,39 +63,3 @@ def test_a_time_out_ends_the_server_and_the_next_request_starts_another(server):
     assert not server.is_alive()
     assert run(server, Command(cmd="example : f = 1 := rfl", env=kept.env)).messages == []
     assert server.is_alive() and server._proc.pid != first
-
-
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path, capsys):
-    install(tmp_path, "--seconds", "7")
-    install(tmp_path, "--seconds", "9")  # ours: written anew
-    script = tmp_path / ".lake" / "build" / "bin" / "repl"
-    assert "--seconds 9" in script.read_text(encoding="utf-8")
-    script.write_bytes(b"\x7fELF")
-    assert main(["repl", "--install-stand-in", str(tmp_path)]) == 2
-    assert "was not written by proofmesh" in capsys.readouterr().err
-    assert script.read_bytes() == b"\x7fELF"
-
-
-def test_a_stand_in_starts_from_any_folder_with_its_own_flags(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "Other.olean").touch()  # nothing imports it
-    install(Path("stand-in"), "--modules", "modules", "--opens", "Nat", "--leantree")
-    written = tomllib.loads((tmp_path / "stand-in" / "proofmesh.toml").read_text(encoding="utf-8"))
-    assert (written["lean"]["opens"], written["lean"]["modules"]) == (["Nat"], [str(tmp_path / "modules")])
-    script = tmp_path / "stand-in" / ".lake" / "build" / "bin" / "repl"
-    monkeypatch.chdir("/")
-    asked = '{"cmd": "theorem t : 1 = 1 := by sorry"}\n\n'
-    spoken = subprocess.run([script], input=asked, capture_output=True, text=True, timeout=120)
-    assert json.loads(spoken.stdout)["sorries"][0]["goalInfo"]["type"] == "1 = 1"
-
-
-def test_the_stand_in_for_lake_knows_what_starting_a_repl_needs(config):
-    def lake(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([Path(config.lake_path), *arguments], capture_output=True, text=True, timeout=60)
-
-    assert config.lean_version.removeprefix("v") in lake("--version").stdout
-    assert lake("build").returncode == 0
-    assert lake("env", "printf", "%s|", "a b", "c").stdout == "a b|c|"
-    unknown = lake("update")
-    assert unknown.returncode == 1 and "stand-in" in unknown.stderr

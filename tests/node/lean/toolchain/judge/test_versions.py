@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -111,15 +110,3 @@ def test_the_command_of_a_full_toolchain_imports_leans_own_library(tmp_path: Pat
     text = Path(program).read_text()
     assert text.startswith("import Lean\n") and "extern" not in text and text.count("\nimport ") == 0
     assert judge.environment(toolchain, [Path("/more")]) == {"LEAN_PATH": "/library:/more", "LEAN_ABORT_ON_PANIC": "1"}
-
-
-def test_the_programs_file_is_written_again_if_it_has_changed(tmp_path: Path) -> None:
-    toolchain = LeanToolchain(("lean",))
-    program = Path(judge.command(toolchain, tmp_path / "data", tmp_path)[-2])
-    right = program.read_text()
-    program.write_text("def main : IO Unit := pure ()")
-    assert judge.command(toolchain, tmp_path / "data", tmp_path)[-2] == str(program)
-    assert program.read_text() == right
-    pocket = dataclasses.replace(toolchain, kernel=("kernel",))
-    assert judge.command(pocket, tmp_path / "data", tmp_path)[-2] != str(program)
-    assert len(list(tmp_path.iterdir())) == 2

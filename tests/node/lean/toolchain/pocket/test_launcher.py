@@ -13,18 +13,6 @@ from node.lean.toolchain.pocket import build, launcher
 pytestmark = pytest.mark.lean
 
 
-def run_lean(*arguments: str, text: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [*build.command(), *arguments]
-    environment = build.environment()
-    return subprocess.run(
-        command, env=environment, input=text, cwd=cwd, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def test_it_is_lean_from_any_directory(tmp_path: Path) -> None:
-    assert "Lean (version 4.35.0" in run_lean("--version", cwd=tmp_path).stdout
-
-
 def test_a_missing_library_is_explained() -> None:
     environment = {launcher.LIBRARY_VARIABLE: "/no/such/libleanshared.so"}
     outcome = subprocess.run(
@@ -50,14 +38,6 @@ def test_it_dies_with_its_parent() -> None:
     parent.kill()
     parent.wait()
     wait_until(lambda: not alive(child))
-
-
-def test_it_does_not_start_when_its_parent_is_gone() -> None:
-    environment = build.environment() | {launcher.DIE_WITH_PARENT_VARIABLE: "999999999"}
-    outcome = subprocess.run(
-        [*build.command(), "--version"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert (outcome.returncode, "parent" in outcome.stderr) == (1, True)
 
 
 def alive(process_id: int) -> bool:

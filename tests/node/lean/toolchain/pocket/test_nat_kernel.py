@@ -2,11 +2,8 @@
 
 import math
 import random
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
-
-from node.lean.toolchain.pocket import build
 
 Each = Callable[[list[str]], list[list[Any]]]
 
@@ -77,38 +74,6 @@ def test_no_other_result_is_accepted(elaborate_each: Each) -> None:
             call = f"Nat.{name} {' '.join(map(str, values))}"
             pieces.append(f"example : {call} = {literal(wrong(function(*values)))} := rfl")
     assert [text for text, messages in zip(pieces, elaborate_each(pieces), strict=True) if not messages] == []
-
-
-def copied_definitions() -> str:
-    """The definitions of Pocket/Nat/Kernel.lean under names of their own, which the kernel can only unfold."""
-    text = (build.SOURCES / "Pocket" / "Nat" / "Kernel.lean").read_text()
-    names = sorted(set(re.findall(r"^@\[[^\n]*\] def Nat\.(\w+)", text, flags=re.MULTILINE)), key=len, reverse=True)
-    pieces = []
-    for piece in re.split(r"\n(?=@\[|def |theorem |instance |/-)", text):
-        if re.match(r"(@\[[^\n]*\] )?def Nat\.(?!decEq|ctorIdx)", piece):
-            pieces.append(re.sub(r"@\[[^\n]*?\] ", "", piece))
-    assert set(FUNCTIONS) - {"succ"} <= set(names)
-    copied = "\n".join(pieces)
-    copied = re.sub(rf"\bNat\.({'|'.join(names)}|digits)\b", r"Copy.\1", copied)
-    return "open Nat (zero succ)\n" + copied
-
-
-def test_the_definitions_unfold_to_what_the_kernel_computes(elaborate_each: Each) -> None:
-    chance, pieces = random.Random(3), [copied_definitions()]
-    for name, function in FUNCTIONS.items():
-        if name == "succ":  # a constructor
-            continue
-        if name == "pow":
-            cases = [(n, m) for n in range(5) for m in range(4)]
-        elif name in SMALL_EXPONENT:
-            cases = [(n, m) for n in (0, 1, 2, 5, 19) for m in range(5)]
-        else:
-            cases = [*arguments(name, chance, [0, 1, 2, 3, 7, 8], 15, 5)]
-        calls = ", ".join(f"Copy.{name} {' '.join(map(str, values))}" for values in cases)
-        results = ", ".join(literal(function(*values)) for values in cases)
-        pieces.append(f"example : [{calls}] = [{results}] := by decide +kernel")
-    outcomes = elaborate_each(pieces)
-    assert [(text, messages) for text, messages in zip(pieces, outcomes, strict=True) if messages] == []
 
 
 RECURSION = """
