@@ -177,6 +177,8 @@ class Attempt(Message, frozen=True):
     """How tactics and proofs are sampled; None: as the prover is configured."""
     failed: Count = 0
     """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`)."""
+    inner: Count = 0
+    """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
 
@@ -328,6 +330,8 @@ class AttemptResult(Message, frozen=True):
     proofs: tuple[SampledProof, ...] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
     (`node.prover.whole_proof`)."""
+    inner: tuple[ProofTree, ...] = ()
+    """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
 
 
 def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:

@@ -26,6 +26,7 @@ from common.protocol.attempts import (
     AttemptResult,
     Purpose,
     ResultPart,
+    Transition,
     joined,
 )
 from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
@@ -392,6 +393,7 @@ class Store(EvaluationRecords, TheoremStatistics):
             if verdict.outcome is AttemptOutcome.PROVED:
                 assert verdict.proof is not None
                 self._insert_proof(db, result.attempt_id, verdict.proof, *row)
+            _insert_transitions(db, result.attempt_id, verdict.inner, (1.0,) * len(verdict.inner))
         return True
 
     def _insert_result(self, db: sqlite3.Connection, result: AttemptResult, verdict: Verdict, now: float) -> None:
@@ -423,11 +425,7 @@ class Store(EvaluationRecords, TheoremStatistics):
         )
         if purpose in TRAINED_PURPOSES:
             weights = proof.weights or (1.0,) * len(proof.transitions)
-            db.executemany(
-                "INSERT INTO transitions (attempt_id, weight, state, tactic, remaining_steps, failed)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                [(attempt_id, weight, *columns(each)) for each, weight in zip(proof.transitions, weights, strict=True)],
-            )
+            _insert_transitions(db, attempt_id, proof.transitions, weights)
 
     # --- transitions for the replay buffer --------------------------------------------------------------------------
 
@@ -498,6 +496,16 @@ class Store(EvaluationRecords, TheoremStatistics):
         tables = ("attempts", "outbox", "results")
         sets = [{row[0] for row in self._rows(f"SELECT attempt_id FROM {table}")} for table in tables]
         return sets[0], sets[1], sets[2]
+
+
+def _insert_transitions(
+    db: sqlite3.Connection, attempt_id: str, transitions: Sequence[Transition], weights: Sequence[float]
+) -> None:
+    db.executemany(
+        "INSERT INTO transitions (attempt_id, weight, state, tactic, remaining_steps, failed)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        [(attempt_id, weight, *columns(each)) for each, weight in zip(transitions, weights, strict=True)],
+    )
 
 
 def _attempt(payload: bytes) -> Attempt:

@@ -259,7 +259,7 @@ class Run:
         """Notify the learner's parts of a recorded result."""
         if event.purpose in TRAINED_PURPOSES:
             self.matchmaker.recorded(event.theorem_id, event.purpose == Purpose.DISPROVE, event.verdict.outcome)
-        if event.verdict.outcome == AttemptOutcome.PROVED:
+        if event.verdict.outcome == AttemptOutcome.PROVED or event.verdict.inner:
             await self.fill_replay()
         for hear in self.on_recorded:
             hear(event)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from common.bus import BusError
@@ -36,6 +37,7 @@ from node.prover.policies.proofs import ProofsUnavailable
 from node.prover.search.methods import ProofSearch, UnknownMethod, begin, check_method
 from node.prover.search.negation import NegatingSearch
 from node.prover.search.parameters import SearchParameters
+from node.prover.search.proofs import inner_proofs
 from node.prover.search.simulation import Leaf, SearchStatistics
 from node.prover.search.tree import StateNode, Tree
 from node.prover.search.turns import TurnSearch
@@ -121,6 +123,10 @@ class AttemptAgent(ABC):
         """All proofs, for attempts with `every_proof`."""
         return ()
 
+    def _inner(self) -> tuple[ProofTree, ...]:
+        """Proofs of inner states, for attempts that ask for them and found no proof."""
+        return ()
+
     async def play(self) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
         # 1. Play.
@@ -145,6 +151,7 @@ class AttemptAgent(ABC):
             message=message,
             proof=proof,
             proofs=self._proofs() if proved else (),
+            inner=() if proved else self._inner(),
             statistics=self.account.statistics(
                 self._statistics(),
                 proved=proved,
@@ -413,6 +420,10 @@ class Agent(AttemptAgent):
 
     def _proof(self) -> ProofTree | None:
         return self.search.proof(self.attempt.failed) if self.search else None
+
+    def _inner(self) -> tuple[ProofTree, ...]:
+        found = [inner_proofs(each.tree, self.attempt.inner) for each in self.search.trees] if self.search else []
+        return tuple(chain(*found))[: self.attempt.inner]
 
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
         """Raises BadStatement, BusError, BadAdvice, UnknownMethod."""

@@ -52,6 +52,8 @@ class Asked:
     explore: int = 0
     failed: int = 0
     """Most failed tactics that the result lists for each step of a proof."""
+    inner: int = 0
+    """Most proofs of inner states that a result without a proof lists."""
     sampling: Sampling | None = None
     """Temperature and the like; None: as the prover is configured."""
 
@@ -92,6 +94,10 @@ class Algorithm(ABC):
     def failed(self, purpose: Purpose) -> int:
         """Most failed tactics to ask for: those of training attempts are used by the unlikelihood loss alone."""
         return MOST_FAILED if purpose is not Purpose.EVAL and self.loss().unlikelihood else 0
+
+    def inner(self, purpose: Purpose) -> int:
+        """Most proofs of inner states to ask for: evaluations do not train."""
+        return self.settings.replay.inner_proofs if purpose is not Purpose.EVAL else 0
 
 
 def named(settings: LearnerSettings) -> Algorithm:

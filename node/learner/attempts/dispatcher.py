@@ -174,6 +174,7 @@ class Dispatcher:
             explore=asked.explore,
             method=asked.method,
             failed=asked.failed,
+            inner=asked.inner,
             sampling=asked.sampling,
         )
 

@@ -75,6 +75,8 @@ class BankContent:
     held_out: list[BankTheorem] = field(default_factory=list)
     """Statements of all splits except `train`. They are excluded from training whichever split is scored, so the test
     statements stay unseen while settings are chosen on `valid`."""
+    alike: Alike = field(default_factory=Alike)
+    """The held-out statements of all banks that were read together."""
     transitions: list[BankTransition] = field(default_factory=list)
     digest: str = ""
     notes: list[str] = field(default_factory=list)
@@ -91,6 +93,7 @@ def load(parts: Sequence[BankPart], split: str, *, scored: bool) -> BankContent:
     for content in contents:
         _keep_apart(content, apart)
     merged = contents[0] if len(contents) == 1 else _mixed(parts, contents)
+    merged.alike = apart.alike
     if apart.note:
         # The digest keys the warm-start cache: training on less data must not share an entry with training on all.
         merged.digest = _digest([merged.digest, apart.note, *apart.train])
@@ -180,16 +183,16 @@ class Apart:
     """Number of transitions that were removed."""
 
     def __post_init__(self) -> None:
-        self._alike = Alike()
+        self.alike = Alike()
         for each in self.held_out:
-            self._alike.add_statement(each.theorem)
+            self.alike.add_statement(each.theorem)
 
     def without_held_out(self, train: Iterable[BankTheorem]) -> list[BankTheorem]:
         """The train statements that no evaluation has, under whatever names of theorem, hypotheses and bound variables,
         and in whatever order of hypotheses."""
         remaining = []
         for each in train:
-            if self._alike.has_statement(each.theorem):
+            if self.alike.has_statement(each.theorem):
                 self.train.append(each.theorem.name)
             else:
                 remaining.append(each)
@@ -202,7 +205,7 @@ class Apart:
         of them, but not all."""
         remaining = []
         for each in transitions:
-            if each.theorem in left_out or each.state in self._alike:
+            if each.theorem in left_out or each.state in self.alike:
                 self.transitions += 1
             else:
                 remaining.append(each)

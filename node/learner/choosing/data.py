@@ -16,6 +16,7 @@ from common.records.transitions import Ref
 from common.seeds import SEEDS, derive_seed, is_held_out
 from node.bank import bank
 from node.bank.bank import BankTheorem, BankTransition
+from node.lean.text.canonical import Alike
 from node.learner.choosing import banks
 from node.learner.errors import DataError
 from node.learner.replay.replay import clear
@@ -44,6 +45,8 @@ class Data:
     """Log lines about bank data that was left out."""
     beside: list[TheoremRow] = field(default_factory=list)
     """Statements of the evaluations beside learning."""
+    held_out: Alike = field(default_factory=Alike)
+    """All statements that must not train, also those that this run does not score."""
 
     @property
     def scored(self) -> list[TheoremRow]:
@@ -97,6 +100,7 @@ def load(settings: LearnerSettings, folder: Path) -> Data:
         factors=banks.factors(parts, [number for _, number in train]),
         notes=content.notes,
         beside=[_row(each, split) for each in beside],
+        held_out=content.alike,
     )
 
 

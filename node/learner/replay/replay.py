@@ -36,6 +36,9 @@ class ReplaySettings:
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
+    inner_proofs: Natural = 8
+    """Most states inside the tree of a search without a proof whose proofs become transitions, those with the longest
+    proofs first. Each is verified as a theorem of its own. 0: failed searches give no transitions."""
     held_out: Natural = 16
     """One in this many states is held out of training: weights are measured on it before they are published. 0:
     none."""

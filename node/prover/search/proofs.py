@@ -62,6 +62,28 @@ def extract(root: StateNode, failed: int = 0) -> ProofTree:
     return proofs[start]
 
 
+LEAST_INNER_STEPS = 2
+"""Steps of an inner proof. Most have a single one, such as `contradiction` in a branch of a case distinction that led
+nowhere, and say what the policy already knows (LOG.md)."""
+
+
+def inner_proofs(tree: Tree, most: int) -> tuple[ProofTree, ...]:
+    """Proofs of solved states of a tree whose root is not solved, at most `most`, the longest ones first.
+
+    A state that is a part of another one's proof is left out, and so is a state with several goals. Such states are the
+    solved branches of a tactic that left several: without branches, a solved state solves the root.
+    """
+    solved = [
+        node
+        for node in tree.nodes
+        if (node.steps or 0) >= LEAST_INNER_STEPS
+        and "\n\n" not in node.state
+        and all(action.parent.steps is None for action in node.parents)
+    ]
+    solved.sort(key=lambda node: (-(node.steps or 0), node.index))
+    return tuple(extract(node) for node in solved[:most])
+
+
 def failed_at(node: StateNode, most: int) -> tuple[str, ...]:
     """At most `most` of the network's tactics that failed at a state, by decreasing prior mass: the unlikelihood loss
     of a tactic grows with its probability."""

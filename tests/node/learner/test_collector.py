@@ -10,9 +10,10 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.protocol.attempts import AttemptResult, AttemptStatistics, ResultPart, divide
+from common.protocol.attempts import AttemptResult, AttemptStatistics, ResultPart, Transition, divide
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
 from common.records.database import RunDirectoryError
+from common.records.rows import Planned
 from common.records.store import Store
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
@@ -44,6 +45,32 @@ async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy:
     assert kept == STEPS and len(run.replay) == 2
     assert run.matchmaker.standing("t").proved and run.matchmaker.standing("t").failures == 5
     assert (await run.store.call(Store.audit)).sound
+
+
+async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_them_as_theorems(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    """Shadowed names are no obstacle; a false claim, a statement of the evaluations and a state without a statement
+    bring nothing, and neither does an attempt that did not ask."""
+    asking = msgspec.structs.replace(planned(9).attempt, inner=4)
+    await run.store.call(Store.dispatch, [Planned(9, asking)], 0.0)
+    (other,) = await dispatch(run, 1)
+    shadowed = "p q : Prop\nh✝ : q\nh : p ∧ q\n⊢ q ∧ p ∧ q"
+    closing = ProofTree("exact h", state="p q : Prop\nh✝ : q\nh : p ∧ q\n⊢ p ∧ q")
+    good = ProofTree("refine ⟨h.2, ?_⟩", ((0,),), (closing,), shadowed)
+    false = ProofTree("intro h", ((0,),), (ProofTree("exact h", state="h : True\n⊢ False"),), "⊢ True → False")
+    scored = ProofTree("trivial", state="⊢ True ∧ True")
+    unclear = ProofTree("exact rfl", state="⊢ ?m.1 = 1")
+    run.data.held_out.add_statement(Theorem("s", "", "True ∧ True"))
+    inner = (good, false, scored, unclear)
+    async with collecting(run) as works:
+        await send(bus, *(msgspec.structs.replace(result(each, "failed"), inner=inner) for each in (asking, other)))
+        await until(lambda: drained(bus), what="the end of the results")
+        assert (works.verified, works.rejected) == (0, 0)
+    assert {outcome for outcome, _ in outcomes(run).values()} == {"failed"}
+    kept = [each.transition for each in await run.store.call(Store.examples)]
+    assert kept == [Transition(shadowed, good.tactic, 2), Transition(closing.state, closing.tactic, 1)]
+    assert len(run.replay) == 2 and not run.matchmaker.standing("t").proved
 
 
 async def test_a_prover_that_answers_for_the_verifier_proves_nothing(
