@@ -369,7 +369,8 @@ HEADROOM = 1024
 def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
     """The result itself if it has at most `limit` bytes, else parts of at most `limit` bytes.
 
-    A result that is too large for MAX_PARTS parts cannot be delivered. It is replaced by an `error` that says so.
+    A result that is too large for MAX_PARTS parts cannot be delivered. It loses its inner proofs; if it still is too
+    large, it is replaced by an `error` that says so.
     """
     payload = msgspec.msgpack.encode(result)
     if len(payload) <= limit:
@@ -377,6 +378,8 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
     # Each part carries the ids and a few fields besides its payload.
     room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
     parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
+    if parts > MAX_PARTS and result.inner:
+        return divide(msgspec.structs.replace(result, inner=()), limit)
     if parts > MAX_PARTS:
         problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
         return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]

@@ -41,7 +41,7 @@ def test_the_older_key_and_the_newer_one_name_algorithms(
     learner = LearnerSettings(**settings)  # type: ignore[arg-type]
     learner.check()
     algorithm = named(learner)
-    assert type(algorithm) is kind and algorithm.attempt(Purpose.TRAIN, 3) == Asked(Method(method), 6, 3)
+    assert type(algorithm) is kind and algorithm.attempt(Purpose.TRAIN, 3) == Asked(Method(method), 6, 3, inner=8)
 
 
 @pytest.mark.parametrize(

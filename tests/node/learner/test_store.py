@@ -48,7 +48,7 @@ def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Stor
 
 def parts_of(whole: AttemptResult) -> list[ResultPart]:
     """The result in parts of about two kilobytes."""
-    return [part for part in divide(whole, 2_900) if isinstance(part, ResultPart)]
+    return [part for part in divide(whole, 2_910) if isinstance(part, ResultPart)]
 
 
 def test_parts_that_make_no_result_are_refused_and_forgotten(store: Store) -> None:
