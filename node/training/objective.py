@@ -26,9 +26,7 @@ from node.training.settings import LossSettings, ValueTargets
 # (N, vocabulary) numbers never exist at once. The forward pass also computes the gradient, one block of positions at a
 # time, while the block's logits are in the cache. It needs the same three matrix products as autograd, without
 # autograd's passes over memory. This is the idea of Liger's and Apple's kernels (arXiv 2410.10989 and 2411.09009), in
-# plain torch. The forward pass also computes the gradient, one block of positions at a time, while the block's logits
-# are in the cache. It needs the same three matrix products as autograd, without autograd's passes over memory. This is
-# the idea of Liger's and Apple's kernels (arXiv 2410.10989 and 2411.09009), in plain torch.
+# plain torch.
 
 BLOCK_BYTES = 1 << 25
 """Bytes of a block's logits on a CPU: 166 positions with a vocabulary of 50,441. Products over 128 positions already
