@@ -4,8 +4,8 @@ credentials; its monitoring port is always on loopback."""
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
+import signal
 import tempfile
 import time
 from dataclasses import replace
@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 import structlog
 from filelock import FileLock, Timeout
 
-from broker import binary
+from broker import binary, keys
 from broker.errors import BrokerError
-from broker.settings import BrokerSettings
+from broker.settings import BrokerSettings, is_loopback
+from common.bus.asking import BadKey
 from common.life.process import kill_group, spawn_child
 from common.settings import BusSettings
 
@@ -36,22 +37,19 @@ ANY_PORT = -1
 """nats-server's value for "choose a free port"."""
 
 
-def is_loopback(host: str) -> bool:
-    """True if an address can be reached only from this machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports: Path) -> dict[str, Any]:
     """nats-server's configuration, as JSON. Raises BrokerError if it would be open to other machines without
-    credentials."""
+    credentials, or if a file with a key is damaged."""
     user, password = credentials
-    if not is_loopback(settings.host) and not (user and password):
+    try:
+        accounts = keys.accounts(settings.store) if keys.wanted(settings, credentials) else {}
+    except BadKey as error:
+        raise BrokerError(str(error)) from error
+    if not is_loopback(settings.host) and not (user and password) and not accounts:
         raise BrokerError(
-            f"the broker would listen on {settings.host}, open to others, without credentials: set [bus] user and "
-            "password (or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD), or listen on 127.0.0.1"
+            f"the broker would listen on {settings.host}, open to others, without credentials: make keys for a run "
+            "(`proofmesh broker keys RUN`), set [bus] user and password (or PROOFMESH_NATS_USER and "
+            "PROOFMESH_NATS_PASSWORD), or listen on 127.0.0.1"
         )
     content: dict[str, Any] = {
         "host": settings.host,
@@ -69,6 +67,8 @@ def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports:
     }
     if user and password:
         content["authorization"] = {"user": user, "password": password}
+    elif accounts:
+        content["accounts"] = accounts
     return content
 
 
@@ -81,6 +81,8 @@ class Server:
         self.monitor_url = ""
         self.process: asyncio.subprocess.Process | None = None
         self._credentials = credentials
+        self._configured: dict[str, Any] = {}
+        """The configuration that the server has read last."""
         self.store = Path(settings.store)
         self._lock: FileLock | None = None
         self._settled = asyncio.Event()
@@ -117,6 +119,23 @@ class Server:
             await self.start()
         finally:
             self._settled.set()
+
+    async def take_keys(self) -> bool:
+        """Let a running server with keys know those that are new or gone. Returns whether there were any. It drops the
+        connections whose key is gone. Raises BrokerError."""
+        old = self._configured.get("accounts")
+        if not old or self.process is None:
+            return False
+        try:
+            now = await asyncio.to_thread(keys.accounts, self.store)
+        except BadKey as error:
+            raise BrokerError(str(error)) from error
+        if now == old:
+            return False
+        self._configured["accounts"] = now
+        self._write(self._configured)
+        self.process.send_signal(signal.SIGHUP)
+        return True
 
     async def wait(self) -> int:
         """Wait until the server ends, but for a restart; returns its exit code."""
@@ -160,11 +179,14 @@ class Server:
         self._lock = lock
 
     def _write_configuration(self, ports: Path) -> Path:
+        self._configured = configuration(self.settings, self._credentials, ports)
+        return self._write(self._configured)
+
+    def _write(self, content: dict[str, Any]) -> Path:
         path = self.store / "nats-server.json"
-        content = json.dumps(configuration(self.settings, self._credentials, ports), indent=2)
         try:
             path.touch(mode=0o600)  # it may hold a password
-            path.write_text(content)
+            path.write_text(json.dumps(content, indent=2))
         except OSError as error:
             raise BrokerError(f"cannot write {path}: {error.strerror}") from error
         return path
@@ -184,7 +206,8 @@ class Server:
     def _listen_on(self, ports: dict[str, list[str]]) -> None:
         user, password = self._credentials
         address = next((url for url in ports["nats"] if "127.0.0.1" in url), ports["nats"][0])
-        self.bus = BusSettings(url=address, user=user, password=password)
+        own = str(keys.folder_of(self.store, "")) if "accounts" in self._configured else ""
+        self.bus = BusSettings(url=address, user=user, password=password, key=own)
         self.monitor_url = (ports.get("monitoring") or [""])[0]
 
     def _why_ended(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from broker.settings import BrokerSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.life.waiting import wait_first
+from common.output.command import UserError, refuse
 from common.settings import BusSettings
 
 if TYPE_CHECKING:
@@ -17,10 +18,16 @@ if TYPE_CHECKING:
 
 def main(settings: BrokerSettings, node: NodeSettings) -> int:
     """Run a nats-server until it is stopped, or only keep a run's streams on another one; returns the exit code."""
+    from broker import keys
     from broker.launcher import Server
 
     if not settings.server:
         return run_node("broker", node, lambda ctx: serve(ctx, None))
+    if keys.wanted(settings, node.bus.credentials()):
+        try:
+            keys.make(settings.store, node.run)
+        except UserError as error:
+            return refuse("proofmesh broker", error)
     server = Server(settings, node.bus.credentials())
     return run_node("broker", node, lambda ctx: serve(ctx, server), around=lambda _: running(server))
 

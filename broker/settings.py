@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 
 from common.limits import Port, Positive
 
 
+def is_loopback(host: str) -> bool:
+    """True if an address can be reached only from this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 @dataclass
 class BrokerSettings:
-    """A nats-server with JetStream in its own store. [bus] holds the user and the password."""
+    """A nats-server with JetStream in its own store. It asks for keys (`proofmesh broker keys RUN`) if its store has
+    some, or if other machines can reach it; for one user and password instead if [bus] has them."""
 
     server: bool = True
     """Run a nats-server. `--no-server`: only keep this run's streams on the server of [bus] url. `proofmesh up` does so
     with [up] broker = 0, if the run's learner is here."""
 
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but loopback needs [bus] user and password."""
+    """Address to listen on. On anything but loopback it makes keys for its run, unless [bus] has user and password."""
 
     port: Port = 4222
     """Port for nodes; 0 takes a free one and logs it."""
@@ -25,7 +35,8 @@ class BrokerSettings:
     """Port of nats-server's own monitoring pages, always on loopback; 0 takes a free one and logs it."""
 
     store: str = "runs/.broker"
-    """Folder of the streams; it is made private to this user. A restarted broker continues with its streams."""
+    """Folder of the streams, and of the keys; it is made private to this user. A restarted broker continues with its
+    streams."""
 
     binary: str = ""
     """Path of a nats-server to use. Empty: the first of NATS_SERVER, PATH, the cache, or a download into the cache."""

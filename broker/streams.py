@@ -66,7 +66,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
     return RunSpec(
         streams=(
             StreamSpec(
-                todo_stream, tuple(f"{run}.{todo(p)}" for p in PURPOSES), *TODO_BYTES, largest, DUPLICATE_WINDOW
+                todo_stream, tuple(f"{run}.{todo(p, '>')}" for p in PURPOSES), *TODO_BYTES, largest, DUPLICATE_WINDOW
             ),
             StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), *RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
@@ -76,7 +76,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         ),
         consumers=(
             *(
-                _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose)}", ack_wait)
+                _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose, '>')}", ack_wait)
                 for purpose in PURPOSES
             ),
             *(
@@ -96,7 +96,7 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
 
 def _announced(run: str) -> tuple[str, ...]:
     """Subjects that a monitor needs from the start of the run."""
-    return tuple(f"{run}.{telemetry('*', '*', kind)}" for kind in ("point", "proof"))
+    return tuple(f"{run}.{telemetry('learner', '*', kind)}" for kind in ("point", "proof"))
 
 
 def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> ConsumerSpec:

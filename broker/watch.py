@@ -10,7 +10,7 @@ from pathlib import Path
 
 import aiohttp
 
-from broker import streams
+from broker import keys, streams
 from broker.errors import BrokerError
 from broker.launcher import Server
 from broker.streams import MAX_ACK_PENDING, MIB
@@ -156,6 +156,7 @@ class ServerWatch:
         # 2. A server that ran out of disk goes on refusing when there is room again: only a restart helps. With a
         # pause, since it may refuse for another reason.
         self._report(refusal, free)
+        await self._take_keys()
         if refusal and free >= ROOM_BYTES and time.monotonic() - self._restarted > RESTART_PAUSE:
             self._ctx.log.error("nats-server is restarted: it refuses writes, and there is room", free_mib=free // MIB)
             _restarts.inc()
@@ -165,6 +166,16 @@ class ServerWatch:
                 raise NodeFailure(f"nats-server does not start again: {error}") from error
             self._restarted = time.monotonic()
         await asyncio.to_thread(keep_small, self._server.log_file)
+
+    async def _take_keys(self) -> None:
+        try:
+            if await self._server.take_keys():
+                self._ctx.log.info(
+                    "keys have changed; nats-server has them", runs=keys.runs_with_keys(self._server.store)
+                )
+            self._ctx.health("keys", None)
+        except BrokerError as error:
+            self._ctx.health("keys", str(error))
 
     def _report(self, refusal: str, free: int) -> None:
         problem = f"nats-server refuses writes: {refusal}; it is restarted when there is room" if refusal else None

@@ -2,13 +2,61 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 from urllib.parse import unquote
 
 from common.limits import Duration, Nucleus, Port, StopTexts, Temperature, Timeout
+from common.output.command import UserError
+
+
+class BadInvite(UserError, ValueError):
+    """A text that is no invite."""
+
+
+@dataclass(frozen=True)
+class Invite:
+    """What a machine needs to join a run."""
+
+    run: str
+    url: str
+    """Address of the broker."""
+    owner: str
+    """The name under which the invited one is known: it can be revoked, and a client asks for attempts under it."""
+    keys: dict[str, str] = field(repr=False)
+    """Seeds of keys, by role."""
+    verifiers: tuple[str, ...] = ()
+    """Public keys of the run's verifiers."""
+
+    def text(self) -> str:
+        """One word of letters, digits, hyphens and underscores."""
+        return INVITE + base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode().rstrip("=")
+
+    @classmethod
+    def read(cls, text: str) -> Invite:
+        """The invite of a word. Raises BadInvite."""
+        word = text.strip()
+        try:
+            content = base64.urlsafe_b64decode(word.removeprefix(INVITE) + "=" * (-len(word.removeprefix(INVITE)) % 4))
+            told = cls(**json.loads(content))
+        except (ValueError, TypeError) as error:
+            raise BadInvite(
+                f"[bus] invite (or PROOFMESH_INVITE): {word[:12]!r}... is no invite, or a part is missing; it is the "
+                "whole line that `proofmesh broker invite` prints"
+            ) from error
+        return replace(told, verifiers=tuple(told.verifiers))
+
+    def only(self, role: str) -> Invite:
+        """The same with the key of one role."""
+        return replace(self, keys={name: key for name, key in self.keys.items() if name == role})
+
+
+INVITE = "proofmesh-"
+"""Begins every invite."""
 
 
 @dataclass
@@ -27,8 +75,20 @@ class BusSettings:
     """Password, or without a user a token; empty takes PROOFMESH_NATS_PASSWORD, which keeps it out of files and command
     lines."""
 
+    key: str = ""
+    """File with the key of this node, or a folder with the keys of a run (`proofmesh broker keys RUN` makes it), of
+    which a node takes its role's; empty takes PROOFMESH_KEY. For brokers with keys, instead of user and password."""
+
+    invite: str = field(default="", repr=False)
+    """What `proofmesh broker invite` has printed for this machine: the broker's address, the run, its verifiers, and
+    keys. Empty takes PROOFMESH_INVITE, which keeps it out of files and command lines."""
+
     def __post_init__(self) -> None:
-        """Take the credentials out of the address, so that no message and no command line can show them."""
+        """Take the credentials out of the address, so that no message and no command line can show them. Raises
+        BadInvite."""
+        if (invite := self.told()) is not None:
+            self.url = invite.url if self.url == BusSettings.url else self.url
+            self.verifiers = tuple(dict.fromkeys((*self.verifiers, *invite.verifiers)))
         addresses, found = [], None
         for server in self.servers():
             scheme, separator, place = server.partition("://") if "://" in server else ("", "", server)
@@ -43,12 +103,17 @@ class BusSettings:
     verifiers: tuple[str, ...] = ()
     """Public keys of the lean-proxies whose verdicts on proofs count (each logs its own at the start), in addition to
     those in PROOFMESH_VERIFIERS, separated by commas. `proofmesh up` adds the key of its own lean-proxies. Without any,
-    a node takes the keys that the run lists on the broker, which everybody with its password can change."""
+    a node takes the keys that the run lists on the broker, which on a broker without keys everybody can change."""
 
     def verifier_keys(self) -> tuple[str, ...]:
         """The configured keys of verifiers, each once, from the settings and the environment."""
         listed = (*self.verifiers, *os.environ.get("PROOFMESH_VERIFIERS", "").split(","))
         return tuple(dict.fromkeys(key.strip() for key in listed if key.strip()))
+
+    def told(self) -> Invite | None:
+        """The invite of the settings or the environment. Raises BadInvite."""
+        text = self.invite or os.environ.get("PROOFMESH_INVITE", "")
+        return Invite.read(text) if text else None
 
     def servers(self) -> list[str]:
         """The list of addresses."""

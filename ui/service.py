@@ -22,6 +22,7 @@ from common.curves import Evaluated, Tail
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.output.command import UserError, refuse
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
+from common.protocol.subjects import telemetry
 from ui.mesh_state import MeshState
 from ui.run_files import Change, RunFiles, is_run, run_folders
 from ui.settings import TRAINING, UiSettings
@@ -171,7 +172,14 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
         elif isinstance(message, Point):
             monitor.point(message)
 
-    await ctx.bus.subscribe("telemetry.>", (Heartbeat, LogRecord, ProofFound, Point), hear)
+    kinds: dict[str, type[Message]] = {
+        telemetry("*", "*", "heartbeat"): Heartbeat,
+        telemetry("*", "*", "log"): LogRecord,
+        telemetry("learner", "*", "proof"): ProofFound,
+        telemetry("learner", "*", "point"): Point,
+    }
+    for subject, kind in kinds.items():
+        await ctx.bus.subscribe(subject, kind, hear)
     for message in await _history(ctx):  # after the subscription, so that no message is missed
         hear("", message)
 
@@ -247,10 +255,10 @@ async def choose(settings: UiSettings, node: NodeSettings) -> RunFiles | None:
 
 async def _ask(node: NodeSettings, patience: float) -> tuple[bool, bool]:
     """(whether the broker answers, whether it has nodes of the run)."""
-    from common.bus import Bus, BusError
+    from common.bus import Bus, BusError, Role
 
     try:
-        bus = await Bus.connect(node.bus, run=node.run, name="ui", wait=patience)
+        bus = await Bus.connect(node.bus, run=node.run, name="ui", role=Role.UI, wait=patience)
     except BusError:
         return False, False
     try:

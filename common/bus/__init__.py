@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         DigestMismatch,
         Here,
         NoRoom,
+        NotAllowed,
         NotThere,
         RemoteFailure,
         StreamConflict,
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     )
     from common.bus.bus import Bus
     from common.bus.connection import ServedSubscription, Subscription
+    from common.bus.credentials import NodeKey
     from common.bus.names import ACK_WAIT, NODE_TTL
+    from common.bus.permissions import Role
     from common.bus.signing import Signer
     from common.bus.stored import Lease, file_digest
     from common.settings import BusSettings
@@ -58,9 +61,12 @@ __all__ = [
     "HistorySpec",
     "Lease",
     "NoRoom",
+    "NodeKey",
+    "NotAllowed",
     "NotThere",
     "ObjectStoreSpec",
     "RemoteFailure",
+    "Role",
     "RunSpec",
     "ServedSubscription",
     "Signer",
@@ -78,6 +84,8 @@ _MODULES = (
     "settings",
     "bus.asking",
     "bus.names",
+    "bus.permissions",
+    "bus.credentials",
     "bus.signing",
     "bus.connection",
     "bus.stored",

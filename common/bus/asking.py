@@ -29,7 +29,13 @@ class BusUnavailable(BusError):
 
 
 class BadKey(BusError):
-    """A key of a verifier cannot be used. The message names the file or the text, and what to do."""
+    """A key of a verifier or of a node cannot be used. The message names the file or the text, and what to do."""
+
+    exit_code = Exit.UNUSABLE
+
+
+class NotAllowed(BusError):
+    """The broker does not let this node's key do that."""
 
 
 class Unanswered(BusError):

@@ -26,6 +26,8 @@ from common.bus.connection import (
     message_callback,
     warn_sometimes,
 )
+from common.bus.credentials import find_key
+from common.bus.permissions import Role
 from common.bus.signing import Signer, Verifiers
 from common.bus.stored import Lease, Puller
 from common.protocol.messages import (
@@ -40,7 +42,14 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import SIGNED, VERIFIERS, channel_name, check_run_name, result as result_subject
+from common.protocol.subjects import (
+    SIGNED,
+    VERIFIERS,
+    channel_name,
+    check_run_name,
+    new_client,
+    result as result_subject,
+)
 from common.settings import BusSettings
 
 R = TypeVar("R", bound=Message)
@@ -75,18 +84,30 @@ class Bus:
 
     @classmethod
     async def connect(
-        cls, settings: BusSettings, *, run: str, name: str, wait: float | None = None, outage: float | None = None
+        cls,
+        settings: BusSettings,
+        *,
+        run: str,
+        name: str,
+        role: str = Role.CLIENT,
+        wait: float | None = None,
+        outage: float | None = None,
     ) -> Bus:
         """Connect, and reconnect for ever after later losses of the connection.
 
         `wait`: most seconds for the first connection; None: for ever. `outage`: most seconds that `ask` waits for a
-        connection that was lost; None: for ever. Raises BusUnavailable, BadKey and BadRunName.
+        connection that was lost; None: for ever. `role`: whose key it takes of those that the settings name. Raises
+        BusUnavailable, BadKey and BadRunName.
         """
         check_run_name(run)
-        connection = Connection(settings, name)
+        connection = Connection(settings, name, role, find_key(settings, run, role))
         bus = cls(connection, run, outage)
         await connection.open(wait)
-        await bus._replies.start()
+        try:
+            await bus._replies.start()
+        except BadKey:
+            await connection.close()
+            raise
         TRAFFIC.follow(connection.client)
         return bus
 
@@ -196,6 +217,10 @@ class Bus:
                 except BadKey as error:
                     raise Unanswered(f"run {self.run!r} lists a verifier that cannot be used: {error}") from error
         return self._verifiers
+
+    def new_client(self, command: str) -> str:
+        """A name for the attempts of a command (`eval`, `prove`), which no other process has."""
+        return new_client(command, self._connection.owner)
 
     async def list_verifiers(self, keys: Sequence[str]) -> None:
         """Let the run list these keys, for nodes that are not configured with them. Raises Unanswered."""
@@ -420,18 +445,25 @@ class Bus:
 
     async def register(self, info: NodeInfo) -> None:
         """Put a node into the registry, for NODE_TTL seconds. Raises Unanswered."""
-        await stored.put_key(self._replies, names.nodes_bucket(self.run), info.node_id, encode(info))
+        key = names.node_key(info.role, info.node_id)
+        await stored.put_key(self._replies, names.nodes_bucket(self.run), key, encode(info))
 
-    async def unregister(self, node_id: str) -> None:
+    async def unregister(self, role: str, node_id: str) -> None:
         """Remove a node from the registry. Raises Unanswered."""
-        await stored.delete_key(self._replies, names.nodes_bucket(self.run), node_id)
+        await stored.delete_key(self._replies, names.nodes_bucket(self.run), names.node_key(role, node_id))
 
     async def nodes(self, run: str = "") -> list[NodeInfo]:
-        """All registered nodes of a run; empty: of this one. Their entries are not checked.
+        """All registered nodes of a run; empty: of this one. What their entries say is not checked, except that a node
+        registers under its own role and name.
 
         Raises Unanswered, NotThere, BusError.
         """
-        return stored.messages_of(await stored.all_values(self._replies, names.nodes_bucket(run or self.run)), NodeInfo)
+        bucket = names.nodes_bucket(run or self.run)
+        return [
+            info
+            for key, value in (await stored.all_values(self._replies, bucket)).items()
+            if (info := stored.decoded(value, NodeInfo)) and key == names.node_key(info.role, info.node_id)
+        ]
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
         """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.

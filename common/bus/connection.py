@@ -32,7 +32,8 @@ from nats.errors import (
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
-from common.bus.asking import BusUnavailable, BusyError, RemoteFailure, Unanswered
+from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
+from common.bus.credentials import NodeKey
 from common.bus.signing import Signer
 from common.life import metrics
 from common.protocol.messages import (
@@ -46,7 +47,7 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import channel_name
+from common.protocol.subjects import OWNER, channel_name
 from common.settings import BusSettings
 
 log = structlog.get_logger("bus")
@@ -191,14 +192,24 @@ def _is_refusal(error: Exception) -> bool:
     return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
 
 
+def _forbidden(error: Exception) -> str:
+    """What the broker does not let this key do; empty: the error is another one. The client library writes subjects in
+    lower case."""
+    return str(error).lower().partition("permissions violation for ")[2]
+
+
 class _OrderedClient(Client):
-    """The client of nats-py, with PING sent in order.
+    """The client of nats-py, with a key and with PING sent in order.
 
     nats-py 2.16 writes PING to the socket before commands that it has not sent yet. So `flush` may return before an
     earlier `subscribe` or `unsubscribe` has reached the server. This happened about once in 150 times, and the first
     request to that subject was refused. With PING sent in order, a PONG means that the server has seen all earlier
     commands.
     """
+
+    def __init__(self, key: NodeKey | None = None) -> None:
+        super().__init__()
+        self._public_nkey = key.public if key else None  # nats-py sets it only with the package `nkeys`
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
         self._pongs.append(future or asyncio.get_running_loop().create_future())
@@ -225,13 +236,18 @@ class Connection:
     """A nats-py client that reconnects for ever. Hooks run on every disconnect (`on_lost`) and reconnect
     (`on_returned`)."""
 
-    def __init__(self, settings: BusSettings, name: str) -> None:
+    def __init__(self, settings: BusSettings, name: str, role: str, key: NodeKey | None = None) -> None:
         self.settings = settings
         self.name = name
+        self.role = role
+        self.owner = key.owner if key else OWNER
+        """Whose attempts it asks for, if it is a client."""
         self.token = re.sub(r"[^A-Za-z0-9_-]", "-", name)[:80] or "node"
-        self.client: Client = _OrderedClient()
+        self.client: Client = _OrderedClient(key)
         self.on_lost: list[Callable[[], None]] = []
         self.on_returned: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self.on_forbidden: list[Callable[[str], None]] = []
+        """Called with what the broker does not let this key do, such as `publish to "demo.tactic.request"`."""
         self.given_up = asyncio.Event()
         """Set when the client library closed the connection for good, without a call of `close`. The node must then
         end."""
@@ -241,6 +257,7 @@ class Connection:
         self._opened = False
         self._closing = False
         self._refused: asyncio.Future[None] | None = None
+        self._key = key
         self._last_error: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -275,6 +292,7 @@ class Connection:
                 user=user or None,
                 password=password or None,
                 token=password if password and not user else None,
+                signature_cb=self._key.sign if self._key else None,
                 error_cb=self._on_error,
                 disconnected_cb=self._on_disconnected,
                 reconnected_cb=self._on_reconnected,
@@ -287,7 +305,8 @@ class Connection:
                 max_outstanding_pings=2,
                 drain_timeout=DRAIN_SECONDS,
                 pending_size=OUTAGE_BUFFER_BYTES,
-                inbox_prefix=f"_INBOX.{self.token}",
+                # The role first: the broker keeps a key of one role from hearing what is sent to another.
+                inbox_prefix=f"_INBOX.{self.role}.{self.token}",
             )
         )
         await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
@@ -306,14 +325,27 @@ class Connection:
 
     def _connect_problem(self, wait: float | None) -> str:
         assert self._refused is not None
+        if self._refused.done() and self._key:
+            return (
+                f"the broker at {self.settings.url} refused the key of {self._key.place}: it was revoked, or made for "
+                "another broker; `proofmesh broker keys RUN` on the broker's machine shows the keys that count"
+            )
         if self._refused.done():
             return (
-                f"the broker at {self.settings.url} refused the credentials; set [bus] user and password, "
-                "or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD"
+                f"the broker at {self.settings.url} refused the credentials; set [bus] key, or user and password "
+                "(PROOFMESH_KEY, PROOFMESH_INVITE, or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD)"
             )
         return (
             f"no broker at {self.settings.url} after {wait:g} s ({self._last_error or 'no answer'}); start one with "
             "`proofmesh broker`, or name another with --bus.url or [bus] url"
+        )
+
+    def wrong_role(self) -> str:
+        """Why the broker does not let this node be what it is."""
+        place = self._key.place if self._key else "this user"
+        return (
+            f"the broker does not let {place} be a {self.role}: it is a key of another role; name the key of role "
+            f"{self.role}, or the folder with all keys of the run, with [bus] key or PROOFMESH_KEY"
         )
 
     async def wait_connected(self, timeout: float | None = None) -> bool:
@@ -383,6 +415,11 @@ class Connection:
             SLOW_CONSUMERS.inc()
             warn_sometimes("slow consumer: messages dropped", error.subject)
             return
+        if (forbidden := _forbidden(error)) and self._opened:
+            for hook in self.on_forbidden:
+                hook(forbidden)
+            warn_sometimes("the broker forbids this", forbidden, role=self.role)
+            return
         self._last_error = error
         if self._refused is not None and not self._refused.done() and _is_refusal(error):
             self._refused.set_result(None)
@@ -444,19 +481,29 @@ class Replies:
         self._connection = connection
         self._inbox = ""
         self._numbers = count(1)
-        self._waiting: dict[str, asyncio.Queue[Msg | None]] = {}
+        self._waiting: dict[str, asyncio.Queue[Msg | NotAllowed | None]] = {}
         self._single: dict[str, asyncio.Future[Msg]] = {}
+        self._asked: dict[str, str] = {}
+        """The subject of each open request."""
         connection.on_lost.append(self._lost)
+        connection.on_forbidden.append(self._forbidden)
 
     async def start(self) -> None:
-        """Subscribe to the inbox. Called once, after connecting."""
+        """Subscribe to the inbox. Called once, after connecting. Raises BadKey if the broker does not let the
+        node's key hear it."""
         self._inbox = self._connection.client.new_inbox()
+        refused: list[str] = []
+        self._connection.on_forbidden.append(refused.append)
         await self._connection.subscribe(f"{self._inbox}.*", self._received)
+        self._connection.on_forbidden.remove(refused.append)
+        if refused:
+            raise BadKey(self._connection.wrong_role())
 
     async def ask(self, subject: str, payload: bytes, *, timeout: float, headers: dict[str, str] | None = None) -> Msg:
         """Send a request and return the first reply. Raises Unanswered."""
         token = await self._ready(subject, timeout)
         future = self._single[token] = asyncio.get_running_loop().create_future()
+        self._asked[token] = subject.lower()
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
@@ -464,7 +511,7 @@ class Replies:
         except TimeoutError:
             raise Unanswered(f"{subject}: no answer within {timeout:g} s") from None
         finally:
-            del self._single[token]
+            del self._single[token], self._asked[token]
         if status_of(answer) == NO_RESPONDERS:
             raise Unanswered(f"{subject}: no node serves it")
         return answer
@@ -476,11 +523,14 @@ class Replies:
         """
         token = await self._ready(subject, timeout)
         queue = self._waiting[token] = asyncio.Queue()
+        self._asked[token] = subject.lower()
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}")
                 while True:
                     answer = await queue.get()
+                    if isinstance(answer, NotAllowed):
+                        raise answer
                     if answer is None or status_of(answer) == NO_RESPONDERS:
                         raise Unanswered(f"{subject}: {'no node serves it' if answer else 'the broker was lost'}")
                     if done(answer):
@@ -488,7 +538,7 @@ class Replies:
         except TimeoutError:
             return None
         finally:
-            del self._waiting[token]
+            del self._waiting[token], self._asked[token]
 
     async def _ready(self, subject: str, timeout: float) -> str:
         if not self._connection.connected and not await self._connection.wait_connected(timeout):
@@ -510,6 +560,17 @@ class Replies:
                 future.set_exception(Unanswered("the broker was lost while the request was open"))
         for queue in self._waiting.values():
             queue.put_nowait(None)
+
+    def _forbidden(self, what: str) -> None:
+        """Fail the requests that the broker has not let through: nobody would answer them."""
+        for token, subject in self._asked.items():
+            if what != f'publish to "{subject}"':
+                continue
+            error = NotAllowed(f"the broker does not let a key of role {self._connection.role} publish to {subject}")
+            if (future := self._single.get(token)) is None:
+                self._waiting[token].put_nowait(error)
+            elif not future.done():
+                future.set_exception(error)
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -60,6 +60,11 @@ def nodes_bucket(run: str) -> str:
     return f"{run}-nodes"
 
 
+def node_key(role: str, node_id: str) -> str:
+    """The key of a node in the registry. The role comes first: a role may write the entries of its own nodes only."""
+    return f"{role}.{node_id}"
+
+
 def weights_bucket(run: str) -> str:
     return f"{run}-weights"
 

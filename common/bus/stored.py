@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic
 
 import structlog
 from nats.errors import Error as NatsError, TimeoutError as NatsTimeout
-from nats.js.api import DeliverPolicy
+from nats.js.api import ConsumerConfig, DeliverPolicy
 from nats.js.errors import APIError, Error as JetStreamError, NotFoundError
 
 from common.bus import connection
@@ -60,6 +60,8 @@ class Lease(Generic[AnyMessage]):
         self.sequence = raw.metadata.sequence.stream
         """Its number in the queue. It stays the same when the message is delivered again."""
         self.ack_wait = ack_wait
+        self.subject = raw.subject.partition(".")[2]
+        """Without the run's name."""
         self._raw = raw
         self._replies = replies
         self._connection = connection
@@ -310,11 +312,11 @@ async def get_key(replies: Replies, bucket: str, key: str) -> Msg | None:
     return answer
 
 
-async def all_values(replies: Replies, bucket: str) -> list[Msg]:
-    """The last values of all keys. Raises Unanswered, NotThere, BusError."""
+async def all_values(replies: Replies, bucket: str) -> dict[str, Msg]:
+    """The last values of all keys, by key. Raises Unanswered, NotThere, BusError."""
     messages = await all_messages(replies, f"KV_{bucket}")
-    last = {(message.headers or {})["Nats-Subject"]: message for message in messages}
-    return [message for message in last.values() if not _deleted(message)]
+    last = {(message.headers or {})["Nats-Subject"].removeprefix(f"$KV.{bucket}."): message for message in messages}
+    return {key: message for key, message in last.items() if not _deleted(message)}
 
 
 def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
@@ -324,6 +326,17 @@ def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
     except MessageError as error:
         connection.count_malformed(message, error)
         return None
+
+
+class _OwnConsumer(ConsumerConfig):
+    """A consumer that is named after its inbox, so that the request to make it says on its subject which messages it
+    wants: the broker checks subjects. The client library makes a consumer that has missed something again, with another
+    inbox: it needs another name, too."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "deliver_subject" and value:
+            super().__setattr__("name", value.rpartition(".")[2])
 
 
 class Watch(Generic[AnyMessage]):
@@ -391,6 +404,7 @@ class Watch(Generic[AnyMessage]):
             self.subject,
             stream=self._stream,
             cb=received,
+            config=_OwnConsumer(),
             ordered_consumer=True,
             deliver_policy=DeliverPolicy.ALL if self._all_stored else DeliverPolicy.LAST_PER_SUBJECT,
         )
@@ -516,7 +530,9 @@ async def _download(jetstream: Any, bucket: str, name: str, file: IO[bytes]) -> 
         info = await store.get_info(name)
         hasher = hashlib.blake2b()
         if info.size:
-            subscription = await jetstream.subscribe(f"$O.{bucket}.C.{info.nuid}", ordered_consumer=True)
+            subscription = await jetstream.subscribe(
+                f"$O.{bucket}.C.{info.nuid}", stream=f"OBJ_{bucket}", config=_OwnConsumer(), ordered_consumer=True
+            )
         written = 0
         while written < (info.size or 0):
             chunk = (await subscription.next_msg(timeout=STALL_SECONDS)).data

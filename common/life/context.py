@@ -34,8 +34,12 @@ class NodeContext:
 
     bus: Bus
 
-    def __init__(self, role: str, settings: NodeSettings, capacity: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, role: str, settings: NodeSettings, capacity: dict[str, int] | None = None, key_role: str = ""
+    ) -> None:
         self.role = role
+        self.key_role = key_role or {"broker": "admin"}.get(role, role)
+        """The role of the key that it shows to the broker."""
         self.settings = settings
         self.id = new_node_id(role)
         self.log: Any = structlog.get_logger(role)

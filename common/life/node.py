@@ -19,6 +19,7 @@ import msgspec
 from common.life.context import NodeContext
 from common.life.metrics import Metrics
 from common.life.waiting import unless_stopped, wait_first
+from common.output.command import Exit, UserError
 from common.output.visible import say
 from common.protocol.subjects import BadRunName, check_run_name
 from common.settings import BusSettings, NodeSettings
@@ -60,6 +61,7 @@ def run_node(
     *,
     capacity: dict[str, int] | None = None,
     around: Around | None = None,
+    key_role: str = "",
 ) -> int:
     """Run a node until its work is done or it is stopped. Returns the exit code: 0 done or drained, 1 failed, 2 invalid
     settings.
@@ -67,6 +69,7 @@ def run_node(
     `main(ctx)` starts when the node is connected. It returns when its work is done, or when it has drained after
     `ctx.stopping` was set (SIGTERM, SIGINT). A second signal ends the process at once. The context manager
     `around(ctx)` is entered before connecting and left after disconnecting; it may yield the broker's address.
+    `key_role`: the role of the key that it shows to the broker, if that is not `role`.
     """
     try:
         check_run_name(settings.run)
@@ -75,7 +78,7 @@ def run_node(
         say(f"{role}: {error}", file=sys.stderr)
         return 2
     with asyncio.Runner(loop_factory=_loop_factory(settings)) as runner:
-        return runner.run(_life(role, settings, main, capacity, around))
+        return runner.run(_life(role, settings, main, capacity, around, key_role))
 
 
 def _check_level(level: str) -> None:
@@ -94,11 +97,16 @@ def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventL
 
 
 async def _life(
-    role: str, settings: NodeSettings, main: Main, capacity: dict[str, int] | None, around: Around | None
+    role: str,
+    settings: NodeSettings,
+    main: Main,
+    capacity: dict[str, int] | None,
+    around: Around | None,
+    key_role: str,
 ) -> int:
     from common.life import logging
 
-    ctx = NodeContext(role, settings, capacity)
+    ctx = NodeContext(role, settings, capacity, key_role)
     forwarder = logging.Forwarder(role, ctx.id)
     file = Path(settings.log_dir) / f"{ctx.id}.log" if settings.log_dir else None
     logging.configure(
@@ -124,7 +132,7 @@ async def live(ctx: NodeContext, main: Main, forwarder: Forwarder, around: Aroun
                 await _work(ctx, main, forwarder)
     except Exception as error:
         _log_failure(ctx, error)
-        return 1
+        return int(Exit.UNUSABLE if isinstance(error, UserError) and error.exit_code == Exit.UNUSABLE else Exit.FAILED)
     code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
     ctx.log.info("node left", exit_code=code)
     return code
@@ -176,7 +184,8 @@ async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
 
     ctx.health("broker", f"not connected to {settings.url} yet")
     run, wait = ctx.settings.run, ctx.settings.broker_wait
-    bus = await unless_stopped(Bus.connect(settings, run=run, name=ctx.id, wait=wait), ctx.stopping)
+    connecting = Bus.connect(settings, run=run, name=ctx.id, role=ctx.key_role, wait=wait)
+    bus = await unless_stopped(connecting, ctx.stopping)
     if bus is None:
         return False
     ctx.bus = bus
@@ -244,7 +253,7 @@ async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)
             await pulse.send_heartbeat(ctx)  # with the counts since the last one
-            await ctx.bus.unregister(ctx.id)
+            await ctx.bus.unregister(ctx.role, ctx.id)
     except (TimeoutError, BusError):
         ctx.log.info("broker not reached while leaving; this node's registry entry expires")
 

@@ -48,7 +48,7 @@ data."""
 LEARNER, SELF_PLAY = "learner", "stp"
 """The clients with durable results: a run has one of each."""
 
-Client = Annotated[str, msgspec.Meta(pattern=r"\A(learner|stp|(eval|prove)\.[0-9a-z]{1,32})\Z")]
+Client = Annotated[str, msgspec.Meta(pattern=r"\A(learner|stp|[a-z0-9-]{1,40}\.[a-z0-9-]{1,48})\Z")]
 """Who asks for attempts and gets their results: the learner, self-play, or one process of `eval` or `prove`."""
 
 

@@ -35,6 +35,9 @@ SIGNED = frozenset({LEAN_VERIFY})
 VERIFIERS = "verifiers"
 """State key with the public keys of the run's verifiers."""
 
+OWNER = "client"
+"""The owner of commands that have no key, or the run's own key for clients."""
+
 DURABLE_CLIENTS = (LEARNER, SELF_PLAY)
 """Clients whose results wait until they have stored them. The results of all others are kept for an hour."""
 
@@ -63,14 +66,20 @@ def result(client: str) -> str:
     return f"theorem.result.{client}"
 
 
-def new_client(command: str) -> str:
-    """A client name for a command that asks for attempts (`eval`, `prove`), which no other process has."""
-    return f"{command}.{secrets.token_hex(8)}"
+def new_client(command: str, owner: str = OWNER) -> str:
+    """A client name for a command that asks for attempts (`eval`, `prove`), which no other process has. `owner`: whose
+    key it uses; the broker lets a key ask for attempts, and read results, only under its owner's name."""
+    return f"{owner}.{command}-{secrets.token_hex(8)}"
 
 
-def todo(purpose: str) -> str:
-    """Subject for attempts of one purpose."""
-    return f"theorem.todo.{purpose}"
+def todo(purpose: str, client: str = LEARNER) -> str:
+    """Subject for the attempts of one purpose that a client asks for."""
+    return f"theorem.todo.{purpose}.{client}"
+
+
+def client_of(todo: str) -> str:
+    """The client that has asked on a subject for attempts."""
+    return todo.split(".", 3)[3]
 
 
 def samples(model: str) -> str:
@@ -138,16 +147,27 @@ EVERY_NODE = "every node"
 
 CHANNELS: tuple[Channel, ...] = (
     Channel(
-        "theorem.todo.<purpose>",
+        "theorem.todo.<purpose>.<durable client>",
         Delivery.WORK_QUEUE,
         (attempts.Attempt,),
-        senders=("learner", "stp", "eval --url", "prove --url"),
+        senders=("learner", "stp"),
         readers=("prover",),
         stored_in="<run>-todo",
         notes="One consumer for each purpose, `todo-<purpose>`. Provers take purposes in the order of "
         "`common.protocol.attempts.Purpose`. A prover takes no more attempts than it has free searches, renews each "
         "lease three "
         "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
+    ),
+    Channel(
+        "theorem.todo.<purpose>.<owner>.<client>",
+        Delivery.WORK_QUEUE,
+        (attempts.Attempt,),
+        senders=("eval --url", "prove --url"),
+        readers=("prover",),
+        stored_in="<run>-todo",
+        notes="In the same queues. `<owner>` is the name of the key that the command has, `client` without one; each "
+        "command chooses a `<client>` that no other has. A prover refuses an attempt that names another client than "
+        "its subject: its result would go to somebody who has not asked.",
     ),
     Channel(
         "theorem.result.<durable client>",
@@ -161,14 +181,13 @@ CHANNELS: tuple[Channel, ...] = (
         "The first result of an attempt id counts; later ones are ignored.",
     ),
     Channel(
-        "theorem.result.<command>.<client>",
+        "theorem.result.<owner>.<client>",
         Delivery.HISTORY,
         (attempts.AttemptResult, attempts.ResultPart),
         senders=("prover",),
         readers=("eval --url", "prove --url"),
         stored_in="<run>-answers",
-        notes="Each client chooses a name that no other has. The broker keeps its results for an hour, and drops the "
-        "oldest if they are many.",
+        notes="The broker keeps its results for an hour, and drops the oldest if they are many.",
     ),
     Channel(
         TACTIC_REQUEST,
@@ -213,11 +232,11 @@ CHANNELS: tuple[Channel, ...] = (
         Delivery.REQUEST,
         (messages.LeanVerifyRequest,),
         senders=("learner", "prover", "stp", "prove --url"),
-        readers=("lean-proxy",),
+        readers=("verifier",),
         replies=(messages.LeanVerifyReply,),
         queue_group="lean-proxy",
         notes="The learner has every proof verified before the proof counts. A prover does so only for attempts with "
-        "`verify`. Only lean-proxies with a key ([lean_proxy] key) serve it. They sign every reply, `Busy` and "
+        "`verify`. Verifiers are the lean-proxies with a key ([lean_proxy] key). They sign every reply, `Busy` and "
         "`Failure` too, and a reply counts only with the signature of a verifier that the asker knows "
         "(`common/bus/signing.py`).",
     ),
@@ -297,8 +316,8 @@ CHANNELS: tuple[Channel, ...] = (
         VERIFIERS,
         Delivery.STATE,
         (messages.VerifierKeys,),
-        senders=("broker", "lean-proxy"),
-        readers=("learner", "prover", "stp", "eval --url", "prove --url"),
+        senders=("broker", "verifier"),
+        readers=("verifier", "learner", "prover", "stp", "eval --url", "prove --url"),
         stored_in="<run>-state",
         notes="Read by nodes without [bus] verifiers, when they first need it.",
     ),
@@ -320,7 +339,7 @@ CHANNELS: tuple[Channel, ...] = (
         stored_in="<run>-state",
     ),
     Channel(
-        "<node id>",
+        "<role>.<node id>",
         Delivery.REGISTRY,
         (messages.NodeInfo,),
         senders=(EVERY_NODE,),

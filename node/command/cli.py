@@ -79,10 +79,10 @@ def _run(command: Command, arguments: list[str]) -> int:
 
     # 2. Before any command parses its flags.
     plain_help.install()
-    if isinstance(command, Role):
+    if isinstance(command, Role) and not (arguments and arguments[0] in command.words):
         return _run_role(command, arguments)
     # 3. Only now the command's module is imported.
-    entry = resolve(command.entry)
+    entry = resolve(command.words_entry if isinstance(command, Role) else command.entry)
     from common.config import ConfigError
 
     try:

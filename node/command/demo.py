@@ -394,9 +394,9 @@ class View:
         """Follow the mesh's telemetry until cancelled."""
         import asyncio
 
-        from common.bus import Bus
+        from common.bus import Bus, Role
 
-        connection = await Bus.connect(bus, run=run, name="demo", wait=None)
+        connection = await Bus.connect(bus, run=run, name="demo", role=Role.VIEWER, wait=None)
         try:
             await connection.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
             await connection.subscribe("telemetry.learner.*.point", Point, self._see)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +26,7 @@ from common.protocol.subjects import check_run_name
 from common.report.table import Column, Table
 
 if TYPE_CHECKING:
-    from common.bus import Bus, StreamState
+    from common.bus import Bus, BusSettings, StreamState
 
 MIB = 1024 * 1024
 
@@ -73,25 +75,35 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _runs(settings: ListSettings | RemoveSettings) -> int:
-    from common.bus import Bus, BusError
+    from common.bus import Bus, BusError, Role
 
     node = load_node(settings.config)
     address = dataclasses.replace(node.bus, url=settings.url or node.bus.url)
     try:
-        bus = await Bus.connect(address, run="runs", name="runs", wait=settings.wait)
-        try:
+        async with AsyncExitStack() as stack:
+            # A key reaches the runs of its account only.
+            buses: dict[str, Bus] = {}
+            for run, keyed in _accounts(address):
+                bus = await Bus.connect(keyed, run=run, name="runs", role=Role.ADMIN, wait=settings.wait)
+                stack.push_async_callback(bus.close)
+                buses |= dict.fromkeys(await bus.runs(), bus)
             if isinstance(settings, ListSettings):
-                return await _list(bus, address.url, settings.json)
-            return await _remove(bus, address.url, settings)
-        finally:
-            await bus.close()
+                return await _list(buses, address.url, settings.json)
+            return await _remove(buses, address.url, settings)
     except BusError as error:
         return refuse("proofmesh runs", error, Exit.FAILED)
 
 
-async def _list(bus: Bus, url: str, json: bool) -> int:
-    runs = dict(sorted((await bus.runs()).items()))
-    nodes = {run: await _nodes(bus, run, streams) for run, streams in runs.items()}
+def _accounts(address: BusSettings) -> list[tuple[str, BusSettings]]:
+    """A run and the key of its admin, for each run in a folder with the keys of several; else what the settings say."""
+    named = address.key or os.environ.get("PROOFMESH_KEY", "")
+    files = sorted(Path(named).glob("*/admin.nk")) if named else []
+    return [(each.parent.name, dataclasses.replace(address, key=str(each))) for each in files] or [("runs", address)]
+
+
+async def _list(buses: Mapping[str, Bus], url: str, json: bool) -> int:
+    runs = {run: (await bus.runs())[run] for run, bus in sorted(buses.items())}
+    nodes = {run: await _nodes(buses[run], run, streams) for run, streams in runs.items()}
     if json:
         listed = [
             {"run": run, "nodes": nodes[run], "streams": [dataclasses.asdict(stream) for stream in streams]}
@@ -125,12 +137,13 @@ def _last(streams: Sequence[StreamState]) -> str:
     return max((stream.last for stream in streams), default="")[:19].replace("T", " ") or "never"
 
 
-async def _remove(bus: Bus, url: str, settings: RemoveSettings) -> int:
+async def _remove(buses: Mapping[str, Bus], url: str, settings: RemoveSettings) -> int:
     run = check_run_name(settings.run)
-    runs = await bus.runs()
-    if run not in runs:
-        there = ", ".join(sorted(runs)) or "none"
+    if run not in buses:
+        there = ", ".join(sorted(buses)) or "none"
         raise UserError(f"no run {run} at {visible(url)}; there are: {there}")
+    bus = buses[run]
+    runs = await bus.runs()
     if nodes := await _nodes(bus, run, runs[run]):
         at_work = f"{number_of(len(nodes), 'node')} of run {run} at work ({visible(', '.join(nodes))})"
         why = "stop the mesh first; a node that was killed is forgotten after some seconds"

@@ -75,9 +75,9 @@ async def _status(settings: StatusSettings) -> int:
 
 async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
     """The registry's entries, by role and name. Raises BusError."""
-    from common.bus import Bus
+    from common.bus import Bus, Role
 
-    bus = await Bus.connect(node.bus, run=node.run, name="status", wait=wait)
+    bus = await Bus.connect(node.bus, run=node.run, name="status", role=Role.VIEWER, wait=wait)
     try:
         return sorted(await bus.nodes(), key=lambda info: (info.role, info.node_id))
     finally:

@@ -182,7 +182,7 @@ class Status:
 
     async def follow(self, settings: BusSettings, run: str) -> None:
         """Receive the heartbeats of the mesh until cancelled. Waits for the broker."""
-        from common.bus import Bus
+        from common.bus import Bus, Role
         from common.life import logging
 
         def hear(_: str, heartbeat: Heartbeat) -> None:
@@ -192,7 +192,7 @@ class Status:
                 self.heartbeats[int(process)] = heartbeat
 
         logging.configure("error")  # the nodes' logs already have the losses of the connection
-        bus = await Bus.connect(settings, run=run, name="up", wait=None)
+        bus = await Bus.connect(settings, run=run, name="up", role=Role.VIEWER, wait=None)
         try:
             await bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, hear)
             await asyncio.Event().wait()

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from common.bus import Bus, BusError, BusSettings
-from common.protocol import subjects
 from common.protocol.attempts import Method
 from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, ProverFacts, facts_of
 from common.settings import Sampling
@@ -67,7 +66,7 @@ class MeshVenue:
     @asynccontextmanager
     async def attempts(self, plan: Plan) -> AsyncIterator[MeshAttempts]:
         """Raises BusError."""
-        async with MeshAttempts(self._bus, subjects.new_client("eval"), searches=self.searches) as attempts:
+        async with MeshAttempts(self._bus, self._bus.new_client("eval"), searches=self.searches) as attempts:
             yield attempts
 
     def lean_cpu(self) -> float | None:

@@ -42,10 +42,10 @@ WRONG_CONFIGURATION = 2
 
 def main(settings: LeanProxySettings, node: NodeSettings) -> int:
     """Run a lean-proxy until it is stopped. Returns the exit code."""
-    capacity = {"workers": settings.resolved_workers()}
+    capacity, key_role = {"workers": settings.resolved_workers()}, "lean-proxy"
     if settings.key:
-        capacity["verifications"] = settings.resolved_verifications()
-    return run_node("lean-proxy", node, lambda ctx: serve(ctx, settings), capacity=capacity)
+        capacity["verifications"], key_role = settings.resolved_verifications(), "verifier"
+    return run_node("lean-proxy", node, lambda ctx: serve(ctx, settings), capacity=capacity, key_role=key_role)
 
 
 async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:

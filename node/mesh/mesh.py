@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
+from broker import keys
 from common import config
 from common.bus import BadKey, Signer
 from common.settings import BusSettings
@@ -27,13 +28,15 @@ class Mesh:
     def __init__(self, plan: MeshPlan, listener: Listener = lambda line: None) -> None:
         self.plan = plan
         children = plan.children
+        if plan.key_store:
+            keys.make(plan.key_store, self.run)
         if plan.verifier_key:
             try:
                 own = Signer.of_file(Path(plan.verifier_key))
             except BadKey as error:
                 raise config.ConfigError(str(error)) from error
-            keys = self.bus.verifiers = (*self.bus.verifier_keys(), own.public)
-            listed = {"PROOFMESH_VERIFIERS": ",".join(keys)}
+            self.bus.verifiers = (*self.bus.verifier_keys(), own.public)
+            listed = {"PROOFMESH_VERIFIERS": ",".join(self.bus.verifiers)}
             children = [replace(child, env={**(child.env or os.environ), **listed}) for child in children]
         self._supervisor = Supervisor(children, plan.up.rules(), listener)
 

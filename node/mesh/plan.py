@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from broker import keys
 from broker.settings import BrokerSettings
 from common import config
+from common.bus.credentials import key_file
 from common.config import ConfigError
 from common.limits import Duration, Natural, Timeout
 from common.machine import gpu_names, listenable
@@ -109,7 +111,7 @@ SECRETS: dict[str, frozenset[str]] = {
 """Secrets of the environment that the nodes of a role get, besides the broker's user and password. So a key for
 language models is not where strangers' Lean code runs, nor behind the monitor's port."""
 
-_SECRET = re.compile(r"(^|_)(KEY|APIKEY|TOKENS?|SECRETS?|CREDENTIALS?|PASSPHRASE|AUTH)(_|$)|PASSW(OR)?D(_|$)")
+_SECRET = re.compile(r"(^|_)(KEY|APIKEY|INVITE|TOKENS?|SECRETS?|CREDENTIALS?|PASSPHRASE|AUTH)(_|$)|PASSW(OR)?D(_|$)")
 """Names such as WANDB_API_KEY, AWS_SECRET_ACCESS_KEY, PGPASSWORD or SSH_AUTH_SOCK; not TOKENIZERS_PARALLELISM."""
 
 NAME = 40
@@ -132,6 +134,8 @@ class MeshPlan:
     """Address of the monitor; empty if there is none or its port is not known in advance."""
     verifier_key: str = ""
     """The file of the key that signs the verdicts of its lean-proxies; empty: they verify no proofs."""
+    key_store: str = ""
+    """The broker's store, if the nodes need keys and the missing ones are made there; empty: they are not."""
     notes: list[str] = field(default_factory=list)
     """Messages to the user."""
     models: Sequence[str] = ()
@@ -155,12 +159,15 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     shared = ["--run", node.run]
     if file is not None:
         shared += ["--config", str(file)]
-    address = None
+    address, key_store = None, ""
     if up.broker:
         port = broker.port or free_port()
         address = (broker.host, port)
         own["broker"] = ["--server", "--port", str(port)]
         node.bus.url = f"nats://{reachable(broker.host)}:{port}"
+        if keys.wanted(broker, node.bus.credentials()):
+            key_store = broker.store
+            node.bus.key, node.bus.invite = str(keys.folder_of(broker.store, node.run)), ""
     else:
         own["broker"] = ["--no-server"]
     own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
@@ -173,12 +180,9 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         key = config.load(LeanProxySettings, file, "lean_proxy").key or str(directory / VERIFIER_KEY)
         own["lean-proxy"] = ["--key", key]
     shared += ["--bus.url", node.bus.url, "--node.log-json"]
-    user, password = node.bus.credentials()
-    credentials = {}
-    if user or password:
-        # They stay out of command lines, which every user of the machine can read. What a file says must not win.
-        shared += ["--bus.user", "", "--bus.password", ""]
-        credentials = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password}
+    # Secrets stay out of command lines, which every user of the machine can read. What a file says must not win.
+    shared += ["--bus.user", "", "--bus.password", "", "--bus.key", "", "--bus.invite", ""]
+    verifies = bool(key or config.load(LeanProxySettings, file, "lean_proxy").key)
     nodes = [*_names(up), *(("inference", name) for name in models)]
     own |= {name: ["--weights", "", "--model", model] for name, model in models.items()}
     on_gpus = [name for role, name in nodes if role == "inference" and not models.get(name, "").startswith(OPENAI)]
@@ -199,12 +203,14 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
             rank=ORDER.index(role),
             ends_mesh=role == "learner",
             optional=role == "ui",
-            env=environment(role, models.get(name, ""), os.environ) | credentials | gpus.get(name, {}),
+            env=environment(role, models.get(name, ""), os.environ)
+            | credentials_of(node, "verifier" if role == "lean-proxy" and verifies else role)
+            | gpus.get(name, {}),
         )
         for index, (role, name) in enumerate(nodes)
     ]
     ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return MeshPlan(children, up, node, address, directory, ui_url, key, notes, [*models.values()])
+    return MeshPlan(children, up, node, address, directory, ui_url, key, key_store, notes, [*models.values()])
 
 
 def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:
@@ -242,6 +248,19 @@ def environment(role: str, model: str, environ: Mapping[str, str]) -> dict[str, 
     if model:
         needed = OF_SERVERS if model.startswith(OPENAI) else OF_THE_HUB
     return {name: value for name, value in environ.items() if name in needed or not is_secret(name, value)}
+
+
+def credentials_of(node: NodeSettings, role: str) -> dict[str, str]:
+    """The variables with which a child shows the broker who it is: its own key, and no other role's. `role`: that of
+    its key."""
+    role = "admin" if role == "broker" else role
+    user, password = node.bus.credentials()
+    shown = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user or password else {}
+    if (invite := node.bus.told()) is not None:
+        shown["PROOFMESH_INVITE"] = invite.only(role).text()
+    elif named := node.bus.key or os.environ.get("PROOFMESH_KEY", ""):
+        shown["PROOFMESH_KEY"] = str(key_file(Path(named), node.run, role).absolute())
+    return shown
 
 
 def is_secret(name: str, value: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from common.output.command import UserError
@@ -28,6 +28,10 @@ class Role(Command):
     """`module:class` of the role's dataclass."""
     section: str
     """Its section in the configuration file."""
+    words: tuple[str, ...] = ()
+    """First arguments with which the role's name is a command of its own: `broker keys`."""
+    words_entry: str = ""
+    """`module:function` of that command."""
 
 
 def _role(package: str, settings: str, help: str) -> Role:
@@ -36,7 +40,11 @@ def _role(package: str, settings: str, help: str) -> Role:
 
 
 ROLES: dict[str, Role] = {
-    "broker": _role("broker", "BrokerSettings", "the message broker: nats-server with the streams of a run"),
+    "broker": replace(
+        _role("broker", "BrokerSettings", "the message broker: nats-server with the streams of a run; its keys"),
+        words=("keys", "invite", "revoke"),
+        words_entry="broker.command:main",
+    ),
     "learner": _role("node.learner", "LearnerSettings", "matchmaker, replay buffer, training, checkpoints, evaluation"),
     "inference": _role("node.inference", "InferenceSettings", "samples tactics from the policy, in batches"),
     "prover": _role("node.prover", "ProverSettings", "searches for proofs, several at once"),

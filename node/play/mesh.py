@@ -1,6 +1,6 @@
 """Plays attempts on a running mesh: its provers search, its lean-proxies verify.
 
-async with MeshAttempts(bus, subjects.new_client("prove")) as attempts:
+async with MeshAttempts(bus, bus.new_client("prove")) as attempts:
     result = await attempts.play(attempt)
 
 At most as many attempts are outstanding as the mesh's provers can play. The results of a durable client are leased from
@@ -98,7 +98,7 @@ class MeshAttempts:
     def __init__(
         self, bus: Bus, client: str, *, searches: int = 0, tries: int = 1, verify_patience: float = VERIFY_PATIENCE
     ) -> None:
-        """`client`: names the results' owner (`subjects.new_client`, or a durable client). `searches`: most outstanding
+        """`client`: names the results' owner (`Bus.new_client`, or a durable client). `searches`: most outstanding
         attempts; 0: as many as the provers have slots for. `tries`: how often an attempt is played whose infrastructure
         fails. `verify_patience`: see VERIFY_PATIENCE."""
         self.asking = bus
@@ -277,9 +277,10 @@ class MeshAttempts:
     async def _publish(self, expected: Expected, message_id: str) -> None:
         """Raises BusError if the broker has been away for too long."""
         attempt = expected.attempt
+        subject = subjects.todo(attempt.purpose, attempt.client)
         try:
             await persistently(
-                lambda: self._bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id),
+                lambda: self._bus.publish_durable(subject, attempt, message_id=message_id),
                 "attempt not dispatched yet",
                 until=self._bus.given_up.is_set,
                 attempt=attempt.attempt_id,

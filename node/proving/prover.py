@@ -430,7 +430,6 @@ async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = Non
     Raises BadPolicy if the mesh cannot use the configured policy, and ProvingFailed if its broker cannot be reached.
     """
     from common.bus import Bus, BusSettings
-    from common.protocol import subjects
     from node.play.mesh import MeshAttempts
 
     settings = settings or ProvingSettings()
@@ -444,7 +443,7 @@ async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = Non
     try:
         async with contextlib.AsyncExitStack() as stack:
             try:
-                attempts = MeshAttempts(bus, subjects.new_client("prove"), verify_patience=VERIFY_PATIENCE)
+                attempts = MeshAttempts(bus, bus.new_client("prove"), verify_patience=VERIFY_PATIENCE)
                 await stack.enter_async_context(attempts)
                 await attempts.open(settings.policy)
             except BusError as error:

@@ -590,7 +590,7 @@ async def prove(part: Simulated, number: int, stopping: asyncio.Event, measured:
         for task in background_tasks:
             task.cancel()
         await asyncio.gather(*background_tasks, return_exceptions=True)
-        await context.bus.unregister(context.id)
+        await context.bus.unregister(context.role, context.id)
         await context.bus.close()
 
 

@@ -331,10 +331,10 @@ SLOW_ANSWER = 0.1
 
 async def broker(node: NodeSettings, wait: float, *, asked: bool) -> list[Row]:
     """The broker, its clock and the streams of the run. `asked`: the user named it, so it should be there."""
-    from common.bus import Bus, BusError
+    from common.bus import Bus, BusError, Role
 
     try:
-        bus = await Bus.connect(node.bus, run=node.run, name="doctor", wait=wait)
+        bus = await Bus.connect(node.bus, run=node.run, name="doctor", role=Role.VIEWER, wait=wait)
     except BusError as error:
         if not asked:
             seen = f"none at {node.bus.url}; `prove`, `eval` and `verify` need none"

@@ -319,12 +319,12 @@ async def _connected(
 ) -> None:
     """Connect to a mesh's broker and play the rounds. `wait`: most seconds until it accepts a connection. `registry`:
     most seconds after that until it has created the run's registry. Raises BusError."""
-    from common.bus import Bus, persistently
+    from common.bus import Bus, Role, persistently
     from common.protocol.attempts import SELF_PLAY
     from node.play.mesh import MeshAttempts
     from node.stp.rounds import played
 
-    bus = await Bus.connect(broker, run=plan.name, name="stp", wait=wait)
+    bus = await Bus.connect(broker, run=plan.name, name="stp", role=Role.STP, wait=wait)
     end = time.monotonic() + registry
     try:
         await persistently(

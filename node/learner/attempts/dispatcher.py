@@ -208,7 +208,8 @@ class Dispatcher:
         # The broker drops a second message with the same id within its deduplication window. A later copy is harmless:
         # a result counts once per attempt. An attempt that the broker lost needs a new message id to get past that.
         message_id = attempt.attempt_id if tries < 2 else f"{attempt.attempt_id}.{tries}"
-        await self._run.bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=message_id)
+        subject = subjects.todo(attempt.purpose, attempt.client)
+        await self._run.bus.publish_durable(subject, attempt, message_id=message_id)
 
     async def _look_for_losses(self) -> None:
         """Publish the attempts of a purpose again if the broker holds fewer than are outstanding: its streams were

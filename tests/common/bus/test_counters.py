@@ -61,5 +61,8 @@ async def test_errors_of_callbacks_are_counted_by_channel(bus: Bus) -> None:
 
 def test_a_subject_has_the_name_of_its_channel() -> None:
     assert {channel_name(f"sample.at-work.n-{number}") for number in range(50)} == {"sample.at-work.<node>"}
-    assert channel_name("lean.check.gone") == "lean.check.gone" and channel_name("theorem.todo.train") != NO_CHANNEL
+    assert (
+        channel_name("lean.check.gone") == "lean.check.gone"
+        and channel_name("theorem.todo.train.learner") != NO_CHANNEL
+    )
     assert channel_name("prover-host-1-ab") == channel_name("lean") == channel_name("telemetry.x.y.z") == NO_CHANNEL

@@ -270,7 +270,7 @@ async def test_a_bad_run_name_is_refused(broker: BusSettings) -> None:
 
 
 async def test_an_answer_to_a_ping_that_nobody_waits_for_any_more_costs_no_connection(broker: BusSettings) -> None:
-    connection = Connection(broker, "impatient")
+    connection = Connection(broker, "impatient", "client")
     await connection.open(10)
     lost = asyncio.Event()
     connection.on_lost.append(lost.set)

@@ -120,7 +120,7 @@ async def test_the_registry_lists_who_is_alive(bus: Bus, other: Bus) -> None:
     await other.register(node("b"))
     await other.register(node("b"))
     assert sorted(info.node_id for info in await bus.nodes()) == ["a", "b"]
-    await other.unregister("b")
+    await other.unregister("prover", "b")
     assert await bus.nodes() == [node("a")]
 
 

@@ -60,7 +60,7 @@ async def test_a_run_at_work_is_not_removed_and_one_that_is_over_is(
     await kept.register(node("prover-1"))
     assert await call(broker, "remove", kept.run, "--yes") == 1
     assert "1 node of run" in (said := capsys.readouterr().err) and "prover-1" in said
-    await kept.unregister("prover-1")
+    await kept.unregister("prover", "prover-1")
     assert await call(broker, "remove", kept.run) == 1, "nobody was there to be asked"
     assert "--yes" in capsys.readouterr().err
     assert (await kept.backlog())["todo-train"] == 1

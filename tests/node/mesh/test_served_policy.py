@@ -87,7 +87,7 @@ async def test_a_mesh_that_serves_a_network_proves_for_others(called: Called, tm
         bus = await Bus.connect(BusSettings(url=url), run="served", name="test", wait=60)
         await running_nodes(bus, 4)
         heard: list[AttemptResult | ResultPart] = []
-        await bus.subscribe(result("prove.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
+        await bus.subscribe(result("client.*"), (AttemptResult, ResultPart), lambda _, result: heard.append(result))
         for extra in ([], ["--policy", "tactics", "--method", "best-first"]):
             asked = ["theorem t (p q : Prop) : p ∧ q → q ∧ p", "--url", url, "--run", "served", *extra]
             asked += ["--closing", "rfl", "--seconds", "90"]

@@ -15,7 +15,6 @@ import pytest
 
 from common.bus import Bus
 from common.lean import BadStatement, ProofTree, Theorem
-from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
@@ -51,7 +50,7 @@ async def here(lean: SharedLean, policy: str, **settings: Any) -> AsyncIterator[
 async def on_a_mesh(bus: Bus, policy: str, **settings: Any) -> AsyncIterator[Attempts]:
     async with (
         prover(bus, policy=policy, **settings),
-        MeshAttempts(bus, subjects.new_client("eval"), verify_patience=5.0) as attempts,
+        MeshAttempts(bus, bus.new_client("eval"), verify_patience=5.0) as attempts,
     ):
         yield attempts
 

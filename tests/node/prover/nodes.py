@@ -71,7 +71,7 @@ async def model_node(bus: Bus, broker: BusSettings, model: str, **settings: obje
         context.stopping.set()
         await asyncio.wait({work}, timeout=60)
         await context.cancel_tasks()
-        await context.bus.unregister(context.id)
+        await context.bus.unregister(context.role, context.id)
         await context.bus.close()
 
 
@@ -115,7 +115,9 @@ async def running(bus: Bus, **settings: object) -> AsyncIterator[Prover]:
 async def played(bus: Bus, attempts: list[Attempt], **settings: object) -> dict[str, AttemptResult]:
     """What a prover with these settings reports, by attempt."""
     for attempt in attempts:
-        await bus.publish_durable(subjects.todo(attempt.purpose), attempt, message_id=attempt.attempt_id)
+        await bus.publish_durable(
+            subjects.todo(attempt.purpose, attempt.client), attempt, message_id=attempt.attempt_id
+        )
     async with running(bus, **settings):
         return {result.attempt_id: result for result in await results(bus, len(attempts), timeout=60.0)}
 

@@ -16,7 +16,7 @@ from scripts.docs.reading import ROOT, Document, documents
 DOCUMENTS = [each for each in documents() if each.name != "LOG.md"]
 """The log describes commands of its time, which may not exist any more."""
 
-WITH_SUBCOMMANDS = ("bank", "bench", "eval", "models", "replay", "stp", "tokenizer", "train")
+WITH_SUBCOMMANDS = ("bank", "bench", "broker", "eval", "models", "replay", "stp", "tokenizer", "train")
 
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_]*|\.\.\.|<.*|\[.*|COMMAND")
 

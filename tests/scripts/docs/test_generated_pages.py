@@ -30,13 +30,14 @@ def test_every_subject_has_a_channel() -> None:
     upper = {name: value for name, value in vars(subjects).items() if name.isupper() and isinstance(value, str)}
     constants = {value for name, value in upper.items() if name not in vars(attempts)}  # those are names of clients
     functions = {
-        subjects.todo("<purpose>"),
+        subjects.todo("<purpose>", "<durable client>"),
+        subjects.todo("<purpose>", "<owner>.<client>"),
         subjects.result("<durable client>"),
-        subjects.result("<command>.<client>"),
+        subjects.result("<owner>.<client>"),
         subjects.samples_at_work("<node>"),
         subjects.samples("m").rpartition(".")[0] + ".<model>",
     }
-    others = {subjects.EVERY_NODE, subjects.NO_CHANNEL}
+    others = {subjects.EVERY_NODE, subjects.NO_CHANNEL, subjects.OWNER}
     assert (constants - others) | functions <= {channel.name for channel in subjects.CHANNELS}
 
 

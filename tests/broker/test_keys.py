@@ -1,0 +1,421 @@
+"""Keys: what each role can do on a real broker, and what not, from the table that makes the broker's permissions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from nats.aio.client import Client
+
+from broker import binary, keys, streams
+from broker.command import main
+from broker.launcher import Server, _read_ports
+from broker.settings import BrokerSettings
+from common.bus import Bus, BusError, BusSettings, NotAllowed, Role, Signer, names
+from common.bus.connection import _OrderedClient
+from common.bus.credentials import NodeKey
+from common.bus.permissions import rights
+from common.lean import Theorem
+from common.life.process import kill_group, spawn_child
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.messages import (
+    Heartbeat,
+    LeanRunReply,
+    LeanRunRequest,
+    LeanVerifyReply,
+    LeanVerifyRequest,
+    Message,
+    NodeInfo,
+    PauseAcknowledged,
+    PauseHold,
+    PauseRequest,
+    Point,
+    VerifierKeys,
+    WeightsState,
+)
+from common.settings import Invite
+from tests.background import Background
+from tests.message_values import example_of
+from tests.waiting import eventually, until
+
+pytestmark = pytest.mark.broker
+
+RUN, OTHER = "demo", "other"
+PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+GUESTS = ("ada", "bob")
+ROLES = [role for role in Role if role is not Role.ADMIN]
+
+
+@pytest.fixture(scope="module")
+def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A broker with the keys of two runs, and two invited clients."""
+    server = keyed(tmp_path_factory.mktemp("broker"))
+    background.run(server.start())
+    background.run(with_streams(server))
+    yield server
+    background.run(server.stop(grace=0))
+
+
+def keyed(folder: Path) -> Server:
+    server = Server(BrokerSettings(port=0, store=str(folder / "store")))
+    for run in (RUN, OTHER):
+        keys.make(server.store, run)
+    for guest in GUESTS:
+        seeds = keys.invite(server.store, RUN, [Role.CLIENT], guest)
+        (folder / guest).write_text(Invite(RUN, "", guest, seeds).text())
+    return server
+
+
+async def with_streams(server: Server) -> None:
+    for run in (RUN, OTHER):
+        async with as_role(server, "admin", run) as bus:
+            await streams.ensure(bus)
+
+
+@asynccontextmanager
+async def as_role(server: Server, role: str, run: str = RUN) -> AsyncIterator[Bus]:
+    """A node with its role's key; an invited guest is a client."""
+    settings = BusSettings(url=server.bus.url, key=server.bus.key)
+    if role in GUESTS:
+        settings = BusSettings(url=server.bus.url, invite=(server.store.parent / role).read_text())
+    name = Role.CLIENT if role in GUESTS else role
+    bus = await Bus.connect(settings, run=run, name="n", role=name, wait=10)
+    yield bus
+    await bus.close()
+
+
+@asynccontextmanager
+async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
+    """Somebody with a role's key and a program of his own."""
+    file = keys.folder_of(server.store, RUN) / f"{role}.nk"
+    key, said = NodeKey(file.read_text().strip()), list[str]()
+    client = _OrderedClient(key)
+
+    async def hear(error: Exception) -> None:
+        said.append(str(error))
+
+    await client.connect(server.bus.url, error_cb=hear, signature_cb=key.sign, inbox_prefix=f"_INBOX.{role}")
+    yield Thief(client, said)
+    await client.close()
+
+
+class Thief:
+    def __init__(self, client: Client, said: list[str]) -> None:
+        self.client = client
+        self.said = said
+
+    async def may(self, action: str) -> bool:
+        """Whether the broker lets him do `pub SUBJECT`, or `sub SUBJECT [GROUP]`."""
+        kind, subject, *group = action.split()
+        self.said.clear()
+        if kind == "pub":
+            await self.client.publish(subject, b"\xc1")
+        else:
+            subscription = await self.client.subscribe(subject, queue="".join(group))
+        await self.client.flush()
+        refused = [line for line in self.said if "permissions violation" in line]
+        if kind == "sub" and not refused:
+            await subscription.unsubscribe()
+        return not refused
+
+
+def concrete(pattern: str) -> str:
+    """A subject that a pattern of the permissions stands for."""
+    return re.sub(r"\.>$", ".y.z", re.sub(r"\*", "x", pattern)) if pattern != ">" else "anything"
+
+
+def covers(pattern: str, subject: str) -> bool:
+    """NATS' own rule: `*` is one part, `>` the rest."""
+    parts, given = pattern.split("."), subject.split(".")
+    for place, part in enumerate(parts):
+        if part == ">":
+            return len(given) > place
+        if place >= len(given) or part not in ("*", given[place]):
+            return False
+    return len(parts) == len(given)
+
+
+EVERYTHING = [
+    *(f"pub {concrete(pattern)}" for role in ROLES for pattern in rights(role, RUN).publish),
+    *(f"sub {concrete(pattern)}" for role in ROLES for pattern in rights(role, RUN).subscribe),
+    *(f"pub $JS.API.STREAM.{verb}.{stream}" for verb in ("CREATE", "DELETE", "PURGE", "UPDATE", "MSG.DELETE")
+      for stream in names.streams_of(RUN)),
+    *(f"pub $JS.API.CONSUMER.{verb}.{RUN}-todo.todo-train" for verb in ("CREATE", "DURABLE.CREATE", "DELETE", "PAUSE")),
+    *(f"pub $JS.API.{call}" for call in (f"CONSUMER.CREATE.{RUN}-answers", f"CONSUMER.NAMES.{RUN}-answers",
+      f"CONSUMER.CREATE.{RUN}-answers.x.{RUN}.theorem.result.>", f"DIRECT.GET.{RUN}-answers",
+      f"STREAM.MSG.GET.{RUN}-todo", f"STREAM.MSG.GET.{RUN}-results", "STREAM.LIST", "STREAM.NAMES", "INFO")),
+    *(f"pub {subject}" for subject in (f"{RUN}.theorem.todo.train.ada.x", f"{OTHER}.tactic.request", "x",
+      "_INBOX.learner.x", f"$KV.{RUN}-nodes.learner.x", f"$KV.{RUN}-nodes.broker.x",
+      f"{RUN}.telemetry.broker.x.heartbeat")),
+    *(f"sub {subject}" for subject in (">", f"{RUN}.>", "_INBOX.>", "$JS.>", "$KV.>", "$SYS.>", f"{RUN}.theorem.>",
+      f"{RUN}.lean.run", f"{RUN}.lean.verify", f"{RUN}.tactic.request", f"{OTHER}.telemetry.*.*.heartbeat")),
+]  # fmt: skip
+"""What one of the roles may do, and calls that only the admin may make."""
+
+
+def allowed(role: Role, action: str) -> bool:
+    """What the permissions say of an action."""
+    kind, subject = action.split(" ", 1)
+    own = rights(role, RUN)
+    if kind == "pub":
+        return any(covers(pattern, subject) for pattern in own.publish)
+    given, _, group = subject.partition(" ")
+    patterns = [pattern.partition(" ") for pattern in own.subscribe]
+    return any(covers(pattern, given) and named in ("", group) for pattern, _, named in patterns)
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_a_stolen_key_does_what_its_role_may_and_nothing_else(server: Server, role: Role) -> None:
+    rows = list(dict.fromkeys(EVERYTHING))
+    before = server.log_file.read_text().count(" Violation ")
+    async with thief(server, role) as someone:
+        could = [row for row in rows if await someone.may(row)]
+    assert could == [row for row in rows if allowed(role, row)]
+    refused = len(rows) - len(could)
+    assert refused >= 40
+    assert server.log_file.read_text().count(" Violation ") - before == refused
+
+
+ATTACKS = {
+    "a prover answers what verifiers are asked": ("prover", f"sub {RUN}.lean.verify"),
+    "and takes verifiers' requests away from them": ("prover", f"sub {RUN}.lean.verify lean-proxy"),
+    "a lean-proxy without a verifier's key does so": ("lean-proxy", f"sub {RUN}.lean.verify lean-proxy"),
+    "a verifier copies what other verifiers are asked": ("verifier", f"sub {RUN}.lean.verify"),
+    "a prover answers the learner in somebody's place": ("prover", "pub _INBOX.learner.n.1"),
+    "a prover hears what the learner is answered": ("prover", "sub _INBOX.learner.>"),
+    "a prover says which weights to load": ("prover", f"pub $KV.{RUN}-state.weights"),
+    "a prover pauses inference until 2096": ("prover", f"pub $KV.{RUN}-state.pause"),
+    "a prover names itself a verifier": ("prover", f"pub $KV.{RUN}-state.verifiers"),
+    "a lean-proxy names itself a verifier": ("lean-proxy", f"pub $KV.{RUN}-state.verifiers"),
+    "a prover purges the results": ("prover", f"pub $JS.API.STREAM.PURGE.{RUN}-results"),
+    "a prover deletes the queue": ("prover", f"pub $JS.API.STREAM.DELETE.{RUN}-todo"),
+    "the learner deletes the queue": ("learner", f"pub $JS.API.STREAM.DELETE.{RUN}-todo"),
+    "a client lets the mesh train on what it likes": ("client", f"pub {RUN}.theorem.todo.train.learner"),
+    "a client reads all results": ("client", f"pub $JS.API.CONSUMER.CREATE.{RUN}-answers"),
+    "a client takes the learner's results": ("client", f"pub $JS.API.CONSUMER.MSG.NEXT.{RUN}-results.results-learner"),
+    "a client reports a result": ("client", f"pub {RUN}.theorem.result.learner"),
+    "a prover runs snippets": ("prover", f"pub {RUN}.lean.check"),
+    "a prover draws a loss of NaN on the monitor": ("prover", f"pub {RUN}.telemetry.learner.x.point"),
+    "a prover registers as a lean-proxy": ("prover", f"pub $KV.{RUN}-nodes.lean-proxy.x"),
+    "a prover lets the broker send its own words to anybody": ("prover", f"pub $JS.API.DIRECT.GET.KV_{RUN}-nodes"),
+    "a viewer writes anything at all": ("viewer", f"pub {RUN}.telemetry.ui.x.heartbeat"),
+    "inference reads the queue": ("inference", f"pub $JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"),
+    "inference writes weights": ("inference", f"pub $O.{RUN}-weights.C.x"),
+}  # fmt: skip
+
+
+async def test_the_attacks_that_were_once_possible_are_refused(server: Server) -> None:
+    for attack, (role, action) in ATTACKS.items():
+        async with thief(server, role) as someone:
+            assert not await someone.may(action), attack
+
+
+async def test_the_admin_of_a_run_reaches_no_other_run(server: Server) -> None:
+    async with as_role(server, "admin") as bus, as_role(server, "admin", OTHER) as other:
+        await other.put_state("pause", PauseHold(epoch=1, seconds=5.0))
+        assert list(await bus.runs()) == [RUN]
+        foreign = await Bus.connect(replaced(server, RUN), run=OTHER, name="n", role="admin", wait=10)
+        for reach in (foreign.get_state("pause", PauseHold), foreign.nodes(), foreign.backlog()):
+            with pytest.raises(BusError):
+                await reach
+        await foreign.remove()
+        assert await other.get_state("pause", PauseHold) == PauseHold(epoch=1, seconds=5.0)
+        await foreign.close()
+
+
+def replaced(server: Server, run: str) -> BusSettings:
+    """With a run's keys for nodes of whichever run."""
+    return BusSettings(url=server.bus.url, key=str(keys.folder_of(server.store, run) / "admin.nk"))
+
+
+async def serves(bus: Bus, subject: str, request: type[Message], reply: type[Message], group: str | None) -> None:
+    async def handler(_: Message) -> Message:
+        return example_of(reply)
+
+    await bus.serve(subject, request, handler, queue=group, limit=4)
+
+
+def attempt(client: str, name: str) -> Attempt:
+    return Attempt(name, "t", Theorem("t", "", "True"), Purpose.EVAL, seed=1, simulations=1, client=client)
+
+
+async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Path) -> None:
+    """What its nodes and commands do over the bus; tests/node/mesh/test_keys.py plays whole runs."""
+    before = server.log_file.read_text().count(" Violation ")
+    async with (
+        as_role(server, "admin") as admin, as_role(server, "learner") as learner, as_role(server, "prover") as prover,
+        as_role(server, "inference") as inference, as_role(server, "verifier") as verifier,
+        as_role(server, "lean-proxy") as proxy, as_role(server, "ada") as ada, as_role(server, "ui") as ui,
+        as_role(server, "viewer") as viewer,
+    ):  # fmt: skip
+        # 1. Every node registers and sends telemetry; monitors and commands read it.
+        beats: list[Message] = []
+        await ui.subscribe(subjects.telemetry("*", "*", "heartbeat"), Heartbeat, lambda _, m: beats.append(m))
+        for bus, role in (
+            (learner, "learner"),
+            (prover, "prover"),
+            (inference, "inference"),
+            (proxy, "lean-proxy"),
+            (verifier, "lean-proxy"),
+            (ui, "ui"),
+        ):
+            await bus.register(NodeInfo(f"{role}-1", role=role, host="h", pid=1, version="0", started=0.0))
+            await bus.publish(subjects.telemetry(role, f"{role}-1", "heartbeat"), example_of(Heartbeat))
+        await eventually(lambda: len(beats) == 6)
+        await learner.publish(subjects.telemetry("learner", "l", "point"), example_of(Point))
+        for reader in (ui, learner, ada, viewer):
+            assert len(await reader.nodes()) == 5
+        await until(lambda: history_of(ui))
+        # 2. The learner's attempts go to provers, and their results to the learner; a client has its own.
+        client = ada.new_client("eval")
+        results: list[Message] = []
+        await ada.watch_results(client, (AttemptResult,), results.append)
+        for asker, name in ((learner, "learner"), (ada, client)):
+            asked = attempt(name, f"of-{name}")
+            await asker.publish_durable(subjects.todo(asked.purpose, name), asked, message_id=asked.attempt_id)
+        for _ in range(2):
+            (lease,) = await prover.lease("todo-eval", Attempt, limit=1, wait=10)
+            await lease.in_progress()
+            answer = msgspec.structs.replace(example_of(AttemptResult), attempt_id=lease.message.attempt_id)
+            await prover.publish_durable(subjects.result(lease.message.client), answer, message_id=answer.attempt_id)
+            await lease.ack()
+        (lease,) = await learner.lease("results-learner", AttemptResult, limit=1, wait=10)
+        await lease.ack()
+        await eventually(lambda: len(results) == 1)
+        assert sum((await ada.backlog()).values()) + sum((await learner.leased()).values()) == 0
+        # 3. Requests, verdicts among them, whose key the verifier lists.
+        signer = Signer.of_file(tmp_path / "key.pem")
+        await verifier.list_verifiers([signer.public])
+        assert await verifier.get_state(subjects.VERIFIERS, VerifierKeys) is not None
+        await serves(proxy, subjects.LEAN_RUN, LeanRunRequest, LeanRunReply, "lean-proxy")
+
+        async def judge(_: LeanVerifyRequest) -> Message:
+            return example_of(LeanVerifyReply)
+
+        await verifier.serve(subjects.LEAN_VERIFY, LeanVerifyRequest, judge, queue="lean-proxy", limit=4, signer=signer)
+        await serves(inference, subjects.PAUSE, PauseRequest, PauseAcknowledged, None)
+        await prover.request(subjects.LEAN_RUN, example_of(LeanRunRequest), LeanRunReply, timeout=10)
+        for asker in (learner, prover, ada):
+            await asker.request(subjects.LEAN_VERIFY, example_of(LeanVerifyRequest), LeanVerifyReply, timeout=10)
+        pause = PauseRequest(epoch=1, seconds=1.0)
+        assert len(await learner.gather_acks(subjects.PAUSE, pause, PauseAcknowledged, expected=1, timeout=10)) == 1
+        # 4. Weights and state from the learner to inference.
+        seen: list[Message | None] = []
+        await inference.watch_state("weights", WeightsState, seen.append)
+        (tmp_path / "weights").write_bytes(b"w" * 300_000)
+        await learner.grow_objects(2, 300_000)
+        digest = await learner.put_object("w1", tmp_path / "weights")
+        await learner.put_state("weights", example_of(WeightsState))
+        await eventually(lambda: bool(seen) and seen[-1] is not None)
+        await inference.get_object("w1", tmp_path / "again", digest=digest)
+        assert await learner.has_object("w1")
+        await learner.delete_object("w1")
+        # 5. The broker's node and commands.
+        await streams.ensure(admin)
+        await viewer.clock_ahead()
+        assert list(await viewer.runs()) == [RUN]
+    assert server.log_file.read_text().count(" Violation ") == before
+
+
+async def history_of(bus: Bus) -> bool:
+    return len(await bus.history(Point)) > 0
+
+
+async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Server) -> None:
+    async with as_role(server, "ada") as ada, as_role(server, "bob") as bob:
+        owned = ada.new_client("eval")
+        assert owned.startswith("ada.")
+        asked = attempt(owned, "stolen")
+        with pytest.raises(NotAllowed, match="does not let a key of role client publish to"):
+            await bob.publish_durable(subjects.todo(asked.purpose, owned), asked, message_id="stolen")
+        with pytest.raises(BusError):
+            await bob.watch_results(owned, (AttemptResult,), print)
+        await bob.watch_results(bob.new_client("eval"), (AttemptResult,), print)
+
+
+async def test_the_printed_configuration_serves_a_server_of_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = re.findall(r"(?:^ {4}.*\n)+(?=\nSuch a server)", PAGE.read_text(), re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    assert main(["keys", RUN, "--store", "store", "--configuration"]) == 0
+    (tmp_path / "accounts.json").write_text(capsys.readouterr().out)
+    (tmp_path / "server.conf").write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "."\n{block}')
+    process = await spawn_child([binary.find(), "--config", "server.conf"], cwd=tmp_path)
+    try:
+        await eventually(lambda: bool(_read_ports(tmp_path)), what="the ports file")
+        settings = BusSettings(url=_read_ports(tmp_path)["nats"][0], key=str(keys.folder_of("store", RUN)))
+        bus = await Bus.connect(settings, run=RUN, name="n", role="admin", wait=10)
+        assert await streams.ensure(bus)
+        await bus.close()
+    finally:
+        await kill_group(process, grace=0)
+
+
+async def test_keys_come_and_go_while_the_broker_runs(tmp_path: Path) -> None:
+    server = keyed(tmp_path)
+    await server.start()
+    try:
+        await with_streams(server)
+        async with as_role(server, "learner") as learner, as_role(server, "bob") as bob:
+            lost: list[bool] = []
+            bob._connection.on_lost.append(lambda: lost.append(True))
+            assert not await server.take_keys()
+            # 1. A new run and a revoked guest: his connection ends, the others' do not.
+            keys.make(server.store, "third")
+            keys.revoke(server.store, RUN, "bob")
+            assert await server.take_keys()
+            await eventually(lambda: bool(lost), what="the end of the connection")
+            async with as_role(server, "admin", "third") as third:
+                await streams.ensure(third)
+            assert learner.connected and await learner.nodes() == []
+            with pytest.raises(BusError, match="refused the key of the invite: it was revoked"):
+                async with as_role(server, "bob"):
+                    pass
+            bob._connection._closing = True
+    finally:
+        await server.stop(grace=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        (lambda s, f: {}, r"refused the credentials; set \[bus\] key"),
+        (lambda s, f: {"user": "u", "password": "p"}, "refused the credentials"),
+        (lambda s, f: {"key": str(f / "none")}, r"learner\.nk cannot be read .*broker keys demo"),
+        (lambda s, f: {"key": str(damaged(f))}, "is no key of a user: one line of 58 letters"),
+        (lambda s, f: {"key": str(stranger(f))}, "refused the key of .*stranger.nk: it was revoked"),
+        (lambda s, f: {"key": f"{s.bus.key}/demo/prover.nk"}, "not let .* be a learner: it is a key of"),
+        (lambda s, f: {"invite": told("other")}, "the invite is for run other, not for demo"),
+        (lambda s, f: {"invite": told("demo")}, "the invite is for prover, not for learner; .*--role learner"),
+    ],
+)  # fmt: skip
+async def test_a_key_that_does_not_fit_is_said_in_one_line(
+    server: Server, tmp_path: Path, settings: Callable[[Server, Path], dict[str, Any]], says: str
+) -> None:
+    with pytest.raises(BusError, match=says) as error:
+        wrong = BusSettings(url=server.bus.url, **settings(server, tmp_path))
+        await Bus.connect(wrong, run=RUN, name="n", role="learner", wait=10)
+    assert "\n" not in str(error.value)
+
+
+def damaged(folder: Path) -> Path:
+    file = folder / "damaged.nk"
+    file.write_text("S" + keys.new_seed()[2:])
+    return file
+
+
+def stranger(folder: Path) -> Path:
+    file = folder / "stranger.nk"
+    file.write_text(keys.new_seed())
+    return file
+
+
+def told(run: str) -> str:
+    return Invite(run, "nats://h:1", "ada", {"prover": keys.new_seed()}).text()
