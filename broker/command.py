@@ -6,7 +6,6 @@ without keys has to be started again. Exit code: 0 done, 2 bad input.
 
 from __future__ import annotations
 
-import json
 import secrets
 import socket
 import sys
@@ -20,7 +19,7 @@ import tyro
 from broker.settings import BrokerSettings, is_loopback
 from common.config import load, load_node
 from common.output.command import Exit, UserError, command
-from common.output.visible import say, visible
+from common.output.visible import as_json, say, visible
 from common.protocol.subjects import OWNER, check_run_name
 from common.settings import Invite, RunSettings
 
@@ -102,7 +101,7 @@ def _keys(settings: KeysSettings, broker: BrokerSettings) -> int:
 
     folder = keys.make(broker.store, settings.run)
     if settings.configuration:
-        print(json.dumps({"accounts": keys.accounts(broker.store, [settings.run])}, indent=2))
+        print(as_json({"accounts": keys.accounts(broker.store, [settings.run])}))
         return Exit.DONE
     say(f"keys of run {settings.run} in {visible(str(folder))}")
     for user in keys.users(broker.store, settings.run):
@@ -126,7 +125,7 @@ def _invite(settings: InviteSettings, broker: BrokerSettings) -> int:
         f"for {', '.join(seeds)} of run {settings.run} at {visible(url)}, called {name}: PROOFMESH_INVITE=",
         file=sys.stderr,
     )
-    print(told.text())
+    say(told.text())
     return Exit.DONE
 
 

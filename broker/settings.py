@@ -18,8 +18,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass
 class BrokerSettings:
-    """A nats-server with JetStream in its own store. It asks for keys (`proofmesh broker keys RUN`) if its store has
-    some, or if other machines can reach it; for one user and password instead if [bus] has them."""
+    """A nats-server with JetStream in its own store. Who may join a run: `proofmesh broker keys`, `invite`, `revoke`."""
 
     server: bool = True
     """Run a nats-server. `--no-server`: only keep this run's streams on the server of [bus] url. `proofmesh up` does so
