@@ -18,7 +18,7 @@ def is_loopback(host: str) -> bool:
 
 @dataclass
 class BrokerSettings:
-    """A nats-server with JetStream in its own store. Who may join a run: `proofmesh broker keys`, `invite`, `revoke`."""
+    """A nats-server with JetStream in its own store. Who may join: `proofmesh broker keys`, `invite`, `revoke`."""
 
     server: bool = True
     """Run a nats-server. `--no-server`: only keep this run's streams on the server of [bus] url. `proofmesh up` does so
