@@ -6,6 +6,7 @@ What is shared lives in a thread with an event loop (tests/background.py); tests
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -45,6 +46,20 @@ for name, value in thread_environment(1).items():
     os.environ.setdefault(name, value)
 
 guard = tiers.Guard()
+
+gc.disable()  # until all tests are collected: what is imported stays
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import files of which no test is selected: some import what takes seconds."""
+    is_file = collection_path.suffix == ".py" and collection_path.is_file()
+    return (is_file and tiers.is_deselected(collection_path, config.option.markexpr)) or None
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage pass over what is imported and collected, a million objects."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by these marks

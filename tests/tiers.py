@@ -8,9 +8,11 @@ these marks that is not `slow` is a unit test: it may start no program at all, i
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -80,3 +82,11 @@ def marks_of(item: pytest.Item) -> list[str]:
         for mark in MARKS
         if item.get_closest_marker(mark) is not None or not names.isdisjoint(FIXTURES.get(mark, ()))
     ]
+
+
+def is_deselected(file: Path, expression: str) -> bool:
+    """Whether `-m expression` selects no test of a file, by the marks that the file gives to all its tests: it need not
+    be imported then. Only `not MARK and ...` is understood."""
+    refused = {name for part in expression.split(" and ") if (name := part.removeprefix("not ")) != part}
+    marks = re.search(r"^pytestmark = (\[.*?\]|.*?)$", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return marks is not None and not refused.isdisjoint(re.findall(r"pytest\.mark\.(\w+)", marks[1]))

@@ -13,6 +13,8 @@ from node.command.proofs import prove as prove_command
 from tests.commands import Called, Command, Run
 from tests.node.llm.hub.tiny import SWAP, saved, taught
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 STATEMENT = "theorem swap (p q : Prop) : p ∧ q → q ∧ p"
 
 ALONE = ("--closing", "--searching")

@@ -14,6 +14,8 @@ from node.progress.model import load
 from node.progress.training import baselines, measures
 from tests.node.progress.conftest import flags, rows, write
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 
 def test_the_text_is_the_one_that_leandojo_trains_on():
     assert question("⊢ p", "exact h", "intro h") == "Goal:\n⊢ p\n\nPrefix:\nintro h\n\nCandidate tactic:\nexact h"
@@ -61,7 +63,6 @@ def test_lengths_alone_predict_what_they_decide():
     assert measures(found["mean"], truth)["mean_absolute_error"] == 1.5
 
 
-@pytest.mark.compute
 def test_a_model_learns_what_the_data_says(trained):
     found = json.loads((trained / "summary.json").read_text())["held_out"]
     model, mean = found["states"]["model"], found["states"]["mean"]
@@ -69,7 +70,6 @@ def test_a_model_learns_what_the_data_says(trained):
     assert model["rank_correlation"] > 0.8 and found["tactics"]["model"]["rank_correlation"] > 0.8
 
 
-@pytest.mark.compute
 async def test_a_trained_model_is_asked_in_batches_and_answers_are_kept(trained):
     source = ProgressSource(str(trained / "model"))
     await source.open()
@@ -80,7 +80,6 @@ async def test_a_trained_model_is_asked_in_batches_and_answers_are_kept(trained)
     assert again == [near, near]
 
 
-@pytest.mark.compute
 def test_a_finished_run_is_not_repeated_and_another_one_is_refused(trained, lines, capsys):
     before = (trained / "model" / "model.safetensors").stat().st_mtime_ns
     more = ("--steps", "80", "--batch", "16", "--rate", "0.003", "--held-out", "5")
@@ -143,7 +142,6 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
     assert "is empty" in capsys.readouterr().err
 
 
-@pytest.mark.compute
 def test_a_loss_that_is_no_number_ends_the_training(trained, lines, tmp_path, capsys):
     broken = shutil.copytree(trained / "model", tmp_path / "broken")
     tensors = load_file(broken / "model.safetensors")
@@ -155,7 +153,6 @@ def test_a_loss_that_is_no_number_ends_the_training(trained, lines, tmp_path, ca
     assert not (tmp_path / "out" / "model").exists()
 
 
-@pytest.mark.compute
 def test_a_trained_model_is_trained_on_and_an_adapter_is_merged(trained, lines, tmp_path):
     arguments = [str(trained / "model"), "--data", str(lines), "--out", str(tmp_path / "out"), "--device", "cpu"]
     assert command.main([*arguments, "--steps", "2", "--lora", "--lora.rank", "2", "--keep-out"]) == 0
@@ -163,7 +160,6 @@ def test_a_trained_model_is_trained_on_and_an_adapter_is_merged(trained, lines, 
     assert names == load_file(trained / "model" / "model.safetensors").keys()
 
 
-@pytest.mark.compute
 def test_a_text_is_answered_alike_alone_and_in_a_batch(trained):
     model = load(str(trained / "model"))
     texts = [question(row["goal"], row["tactic"] * length) for row in rows(5) for length in (1, 4)]

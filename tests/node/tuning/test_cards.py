@@ -13,6 +13,8 @@ from node.tuning import grpo, sft as card
 from node.tuning.settings import GrpoSettings, SftSettings
 from tests.parsing import refusal_of
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 SUMMARY = {
     "examples": 9, "steps": 3, "tokens": 99, "held_out_loss_before": 2.0, "held_out_loss": 1.0, "kind": "lean",
     "reward_first": 0.1, "reward_last": 0.2, "use": "hf:models/small-llama+runs/first/model",

@@ -9,6 +9,8 @@ import pytest
 from node.data.errors import InputError
 from node.tuning.grpo_data import checked, numbers, users
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 COLUMNS = ("prompt", "theorem")
 
 

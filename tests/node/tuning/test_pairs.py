@@ -10,6 +10,8 @@ from node.data.rows import Pair
 from node.llm.templates import load
 from node.tuning.sft import as_examples
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 PAIRS = [Pair("theorem t : 1 = 1 := by", "\n  rfl\n```", 0.25), Pair("<hard theorem>", "\ntheorem u : 2 = 2")]
 
 

@@ -16,6 +16,8 @@ from node.tuning.examples import Example, proof_example, step_example
 from node.tuning.sft import IGNORED, TOO_LONG, Encoder
 from tests.node.tuning.test_examples import SCRIPT, STATE, THEOREM
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 MULTI = "cases n with\n| zero => rfl\n| succ m => simp"
 
 

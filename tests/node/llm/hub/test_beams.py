@@ -16,6 +16,8 @@ from node.llm.sampling import Decoding, Prompt, SamplerError
 from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import load
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 SETTINGS = ModelSettings(hf=HubSettings(device="cpu", beams=6))
 PROMPT = Prompt("⊢ q ∧ p")
 LIKELIEST = Decoding(temperature=0.0, max_tokens=8)

@@ -8,6 +8,8 @@ import torch
 from node.llm.hub.group import Choosing, Noise, Row, within_nucleus
 from node.llm.sampling import Decoding
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([2.0, 1.0, 0.0, -1.0])
 

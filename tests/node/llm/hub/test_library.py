@@ -16,6 +16,8 @@ from node.llm.hub.folders import digest_of, weights_of
 from node.play.policies import identity
 from node.prover.policies.names import PolicyName
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 
 @pytest.fixture
 def folder(llama_folder: Path, tmp_path: Path) -> Path:

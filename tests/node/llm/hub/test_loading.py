@@ -20,6 +20,8 @@ from node.llm.settings import HubSettings
 from node.llm.templates import TemplateError
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 CPU = HubSettings(device="cpu")
 WEIGHTS = "model.safetensors"
 

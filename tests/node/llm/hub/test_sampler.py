@@ -30,6 +30,8 @@ from node.llm.settings import HubSettings, ModelSettings
 from node.llm.templates import for_model
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 PROMPT = Prompt("p q : Prop\n⊢ q ∧ p:::")
 SHORT = Decoding(max_tokens=12)
 MODELS = pytest.mark.parametrize("folder", ["llama_folder", "t5_folder"])

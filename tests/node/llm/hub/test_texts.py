@@ -11,6 +11,8 @@ from transformers import ByT5Tokenizer
 from node.llm.hub.reading import TokenTexts
 from tests.node.llm.hub.tiny import TEXTS, tiny_tokenizer
 
+pytestmark = pytest.mark.compute  # imports transformers
+
 
 def pieces(decode, ids, prompt=()):  # type: ignore[no-untyped-def]
     texts = TokenTexts(decode, prompt)
