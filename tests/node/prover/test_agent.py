@@ -1,4 +1,4 @@
-"""The agent in toy worlds: what it asks for, in which order it feeds, and what it reports."""
+"""The agent in toy worlds: order, budgets, what it reports, and verification while its search is still there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from common.lean import Outcome, OutcomeKind, Step
+from common.bus import Unanswered
+from common.lean import Outcome, OutcomeKind, ProofTree, Step
 from common.proofs import transitions_of
-from common.protocol.attempts import AttemptOutcome, Purpose, Transition
-from node.prover.agent import Agent, Playing, node_seed, unsolved
-from node.prover.policies.policy import Advice, StateTooLong
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Ended, Method, Purpose, Transition
+from node.prover.agent import IDLE_SIMULATIONS, Agent, Budget, Playing, TimeIsUp, node_seed, unsolved
+from node.prover.policies.policy import Advice, BadAdvice, Proposal, StateTooLong
+from node.prover.search.methods import METHODS
+from node.prover.search.parameters import SearchParameters
 from node.prover.search.simulation import SearchStatistics
-from tests.node.prover.toys import LOST, BadLean, LosingLean, ToyLean, ToyPolicy, attempt
+from tests.node.prover.toys import ERROR, LOST, BadLean, LosingLean, ToyLean, ToyPolicy, attempt, is_valid
 
 
 class LosingOneStateLean(ToyLean):
@@ -133,3 +136,306 @@ async def test_a_state_that_the_policy_cannot_read_ends_its_branch_and_only_the_
     assert not any(int(state[1:]) % 2 == 1 for state, _ in lean.ran)
     first = await agent(ShortSighted(lambda state: state == "s0"), ToyLean(5)).play()
     assert first.outcome is AttemptOutcome.ERROR and "the goals are too long" in first.message
+
+
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+async def play(seed: int, *, closing: int = 40, leaves: int = 4, jitter: int = 0, **changes: object) -> AttemptResult:
+    lean = ToyLean(seed, closing=closing)
+    wanted = attempt(**{"simulations": 40, **changes})  # type: ignore[arg-type]
+    return await Agent(wanted, ToyPolicy(jitter), lean, Playing("p", leaves=leaves)).play()
+
+
+@every_method
+async def test_attempts_do_not_depend_on_the_order_of_arrival(method: Method) -> None:
+    for budget in ({"simulations": 40}, {"simulations": 0, "lean_attempts": 201}):
+        results = [await play(3, closing=10_000, jitter=jitter, method=method, **budget) for jitter in range(3)]
+        assert len({(r.statistics.simulations, r.statistics.nodes, r.statistics.tactics_failed) for r in results}) == 1
+
+
+@every_method
+async def test_a_larger_budget_of_simulations_tells_what_every_smaller_one_would_have_proved(method: Method) -> None:
+    for seed in range(6):
+        whole = await play(seed, simulations=64, method=method)
+        at = whole.statistics.solved_at_simulations
+        assert (at > 0) == (whole.outcome is AttemptOutcome.PROVED)
+        for simulations in {32, 48, max(32, at - 1), max(32, at)}:  # with 32 and more there are 4 leaves
+            part = await play(seed, simulations=simulations, method=method)
+            assert (part.outcome is AttemptOutcome.PROVED) == (0 < at <= simulations)
+            assert part.proof is None or part.proof == whole.proof
+
+
+@every_method
+async def test_a_larger_budget_of_lean_attempts_tells_what_every_smaller_one_would_have_proved(method: Method) -> None:
+    proved = 0
+    for seed in range(8):
+        whole = await play(seed, simulations=0, lean_attempts=200, leaves=1, method=method)
+        at = whole.statistics.solved_at_lean_attempts
+        proved += at > 0
+        for lean_attempts in {8, 16, 32, max(1, at - 1), max(1, at)}:
+            part = await play(seed, simulations=0, lean_attempts=lean_attempts, leaves=1, method=method)
+            assert (part.outcome is AttemptOutcome.PROVED) == (0 < at <= lean_attempts)
+            assert part.statistics.lean_attempts <= lean_attempts
+    assert proved >= 2
+
+
+@pytest.mark.parametrize("leaves", [1, 4])
+async def test_no_more_tactics_are_sent_to_lean_than_the_budget_has(leaves: int) -> None:
+    for lean_attempts in (1, 5, 50, 331):
+        lean = ToyLean(3, closing=10_000)
+        wanted = attempt(simulations=0, lean_attempts=lean_attempts)
+        result = await Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=leaves)).play()
+        statistics = result.statistics
+        assert len(lean.ran) == statistics.lean_attempts == statistics.tactics_tried == lean_attempts
+        assert (result.outcome, statistics.ended) == (AttemptOutcome.FAILED, Ended.LEAN_ATTEMPTS)
+        assert result.message == f"{lean_attempts} Lean attempts"
+
+
+async def test_what_the_policy_drew_is_counted() -> None:
+    class Telling(ToyPolicy):
+        async def advise(self, state: str, samples: int, seed: int) -> Advice:
+            advice = await super().advise(state, samples, seed)
+            return Advice(advice.proposals, advice.value, samples=samples, tokens=7 * samples)
+
+    told = (await Agent(attempt(20), Telling(0), ToyLean(3, closing=10_000), Playing("p", leaves=1)).play()).statistics
+    assert (told.samples, told.tokens) == (6 * 20, 42 * 20)
+    silent = (await play(3, closing=10_000, simulations=20, leaves=1)).statistics
+    assert silent.tactics_tried <= silent.samples < 6 * 20 and silent.tokens == 0, "distinct tactics alone are known"
+
+
+async def test_a_policy_that_repeats_itself_does_not_search_for_ever() -> None:
+    class Stubborn(ToyPolicy):
+        async def advise(self, state: str, samples: int, seed: int) -> Advice:
+            return Advice([Proposal("same", 1.0)], -3.0)
+
+    class Refusing(ToyLean):
+        async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+            return dict.fromkeys(tactics, ERROR)
+
+    wanted = attempt(simulations=0, lean_attempts=100)
+    result = await Agent(wanted, Stubborn(0), Refusing(1), Playing("p", leaves=1)).play()
+    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
+    assert result.statistics.simulations == IDLE_SIMULATIONS + 1
+
+
+# --- what says nothing about the theorem is no failure ---------------------------------------------------------------
+
+
+class StuckLean(ToyLean):
+    """Answers as often as it is told to, then never again."""
+
+    def __init__(self, answers: int, **changes: int) -> None:
+        super().__init__(3, closing=10_000, **changes)
+        self.answers = answers
+
+    async def open(self) -> str:
+        await self._answer()
+        return await super().open()
+
+    async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+        await self._answer()
+        return await super().run(path, tactics)
+
+    async def _answer(self) -> None:
+        if not self.answers:
+            await asyncio.Event().wait()
+        self.answers -= 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds", "outcome", "message"),
+    [
+        (0, 0.05, AttemptOutcome.ERROR, "0.05 seconds; over before the first simulation"),
+        (1, 0.05, AttemptOutcome.ERROR, "0.05 seconds; over before the first simulation"),
+        (6, 0.5, AttemptOutcome.UNDECIDED, "0.5 seconds"),
+    ],
+)
+async def test_time_that_is_over_is_no_failure(
+    answers: int, seconds: float, outcome: AttemptOutcome, message: str
+) -> None:
+    stuck = Agent(attempt(seconds=seconds), ToyPolicy(0), StuckLean(answers), Playing("p", leaves=4))
+    result = await stuck.play()
+    assert (result.outcome, result.message, result.statistics.ended) == (outcome, message, Ended.SECONDS)
+    assert not result.outcome.decided
+    assert stuck.search is None or stuck.search.in_flight == 0
+    assert len(asyncio.all_tasks()) == 1
+
+
+@every_method
+async def test_a_repeated_expansion_is_paid_once(method: Method) -> None:
+    class Hiccup(ToyLean):
+        """Loses one outcome of every third batch, the first time."""
+
+        batches = 0
+
+        async def run(self, path: tuple[Step, ...], tactics: Sequence[str]) -> dict[str, Outcome]:
+            outcomes = await super().run(path, tactics)
+            self.batches += 1
+            return {**outcomes, tactics[0]: LOST} if self.batches % 3 == 0 and tactics else outcomes
+
+    wanted = attempt(simulations=0, lean_attempts=120, method=method)
+    result = await Agent(wanted, ToyPolicy(0), Hiccup(3, closing=10_000), Playing("p", leaves=1)).play()
+    statistics = result.statistics
+    assert statistics.lean_attempts == statistics.tactics_tried == 120
+    assert statistics.ended is Ended.LEAN_ATTEMPTS
+    assert result.outcome is (AttemptOutcome.UNDECIDED if statistics.expansions_lost else AttemptOutcome.FAILED)
+
+
+@pytest.mark.parametrize("error", [Unanswered("no inference node"), BadAdvice("nan")])
+async def test_a_policy_that_fails_is_an_error(error: Exception) -> None:
+    class Failing(ToyPolicy):
+        async def advise(self, state: str, samples: int, seed: int) -> Advice:
+            if len(self.calls) == 5:
+                raise error
+            return await super().advise(state, samples, seed)
+
+    for budget in ({"simulations": 40}, {"simulations": 40, "lean_attempts": 500, "seconds": 60.0}):
+        wanted = attempt(**budget)  # type: ignore[arg-type]
+        result = await Agent(wanted, Failing(0), ToyLean(3, closing=10_000), Playing("p", leaves=4)).play()
+        assert result.outcome is AttemptOutcome.ERROR and str(error) in result.message
+        assert result.statistics.ended is None
+
+
+class Verifier:
+    """Refuses the first proofs, accepts the next one, and keeps them all."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.seen: list[ProofTree] = []
+
+    async def __call__(self, proof: ProofTree) -> str:
+        self.seen.append(proof)
+        await asyncio.sleep(0)
+        return f"refusal {len(self.seen)}" if len(self.seen) <= self.refusals else ""
+
+
+async def play_verified(verifier: Verifier, seed: int, *, closing: int = 12, **changes: object) -> AttemptResult:
+    lean = ToyLean(seed, closing=closing)
+    wanted = attempt(**{"simulations": 200, **changes})  # type: ignore[arg-type]
+    agent = Agent(wanted, ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier))
+    result = await agent.play()
+    assert agent.search is not None and agent.search.in_flight == 0
+    return result
+
+
+@every_method
+async def test_the_search_goes_on_after_a_refusal_until_a_proof_is_accepted(method: Method) -> None:
+    proved = 0
+    for seed in range(10):
+        verifier = Verifier(refusals=3)
+        result = await play_verified(verifier, seed, method=method)
+        assert len({str(proof) for proof in verifier.seen}) == len(verifier.seen), "no proof is verified twice"
+        assert all(is_valid(proof, "s0", ToyLean(seed, closing=12).table) for proof in verifier.seen)
+        if result.outcome is AttemptOutcome.PROVED:
+            proved += 1
+            assert result.proof == verifier.seen[-1] and len(verifier.seen) == 4
+            assert result.statistics.proofs_rejected == 3
+            assert 0 < result.statistics.solved_at_simulations <= result.statistics.simulations
+    assert proved >= 5
+
+
+async def test_an_attempt_ends_after_too_many_refused_proofs() -> None:
+    async def refusals_of(parameters: SearchParameters) -> tuple[AttemptResult, int]:
+        verifier = Verifier(refusals=10**9)
+        lean = ToyLean(1, closing=12)
+        agent = Agent(attempt(100), ToyPolicy(1), lean, Playing("p", leaves=4, verify=verifier, parameters=parameters))
+        return await agent.play(), len(verifier.seen)
+
+    _, usual = await refusals_of(SearchParameters())
+    result, limited = await refusals_of(SearchParameters(max_refusals=2))
+    assert limited == result.statistics.proofs_rejected == 2 < usual
+    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
+    assert "too many refused proofs" in result.message and "proofs refused by verification: 2" in result.message
+
+
+async def test_verification_that_nobody_answers_is_an_error_and_no_proof() -> None:
+    async def unanswered(proof: ProofTree) -> str:
+        raise Unanswered("nobody serves lean.verify")
+
+    result = await Agent(
+        attempt(), ToyPolicy(1), ToyLean(1, closing=6), Playing("p", leaves=1, verify=unanswered)
+    ).play()
+    assert (result.outcome, result.proof) == (AttemptOutcome.ERROR, None)
+    assert "nobody serves lean.verify" in result.message
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_whichever_budget_ends_first_ends_the_attempt() -> None:
+    clock = Clock()
+    budget = Budget(attempt(simulations=10, lean_attempts=20, seconds=5.0), clock)
+    assert budget.ended(9) is None
+    assert budget.ended(10) is Ended.SIMULATIONS
+    budget.lean_attempts = 20
+    assert budget.ended(9) is Ended.LEAN_ATTEMPTS
+    budget.give_back(1)
+    assert budget.ended(9) is None
+    clock.now += 5.0
+    assert budget.ended(9) is Ended.SECONDS
+    assert [budget.describe(ended) for ended in Ended] == [
+        "10 simulations",
+        "20 Lean attempts",
+        "5 seconds",
+        "no tactic is left to try",
+    ]
+
+
+def test_time_begins_at_the_start_and_stands_still_in_pauses() -> None:
+    clock = Clock()
+    budget = Budget(attempt(0, seconds=5.0), clock)
+    clock.now += 60.0
+    budget.start()
+    clock.now += 4.0
+    budget.pause(3.0)
+    assert budget.seconds == 1.0 and budget.ended(0) is None
+
+
+@pytest.mark.parametrize(
+    ("simulations", "lean_attempts", "leaves"),
+    [(0, 0, 4), (800, 0, 4), (33, 0, 4), (16, 0, 2), (7, 0, 1), (0, 100, 2), (16, 600, 2), (800, 20, 1)],
+)
+def test_small_budgets_have_fewer_leaves_in_flight(simulations: int, lean_attempts: int, leaves: int) -> None:
+    assert Budget(attempt(simulations, lean_attempts=lean_attempts)).leaves(4) == leaves
+
+
+async def test_lean_attempts_are_granted_in_the_order_of_selection() -> None:
+    budget = Budget(attempt(0, lean_attempts=10))
+    first, second, third = budget.turn(), budget.turn(), budget.turn()
+    late = [asyncio.create_task(budget.grant(third, 6)), asyncio.create_task(budget.grant(second, 3))]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in late), "the first one has not said how many it wants"
+    assert await budget.grant(first, 5) == 5
+    assert await asyncio.gather(*late) == [2, 3]
+    assert budget.ended(0) is Ended.LEAN_ATTEMPTS
+    assert await budget.grant(budget.turn(), 4) == 0
+
+
+async def test_work_ends_with_the_time() -> None:
+    clock = Clock()
+    budget = Budget(attempt(0, seconds=5.0), clock)
+
+    async def work(result: int) -> int:
+        await asyncio.sleep(0)
+        return result
+
+    assert await budget.in_time(work(3)) == 3
+    clock.now += 4.99
+    endless = asyncio.ensure_future(asyncio.Event().wait())
+    with pytest.raises(TimeIsUp):
+        await budget.in_time(endless)
+    await asyncio.gather(endless, return_exceptions=True)
+    assert endless.cancelled()
+    clock.now += 1.0
+    done = asyncio.ensure_future(work(4))
+    await done
+    with pytest.raises(TimeIsUp):
+        await budget.in_time(done)

@@ -11,7 +11,7 @@ from common.settings import Sampling
 from node.llm import templates
 from node.llm.sampling import ContextExceeded, Decoding, Prompt, Sample, SamplerError, Token
 from node.llm.templates import Template
-from node.play.policies import check, check_for_mesh
+from node.play.policies import check_for_mesh
 from node.prover.policies.language_model import LanguageModelPolicy
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import BadAdvice
@@ -113,22 +113,6 @@ def test_templates_of_whole_proofs_and_distinct_samples_are_refused() -> None:
         LanguageModelPolicy(Says(), templates.load("deepseek-prover-v2"))
     with pytest.raises(BadPolicy, match="distinct"):
         LanguageModelPolicy(Says(), sums(), sampling=Sampling(distinct=True))
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("openai", "names no server and model; write `openai:URL#MODEL`"),
-        ("openai:http://a/v1", "names no model; write openai:URL#MODEL"),
-        ("openai:http://a/v1#gpt", "no template is known for the model `gpt`"),
-        (f"openai:http://a/v1#{BFS}@nope", "no template `nope`"),
-        (f"openai:http://a/v1#{BFS}*0", "share 0 proposes nothing"),
-        (f"openai:http://a/v1#{BFS}+openai:http://a/v1#{BFS}*2", "twice"),
-    ],
-)
-def test_names_that_mean_no_model_are_refused(text: str, says: str) -> None:
-    with pytest.raises(BadPolicy, match=says):
-        check(text)
 
 
 def test_a_mesh_is_asked_for_a_model_without_its_servers() -> None:

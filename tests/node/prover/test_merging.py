@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from hypothesis import given, settings, strategies as st
 
 from node.lean.text.canonical import Merging, canonical
 from tests.node.prover.logic import DIFFERENT, SAME, SAME_BUT_FOR_ORDER
@@ -47,42 +44,6 @@ def test_goals_of_one_state_keep_the_order_of_their_hypotheses() -> None:
     second = "k : q\nh : p\n⊢ ?m.1 = 0\n\n⊢ Nat"
     assert answers(first, second, "names-and-order") is None
     assert answers(first, first, "names-and-order") == {"h": "h", "k": "k"}
-
-
-VARIABLES = ("x", "y", "z", "w")
-PREDICATES = ("P", "Q", "R")
-
-
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(st.integers(0, 10**6))
-def test_a_state_renamed_and_in_another_order_is_the_same_state(seed: int) -> None:
-    """And its hypotheses say the same, name by name, under the names that are found to answer to each other."""
-    generator = random.Random(seed)
-    facts = [
-        (f"h{number}", f"{predicate} {generator.choice(VARIABLES)} {generator.choice(VARIABLES)}")
-        for number, predicate in enumerate(generator.choices(PREDICATES, k=4))
-    ]
-    goal = f"P {generator.choice(VARIABLES)} {generator.choice(VARIABLES)}"
-    fresh = dict(zip([*VARIABLES, *(name for name, _ in facts)], generator.sample("abcdefghijk", 8), strict=True))
-    other = [(fresh[name], written(fact, fresh)) for name, fact in facts]
-    generator.shuffle(other)
-    first = state(list(VARIABLES), facts, goal)
-    second = state(generator.sample([fresh[name] for name in VARIABLES], 4), other, written(goal, fresh))
-    names = answers(first, second, "names-and-order")
-    if names is not None:  # what nothing tells apart is told apart by its place
-        assert sorted((names[name], written(fact, names)) for name, fact in facts) == sorted(other)
-        assert written(goal, names) == written(goal, fresh)
-    else:
-        shapes = [fact.split()[0] for _, fact in facts]
-        assert len(set(shapes)) < len(shapes) or len({*goal.split()[1:]}) < 2
-
-
-def state(variables: list[str], facts: list[tuple[str, str]], goal: str) -> str:
-    return "\n".join([f"{' '.join(variables)} : T", *(f"{name} : {fact}" for name, fact in facts), f"⊢ {goal}"])
-
-
-def written(fact: str, names: dict[str, str]) -> str:
-    return " ".join(names.get(word, word) for word in fact.split())
 
 
 @pytest.mark.parametrize("merging", ["names", "names-and-order"])

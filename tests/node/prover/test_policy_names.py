@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from common.output.command import Exit
-from node.command.cli import main
 from node.llm.address import parse_hub_address
 from node.prover.policies.names import INFERENCE, OWN, BadPolicy, joined, parse
 
@@ -63,25 +59,3 @@ def test_a_plus_joins_an_adapter_to_its_model_and_parts_of_a_policy_to_each_othe
 def test_names_that_cannot_be_had_there_are_refused(text: str, network: str, says: str) -> None:
     with pytest.raises(BadPolicy, match=says):
         parse(text, network)
-
-
-@pytest.mark.parametrize(
-    ("policy", "says"),
-    [
-        ("gpt", "policy: there is no policy `gpt`"),
-        ("own:runs/demo", "[inference] weights"),
-        ("inference+tactics:none.txt", "none.txt: the list of tactics cannot be read"),
-        ("tactics:bad.txt", "bad.txt, line 1: "),
-    ],
-)
-def test_a_prover_with_a_wrong_policy_does_not_start(
-    policy: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.txt").write_text("sorry\n", encoding="utf-8")
-    (tmp_path / "mesh.toml").write_text(f'[prover]\npolicy = "{policy}"\n', encoding="utf-8")
-    ways = (["prover", "--policy", policy], ["prover", "--config", "mesh.toml"], ["up", "mesh.toml"])
-    for argv in ways if policy == "gpt" else ways[-1:]:
-        assert main([*argv, "--dry-run"]) == Exit.UNUSABLE
-        told = capsys.readouterr().err
-        assert says in told and "policy: " in told and told.count("\n") == 1, told

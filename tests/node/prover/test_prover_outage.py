@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import signal
 from urllib.parse import urlparse
 
 import pytest
 
 from broker import streams
 from broker.launcher import Server
-from common.bus import Bus, BusSettings, Unanswered
+from common.bus import Bus, Unanswered
 from common.lean import Theorem
 from common.protocol import subjects
 from common.protocol.messages import LeanRunRequest, Message, TacticRequest
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.policy import InferencePolicy
 from tests.background import RunOnBroker, SharedLean
-from tests.conftest import lean_proxy_process
 from tests.node.prover.nodes import collect, dispatch, running
 from tests.waiting import eventually
 
@@ -57,22 +55,6 @@ async def test_killed_broker_costs_no_attempt(warm_lean: SharedLean, own_broker:
     finally:
         await bus.close()
     assert {result.outcome for result in found} == {"proved"}
-
-
-@pytest.mark.slow
-async def test_lean_proxy_that_goes_is_no_failure_of_the_tactics(
-    bus: Bus, broker: BusSettings, mesh_run: RunOnBroker, warm_lean: SharedLean
-) -> None:
-    # What was asked of the dead proxy is asked again after 5 s and twice the time limit of a tactic.
-    async with running(bus, tactic_seconds=0.5) as prover:
-        async with lean_proxy_process(bus, broker, bus.run) as first:
-            await dispatch(bus, ATTEMPTS, simulations=64)
-            await eventually(lambda: prover.counts["simulations"] >= 3, timeout=60)
-            first.send_signal(signal.SIGKILL)
-            await asyncio.wait_for(first.wait(), 30)
-        with warm_lean.served(mesh_run):
-            found = await collect(bus, {*ATTEMPTS}, timeout=90)
-    assert {result.outcome for result in found} == {"proved"}, [r.message for r in found]
 
 
 async def no_answer(request: Message) -> Message:

@@ -1,21 +1,35 @@
-"""Attempts at whole proofs in a small world: what is counted, what is tried, what goes back to be corrected."""
+"""Attempts at whole proofs in a small world: what is counted and tried, every proof, and a search behind them."""
 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 
 import pytest
 
 from common.bus import Unanswered
 from common.lean import Outcome, ProofTree, Step
-from common.protocol.attempts import AttemptOutcome, Ended
+from common.protocol.attempts import (
+    AttemptOutcome,
+    AttemptResult,
+    AttemptStatistics,
+    Ended,
+    Method,
+    Parts,
+    ResultPart,
+    SampledProof,
+    divide,
+)
+from common.protocol.messages import decode, encode
 from node.lean.text.rules import MAX_TACTIC_BYTES
+from node.prover import whole_proof
 from node.prover.agent import Playing
 from node.prover.player import agent_of
 from node.prover.policies.policy import NoTactics
-from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable
-from node.prover.whole_proof import MOST_LOSSES
+from node.prover.policies.proofs import Draft, ProofRequest, ProofsUnavailable, beginning
+from node.prover.whole_proof import MOST_LOSSES, Beginnings, both, halved, remaining
+from tests.node.prover.toys import ToyLean, ToyPolicy, attempt as any_attempt
 from tests.node.prover.whole import Lean, Listed, Verifier, attempt, play
 
 
@@ -30,15 +44,6 @@ async def test_the_first_proof_that_lean_takes_is_the_result_and_what_stands_beh
     assert lean.ran == ["bad 0", "half", "bad 1", "good", "better", "bad 2"]
     assert statistics.lean_attempts == len(lean.ran)
     assert statistics.samples >= 8 and statistics.tokens == 10 * statistics.samples
-
-
-async def test_what_the_rules_forbid_and_what_differs_in_comments_alone_does_not_reach_lean() -> None:
-    lean = Lean()
-    result = await play(Listed("sorry", "  bad 1 -- first", "/- a plan -/\nbad 1", "native_decide", "bad 1"), lean)
-    assert lean.ran == ["bad 1"]
-    assert (result.statistics.without_proof, result.statistics.duplicates) == (2, 2)
-    assert (result.outcome, result.statistics.ended) == (AttemptOutcome.FAILED, Ended.EXHAUSTED)
-    assert "no more proofs were to be had after 5" in result.message and "duplicates: 2" in result.message
 
 
 PROOFS = ("bad 0", "bad 0", "", "bad 1", "half", "bad 2", "good", "bad 3")
@@ -149,3 +154,143 @@ async def test_when_time_is_up_what_was_sampled_counts_and_nothing_goes_on() -> 
 
     result = await play(Silent(), seconds=0.05)
     assert result.outcome is AttemptOutcome.ERROR and "over before the first" in result.message
+
+
+TEXTS = ("good 1", "good 2", "  good 1 -- again", "bad 1", "bad 2", "half", "", "sorry", "hang 1")
+PROOFS_every = ("good 1", "good 2")
+
+
+async def played(source: Listed, lean: Lean | None = None, **changes: object) -> AttemptResult:
+    wanted = attempt(**{"every_proof": True, **changes})
+    return await agent_of(wanted, NoTactics(), source, lean or Lean(PROOFS_every), Playing("p", leaves=1)).play()
+
+
+def counted(texts: list[str]) -> tuple[SampledProof, ...]:
+    """By a plain loop over the samples."""
+    found: dict[str, list[int]] = {}
+    for number, text in enumerate(texts, 1):
+        script = text.partition("--")[0].strip()
+        if script in PROOFS_every:
+            found.setdefault(script, []).append(number)
+    return tuple(SampledProof(script, count=len(at), first=at[0]) for script, at in found.items())
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_every_sample_is_tried_once_and_the_counts_are_those_of_a_plain_loop(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = rng.choices(TEXTS, k=rng.randint(1, 40))
+    lean = Lean(PROOFS_every)
+    result = await played(Listed(*texts, jitter=seed), lean, simulations=len(texts), samples=rng.randint(1, 9))
+    expected, statistics = counted(texts), result.statistics
+    assert result.proofs == expected
+    assert result.outcome == (AttemptOutcome.PROVED if expected else AttemptOutcome.FAILED)
+    assert statistics.correct == sum(each.count for each in expected)
+    assert (statistics.simulations, statistics.ended) == (len(texts), Ended.SIMULATIONS)
+    assert statistics.solved_at_simulations == (expected[0].first if expected else 0)
+    assert result.proof == (ProofTree(expected[0].script, state="⊢ t") if expected else None)
+    assert len(lean.ran) == len(set(lean.ran)) == statistics.lean_attempts
+    assert statistics.without_proof == texts.count("") + texts.count("sorry")
+    assert statistics.tactics_tried - statistics.tactics_failed == len(expected)
+
+
+async def test_a_source_that_ends_and_what_infrastructure_loses_are_told_beside_the_proofs() -> None:
+    few = await played(Listed("good 1", "bad 1"), simulations=30)
+    assert few.outcome is AttemptOutcome.PROVED
+    assert (few.statistics.ended, few.statistics.simulations) == (Ended.EXHAUSTED, 2)
+    lost = await played(Listed("good 1", "lost 1", "bad 1"), simulations=3)
+    assert (lost.outcome, lost.statistics.expansions_lost) == (AttemptOutcome.PROVED, 1)
+    nothing = await played(Listed("lost 1", "bad 1", "bad 2"), simulations=3)
+    assert (nothing.outcome, nothing.proofs) == (AttemptOutcome.UNDECIDED, ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"verify": True}, "cannot be combined with verify"),
+        ({"correct": 1, "then": "mcts"}, "cannot be combined with correct and then"),
+        ({"method": Method.MCTS}, "needs the method whole-proof, and the attempt has mcts"),
+    ],
+)
+async def test_what_does_not_go_with_it_is_an_error_that_says_so(changes: dict[str, object], words: str) -> None:
+    source = Listed(*PROOFS_every)
+    result = await played(source, **changes)  # type: ignore[arg-type]
+    assert (result.outcome, result.proofs, source.asked) == (AttemptOutcome.ERROR, (), [])
+    assert words in result.message
+
+
+async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"good {number} {'x' * 4_000}" for number in range(200)]
+    result = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
+    pieces = divide(result)
+    assert len(pieces) > 1
+    parts = Parts()
+    assert [parts.add(decode(encode(piece), ResultPart)) for piece in pieces][-1] == result
+    assert len(result.proofs) == 200
+    monkeypatch.setattr(whole_proof, "MOST_BYTES", 20_100)
+    short = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
+    assert short.proofs == result.proofs[:5] and short.statistics.correct == 200
+
+
+async def test_other_attempts_end_with_the_first_proof_as_before() -> None:
+    result = await play(Listed("bad 1", "good 1", "good 2"), Lean(PROOFS_every))
+    assert (result.proofs, result.statistics.correct, result.statistics.simulations) == ((), 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (0, ""),
+        (2, "intro h"),
+        (5, "intro h\ncases h with\n| inl a => simp\n| inr b => simp"),
+        (6, "intro h\ncases h with\n| inl a => simp\n| inr b => simp\nhave : p := by\n  simp"),
+    ],
+)
+def test_a_beginning_ends_above_the_tactic_with_the_error(line: int, text: str) -> None:
+    script = "intro h\ncases h with\n| inl a => simp\n| inr b => simp\nhave : p := by\n  simp\nexact this"
+    assert beginning(script, line) == text
+
+
+async def test_beginnings_are_proposed_on_the_first_state_alone() -> None:
+    policy = Beginnings(["intro h", "simp"])
+    first, other = await policy.advise("⊢ a", 6, 1), await policy.advise("⊢ b", 6, 2)
+    assert [each.tactic for each in first.proposals] == ["intro h", "simp"] and other.proposals == []
+    assert (await policy.advise("⊢ a", 6, 3)).proposals == first.proposals
+    assert first.drawn == 0, "nobody drew them anew"
+
+
+def test_each_half_has_its_budget_and_no_budget_stays_none() -> None:
+    wanted = any_attempt(9, lean_attempts=21, seconds=4.0, then="mcts")
+    half = halved(wanted)
+    assert (half.simulations, half.lean_attempts, half.seconds) == (5, 11, 2.0)
+    rest = remaining(wanted, AttemptStatistics(simulations=5, lean_attempts=3, seconds=2.5, seconds_verify=1.0))
+    assert rest is not None and rest.method == "mcts"
+    assert (rest.simulations, rest.lean_attempts, rest.seconds) == (4, 18, 2.5)
+    free = remaining(any_attempt(0, then="mcts"), AttemptStatistics(simulations=5, seconds=2.0))
+    assert free is not None and (free.simulations, free.lean_attempts, free.seconds) == (0, 0, 0.0)
+    assert remaining(wanted, AttemptStatistics(lean_attempts=21)) is None
+
+
+def test_costs_are_added_and_a_proof_of_the_search_stands_behind_the_proofs() -> None:
+    proofs = {"tactics_tried": 4, "lean_attempts": 4, "tokens": 50, "duplicates": 1}
+    first = AttemptStatistics(simulations=5, seconds=3.0, seconds_verify=1.0, **proofs)  # type: ignore[arg-type]
+    solved = {"solved_at_simulations": 3, "solved_at_lean_attempts": 8, "solved_at_seconds": 1.5}
+    second = AttemptStatistics(simulations=3, lean_attempts=10, seconds=2.0, weights_last=7, **solved)  # type: ignore[arg-type]
+    total = both(first, second)
+    assert (total.simulations, total.lean_attempts, total.tokens, total.duplicates) == (8, 14, 50, 1)
+    assert (total.solved_at_simulations, total.solved_at_lean_attempts, total.solved_at_seconds) == (8, 12, 3.5)
+    assert (total.seconds, total.seconds_verify, total.weights_last) == (5.0, 1.0, 7)
+    unsolved = both(first, AttemptStatistics(simulations=3, ended=Ended.SIMULATIONS))
+    assert (unsolved.solved_at_simulations, unsolved.ended) == (0, Ended.SIMULATIONS)
+
+
+async def test_the_search_has_what_the_proofs_have_left_and_no_more() -> None:
+    proved = 0
+    for seed in range(6):
+        lean = ToyLean(seed, closing=12)
+        wanted = attempt(simulations=40, lean_attempts=60, then=Method.BEST_FIRST)
+        source = Listed(*(f"t{number}" for number in range(3)))
+        result = await agent_of(wanted, ToyPolicy(1), source, lean, Playing("p", leaves=2)).play()
+        statistics = result.statistics
+        assert statistics.simulations <= 40 and len(lean.ran) == statistics.lean_attempts <= 60
+        proved += result.outcome is AttemptOutcome.PROVED
+    assert proved

@@ -1,0 +1,233 @@
+"""Several policies as one, and what predicted steps and exploration add to one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from common.bus import BusError
+from common.lean import TacticRule
+from node.progress.data import question
+from node.progress.guidance import Guidance, ProgressError
+from node.prover.policies.combined import (
+    EXPLORED_SHARE,
+    ByTurns,
+    ExploringPolicy,
+    Guide,
+    MixturePolicy,
+    Part,
+    Player,
+    RuledPolicy,
+    explored,
+    open_guide,
+    with_guide,
+)
+from node.prover.policies.fixed import candidates
+from node.prover.policies.goal_tactics import read_goal
+from node.prover.policies.names import BadPolicy
+from node.prover.policies.policy import Advice, BadAdvice, NoTactics, Proposal, StateTooLong
+
+
+class Says:
+    """A policy that says the same about every state."""
+
+    def __init__(self, value: float = -1.0, exhausted: bool = False, **masses: float) -> None:
+        self.advice = Advice([Proposal(tactic, mass) for tactic, mass in masses.items()], value, exhausted, 3)
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        return self.advice
+
+
+class Fails:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        raise self.error
+
+
+async def masses(*parts: Part) -> dict[str, float]:
+    advice = await MixturePolicy(parts).advise("⊢ p", 6, 0)
+    return {proposal.tactic: proposal.mass for proposal in advice.proposals}
+
+
+async def test_each_part_has_its_share_and_what_two_propose_adds_up() -> None:
+    mixed = await masses(Part(Says(rfl=3.0, simp=1.0), 0.5), Part(Says(simp=10.0, omega=10.0), 0.5))
+    assert mixed == pytest.approx({"rfl": 0.375, "simp": 0.125 + 0.25, "omega": 0.25})
+
+
+async def test_each_tactic_names_the_parts_that_propose_it_also_those_of_a_mixture_within() -> None:
+    inner = MixturePolicy([Part(Says(rfl=3.0, simp=1.0), name="own:net"), Part(Says(simp=1.0), name="tactics")])
+    advice = await MixturePolicy([Part(inner, name="inner"), Part(Says(omega=1.0), name="hf:llama")]).advise(
+        "⊢ p", 6, 0
+    )
+    assert {each.tactic: each.source for each in advice.proposals} == {
+        "rfl": "own:net",
+        "simp": "own:net+tactics",
+        "omega": "hf:llama",
+    }
+
+
+async def test_a_part_with_share_0_gives_its_value_alone() -> None:
+    parts = [Part(Says(-9.0, exhausted=True, simp=1.0)), Part(Says(-3.0, rfl=5.0), 0.0, has_values=True)]
+    advice = await MixturePolicy(parts).advise("⊢ p", 6, 0)
+    assert [each.tactic for each in advice.proposals] == ["simp"]
+    assert (advice.value, advice.exhausted) == (-3.0, True)
+    silent = MixturePolicy([Part(Fails(BadAdvice("gone"))), parts[1]])
+    with pytest.raises(BadAdvice, match="gone"):  # nobody proposes tactics: not the same as having none
+        await silent.advise("⊢ p", 6, 0)
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, False)])
+async def test_it_is_exhausted_when_all_its_parts_are(first: bool, second: bool) -> None:
+    parts = [Part(Says(exhausted=first, rfl=1.0)), Part(Says(exhausted=second, simp=1.0))]
+    assert (await MixturePolicy(parts).advise("⊢ p", 6, 0)).exhausted is (first and second)
+
+
+async def test_a_part_that_fails_is_left_out_unless_all_fail() -> None:
+    broken = Part(Fails(BadAdvice("not a number")), has_values=True)
+    advice = await MixturePolicy([broken, Part(Says(-4.0, rfl=1.0))]).advise("⊢ p", 6, 0)
+    assert ([proposal.tactic for proposal in advice.proposals], advice.value) == (["rfl"], -4.0)
+    with pytest.raises(BadAdvice, match="not a number"):
+        await MixturePolicy([Part(Fails(BusError("nobody"))), broken]).advise("⊢ p", 6, 0)
+
+
+async def test_a_state_that_one_part_cannot_read_is_left_to_the_others_also_in_a_strict_mixture() -> None:
+    long = Part(Fails(StateTooLong("too long", -8.0)))
+    advice = await MixturePolicy([long, Part(Says(simp=1.0))], strict=True).advise("⊢ p", 6, 0)
+    assert [each.tactic for each in advice.proposals] == ["simp"]
+    with pytest.raises(StateTooLong):
+        await MixturePolicy([long, long], strict=True).advise("⊢ p", 6, 0)
+
+
+async def test_one_part_that_fails_makes_a_strict_mixture_fail() -> None:
+    parts = [Part(Fails(BadAdvice("not a number")), has_values=True), Part(Says(rfl=1.0))]
+    with pytest.raises(BadAdvice, match="not a number"):
+        await MixturePolicy(parts, strict=True).advise("⊢ p", 6, 0)
+    whole = [Part(Says(-7.0, simp=1.0), has_values=True), Part(Says(rfl=1.0))]
+    assert await MixturePolicy(whole, strict=True).advise("⊢ p", 6, 0) == await MixturePolicy(whole).advise("⊢ p", 6, 0)
+
+
+class Draws(Says):
+    """A policy that says what it drew."""
+
+    def __init__(self, samples: int | None, tokens: int | None, **masses: float) -> None:
+        super().__init__(**masses)
+        self.advice = replace(self.advice, samples=samples, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("parts", "drawn"),
+    [
+        ([Draws(6, 60, rfl=1.0), Draws(4, 30, simp=1.0)], (10, 90)),
+        ([Draws(6, 60, rfl=1.0), Draws(None, None, rfl=1.0, simp=1.0, omega=1.0)], (9, 60)),
+        ([Draws(None, None, rfl=1.0), Draws(None, None)], (1, None)),
+    ],
+)
+async def test_what_all_parts_drew_is_counted(parts: list[Draws], drawn: tuple[int, int | None]) -> None:
+    for order in (parts, parts[::-1]):
+        advice = await MixturePolicy([Part(part) for part in order]).advise("⊢ p", 6, 0)
+        assert (advice.samples, advice.tokens) == drawn
+
+
+STATE = "a b : Nat\n⊢ a + b = b + a"
+STEPS = {question(STATE): 4.0, question(STATE, "near"): 1.0, question(STATE, "far"): 3.0}
+
+
+class Steps:
+    """Answers from a table."""
+
+    digest = "table"
+
+    def __init__(self, answers_states=True, error=None):
+        self.answers_states, self.error = answers_states, error
+
+    async def steps(self, texts):
+        if self.error:
+            raise self.error
+        return [STEPS[text] for text in texts]
+
+
+class Two:
+    """A policy that prefers the tactic that leads nowhere."""
+
+    async def advise(self, state, samples, seed):
+        return Advice([Proposal("far", 2.0, -1.0), Proposal("near", 1.0, -2.0)], -10.0, weights=7)
+
+
+async def advice(guidance, **source):
+    return await with_guide(Two(), Guide(Steps(**source), guidance)).advise(STATE, 8, 0)
+
+
+async def test_predicted_steps_of_a_state_or_of_its_best_tactic_are_its_value():
+    found = await advice(Guidance("value"))
+    assert found.value == -4.0 and found.weights == 7
+    assert [each.tactic for each in found.proposals] == ["far", "near"]
+    assert (await advice(Guidance("value", share=0.25))).value == pytest.approx(-0.25 * 4 - 0.75 * 10)
+    assert (await advice(Guidance("value"), answers_states=False)).value == -2.0
+
+
+async def test_tactics_are_ranked_by_the_steps_after_them():
+    found = await advice(Guidance("rank", exponent=0.5))
+    assert [each.tactic for each in found.proposals] == ["near", "far"]
+    near, far = found.proposals
+    assert far.mass / near.mass == pytest.approx(2 * math.exp(-0.5 * (3 - 1)))
+    assert near.log_probability == -2.0 and far.log_probability == pytest.approx(-1.0 - 0.5 * 2)
+    assert found.value == -10.0
+    both = await advice(Guidance("both"))
+    assert both.value == -4.0 and both.proposals[0].tactic == "near"
+
+
+async def test_a_model_that_fails_fails_the_answer_and_one_that_is_not_there_is_told(tmp_path):
+    assert open_guide("", Guidance()) is None
+    with pytest.raises(BadPolicy, match=r"progress: .*no config\.json"):
+        open_guide(str(tmp_path), Guidance())
+    with pytest.raises(BadAdvice, match="progress: its weights are broken"):
+        await advice(Guidance("value"), error=ProgressError("its weights are broken"))
+
+
+def test_of_policies_that_take_turns_each_is_guided():
+    guide = Guide(Steps(), Guidance())
+    found = with_guide(ByTurns((Player(Two()), Player(Two(), True))), guide)
+    assert isinstance(found, ByTurns) and [each.has_values for each in found.players] == [False, True]
+    assert all(not isinstance(each.policy, Two) for each in found.players)
+    nothing = NoTactics()
+    assert with_guide(nothing, guide) is nothing
+    assert guide.words.startswith("table ")
+
+
+BOTH = "p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q"
+SAMPLED = [Proposal("constructor", 0.6), Proposal("exact hp", 0.2)]
+
+
+class Sampler:
+    async def advise(self, state: str, samples: int, seed: int) -> Advice:
+        return Advice(SAMPLED, -2.5, weights=4)
+
+
+def test_explored_candidates_come_from_the_fixed_list_by_seed_and_share_their_part_of_the_prior() -> None:
+    proposals = explored(SAMPLED, BOTH, 5, seed=1)
+    assert proposals[:2] == SAMPLED and explored(SAMPLED, BOTH, 5, seed=1) == proposals
+    added, everything = [proposal.tactic for proposal in proposals[2:]], {*candidates(read_goal(BOTH))}
+    assert len(set(added)) == 5 and set(added) <= everything - {"constructor"}
+    assert [each.tactic for each in explored(SAMPLED, BOTH, 5, seed=2)][2:] != added
+    masses = [proposal.mass for proposal in proposals]
+    assert sum(masses[2:]) / sum(masses) == pytest.approx(EXPLORED_SHARE) and len(set(masses[2:])) == 1
+    assert {each.tactic for each in explored(SAMPLED, BOTH, 1000, seed=1)} == {*everything, "exact hp"}
+    assert all(proposal.mass > 0 for proposal in explored([], BOTH, 3, seed=1))
+
+
+async def test_a_rule_keeps_refused_tactics_from_exploration_and_from_every_policy() -> None:
+    rule = TacticRule(allow=("exact", "assumption"))
+    advice = await RuledPolicy(ExploringPolicy(Sampler(), 1000, rule), rule).advise(BOTH, 6, seed=3)
+    tactics = [proposal.tactic for proposal in advice.proposals]
+    assert set(tactics) == {"exact hp", "assumption"}
+    assert (advice.value, advice.weights) == (-2.5, 4)
+
+
+async def test_value_and_weights_stay_the_policys() -> None:
+    advice = await ExploringPolicy(Sampler(), 4).advise(BOTH, 6, seed=3)
+    assert (advice.value, advice.weights, advice.exhausted) == (-2.5, 4, False)
+    assert len(advice.proposals) == 6
