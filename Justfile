@@ -33,7 +33,7 @@ test *args: setup
 # Only fast tests, which start no broker, no Lean and no other program
 [no-exit-message]
 unit *args: setup
-    @{{ python }} -m pytest -m "not slow and not broker and not lean and not process and not compute" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"
+    @{{ python }} -m pytest -m "not slow and not broker and not lean and not process and not compute and not generators" --numprocesses logical --maxprocesses 4 --dist worksteal "$@"
 
 # Only slow tests, which take long or need many resources
 [no-exit-message]
