@@ -138,9 +138,9 @@ def opened(kind: Callable[[Path], Any]) -> Callable[[Path], None]:
 
 
 def parsed(sample: str, _: Path) -> None:
-    """All that a model writes is parsed as all that it may be asked for."""
+    """All that a model writes is parsed as what it may be asked for: by a quarter of the families each."""
     theorem = Theorem("t", "", "True")
-    for template in templates.families():
+    for template in [*templates.families()][len(sample) % 4 :: 4]:
         for cut in (False, True):
             outputs.parse_tactic(template, Sample(sample, cut=cut))
             outputs.parse_proof(template, Sample(sample, cut=cut), theorem)

@@ -108,7 +108,7 @@ async def test_a_queue_grows_while_it_fills_and_a_full_one_is_bounded_and_report
         for number in range(4, 100):
             await publish(bus, number, 10_000)
     await keeper.look()
-    assert f"{names.todo_stream(bus.run)} is full" in ctx.healthz()["problems"]["full"]
+    assert f"{names.todo_stream(bus.run)} is full (0 of 0 MiB)" in ctx.healthz()["problems"]["full"]
 
 
 @pytest.mark.broker

@@ -53,6 +53,8 @@ def test_a_table_that_is_too_wide_becomes_paragraphs() -> None:
     made = Table(("", "name", "why"), title="all", unfolded=True).fill([("1", "first-project", "-")])
     assert "- 1, name: first-project" in printed(made, 26)
     assert "name: " not in printed(made, 60)
+    exactly = max(map(len, printed(made, 60).splitlines()))
+    assert "name: " in printed(made, exactly - 1) and "name: " not in printed(made, exactly)
 
 
 def test_without_headings_there_is_no_line_of_them() -> None:

@@ -79,6 +79,7 @@ def test_json_is_exact_data_and_has_nothing_that_cannot_be_seen(text: str) -> No
     for shown in (as_json({text: [text]}), as_json({text: [text]}, indent=2)):
         assert all(seen(char) or char == "\n" for char in shown)
         assert json.loads(shown) == {text: [text]} or any(0xD800 <= ord(char) < 0xE000 for char in text)
+    assert as_json(["⊢ p"]) == '["⊢ p"]'
     assert escaped_json('{\n  "a": 1\n}') == '{\n  "a": 1\n}'
 
 

@@ -80,3 +80,9 @@ def test_whoever_stops_listening_ends_a_generator_in_the_background_loop():
     found.close()
     assert ended.is_set()
     loop.close()
+
+
+def test_a_call_has_the_configuration_of_its_session_where_it_reads_one(tmp_path):
+    with proofmesh.Session(config=tmp_path / "mesh.toml") as own, proofmesh.Session() as plain:
+        assert own._with_own({"seed": 1}) == {"seed": 1, "config": tmp_path / "mesh.toml"}
+        assert own._with_own({}, config=False) == plain._with_own({}) == {}

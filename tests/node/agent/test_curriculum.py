@@ -1,10 +1,12 @@
 """Difficulties, classes and the order of repositories."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from node.agent.repositories import EASY, HARD, MEDIUM, UNPROVED, Thresholds, difficulty, ordered, thresholds
+from node.agent.settings import AgentSettings
 
 
 def test_the_difficulty_of_a_proof_is_e_to_its_steps_and_never_overflows():
@@ -36,3 +38,11 @@ def test_most_easy_theorems_come_first_or_the_lowest_mean_or_as_given():
     assert ordered(found, parts, "easy") == [7, 4, 9, 11]
     assert ordered(found, parts, "mean") == [9, 4, 7, 11]
     assert ordered(found, parts, "given") == [4, 7, 9, 11]
+
+
+def test_an_agent_may_go_on_with_other_threads_and_minutes_and_not_with_another_network():
+    settings = AgentSettings()
+    fixed = settings.fixed()
+    quicker = replace(settings, learning=replace(settings.learning, threads=7, minutes=3.0))
+    larger = replace(settings, learning=replace(settings.learning, length=2 * settings.learning.length))
+    assert quicker.fixed() == fixed != larger.fixed()

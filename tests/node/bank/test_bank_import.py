@@ -134,6 +134,7 @@ def numina():
     return [{"uuid": "0-1", "formal_statement": text, "ground_truth_type": "complete", **common}]
 
 
+@pytest.mark.compute
 def test_lean_workbook_rows_are_read_from_json_and_parquet_alike(tmp_path):
     import pyarrow
     import pyarrow.parquet

@@ -17,6 +17,7 @@ from node.lean.toolchain.find import find
 from tests.node.play.opened import verified
 
 
+@pytest.mark.compute
 def test_proofs_are_those_that_the_bank_was_made_with() -> None:
     """The file of truths is the tests' alone: nothing that trains opens it."""
     truth = load_truth()
@@ -28,6 +29,7 @@ def test_proofs_are_those_that_the_bank_was_made_with() -> None:
         assert proof.script == textwrap.dedent(row.script), proof.theorem.name
 
 
+@pytest.mark.compute
 def test_the_warm_start_has_proofs_of_its_own_transitions_alone() -> None:
     allowed = {(row.theorem, row.tactic) for row in bank.load_transitions(warm_start=True)}
     tactics: dict[str, set[str]] = {}

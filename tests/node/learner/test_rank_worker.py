@@ -28,6 +28,8 @@ from node.training.settings import LossSettings
 from node.training.trainer import RankDevice, started, weights_of
 from tests.node.model.tiny import TEXTS, tiny_model
 
+pytestmark = pytest.mark.compute
+
 SHAPE = ModelConfig(vocab_size=400, context=512)
 
 

@@ -135,6 +135,12 @@ def test_what_is_wrong_is_one_line_and_code_2(more, message, lines, tmp_path, ca
     assert message in said and said.count("\n") == 1
 
 
+def test_a_text_has_room_for_a_state():
+    command.ProgressSettings(from_scratch=True, max_tokens=8).check()
+    with pytest.raises(ValueError, match="max-tokens 7: must be at least 8"):
+        command.ProgressSettings(from_scratch=True, max_tokens=7).check()
+
+
 def test_an_empty_file_is_refused(tmp_path, capsys):
     empty = tmp_path / "empty.jsonl"
     empty.touch()

@@ -81,6 +81,7 @@ def test_the_command_of_a_training_says_what_the_recipe_says(tmp_path: Path) -> 
 
 def test_its_mesh_serves_the_model_and_follows_the_run(tmp_path: Path) -> None:
     mesh = mesh_config(plan_of(tmp_path))
+    assert mesh["broker"]["port"] == 0, "any port that is free"
     assert mesh["inference"] == {"model": SERVERS, "follow": str(tmp_path / "models")}
     assert mesh["prover"]["policy"] == "openai:deepseek-ai/DeepSeek-Prover-V1.5-SFT@stp"
     own = mesh_config(plan_of(tmp_path, "hf:/models/base", 'template = "/mine/t.toml"'))

@@ -82,6 +82,7 @@ async def test_what_cannot_be_served_is_told_and_the_old_version_stays(bus: Bus,
         await serve(bus, tmp_path / "no-weights.safetensors", 2)
     with pytest.raises(CheckpointError, match="there is no such checkpoint"):
         await serve(bus, tmp_path / "missing", 2)
+    assert serving.main([str(tmp_path / "missing"), str(tmp_path / "out"), "2"]) == 1
     assert await state(bus) == old
 
 

@@ -94,6 +94,7 @@ def test_rows_of_proofs_may_have_a_weight() -> None:
         proof_of({**PROOFS[0], "weight": -1})
 
 
+@pytest.mark.compute
 def test_checkpoints_say_whether_they_were_trained_on_conjectures() -> None:
     settings = StageSettings(data=DataSettings(sources=("conjectures:a.jsonl", "proofs:b.jsonl")))
     made = run_config(settings, "sft", tokenizer())

@@ -99,6 +99,7 @@ def test_rows_without_whole_proofs_are_refused(given: dict[str, Any], says: str)
         proof_of(given)
 
 
+@pytest.mark.compute
 def test_the_banks_proofs_are_held_out_with_the_transitions_of_the_same_theorems() -> None:
     held = {}
     for kind in ("transitions", "proofs"):
@@ -150,6 +151,7 @@ def test_a_tokenizer_without_marks_of_roles_is_refused(tmp_path: Path) -> None:
         readers(DataSettings(sources=write_rows(tmp_path)), tiny_tokenizer(), Room(96), 0)
 
 
+@pytest.mark.compute
 def test_checkpoints_say_whether_they_were_trained_on_proofs(tmp_path: Path) -> None:
     data = DataSettings(sources=write_rows(tmp_path), held_out=0, valid=(write_rows(tmp_path)[0],))
     settings = small(tmp_path, data=data, steps=2, bf16="off")

@@ -6,6 +6,8 @@ import pytest
 
 from node.tuning import commands
 
+pytestmark = pytest.mark.compute
+
 
 def flags(model: Path, data: Path, out: Path, *more: str) -> list[str]:
     return [

@@ -178,3 +178,9 @@ async def test_a_lean_that_must_read_more_is_confined_by_the_rest_and_it_is_said
     assert found.gaps() == ["reads"]
     fact = found.facts()["reads"]
     assert "needed: Permission denied (a confined process reads only its toolchain, its project" in fact
+
+
+def test_a_probe_that_forks_ends_its_child_and_waits_for_it():
+    code = "import os\nfrom node.lean.process.probe import forks\nassert forks()\nprint('once', flush=True)\nos.wait()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == "once\n" and "ChildProcessError" in done.stderr
