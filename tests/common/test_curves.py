@@ -1,6 +1,5 @@
 """Files of training runs are readable, also if the last line is incomplete."""
 
-import math
 from pathlib import Path
 
 import pytest
@@ -36,11 +35,6 @@ def test_a_run_that_took_lines_back_is_read_again(tmp_path: Path) -> None:
     assert news.again and [point.step for point in news.points] == [0, 1, 0, 1, 2, 3]
     file.write_bytes(lines[0])
     assert tail.read().again
-
-
-def test_values_that_are_no_numbers_do_not_spoil_a_line(tmp_path: Path) -> None:
-    (tmp_path / METRICS).write_bytes(encode_line(1.0, 1, {"loss": math.nan, "bits": math.inf, "speed": 2.0}))
-    assert [point.values for point in Tail(tmp_path / METRICS).read().points] == [{"speed": 2.0}]
 
 
 def test_a_folder_says_what_it_holds_or_is_none(tmp_path: Path) -> None:

@@ -68,13 +68,6 @@ def test_a_full_queue_drops_the_oldest_and_counts_them() -> None:
     assert logging._dropped._value.get() - before == 5
 
 
-def test_the_largest_record_fits_into_a_message() -> None:
-    forwarder = logging.Forwarder("prover", "p1")
-    forwarder.add("error", "x" * 10**6, {f"field{n}": "⊢" * 10**6 for n in range(100)})
-    (record,) = forwarder.take(1)
-    assert len(encode(record)) < 512 * 1024
-
-
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(ValueError, match="debug, info, warning, error"):
         logging.configure("loud")

@@ -61,12 +61,6 @@ def test_what_is_against_the_conventions_is_seen(kind: str, name: str, help: str
     assert problem in str(prometheus.problems(metrics.render().decode()))
 
 
-def test_the_process_itself_is_measured() -> None:
-    text = Metrics().render().decode()
-    wanted = ("cpu_seconds_total", "resident_memory_bytes", "open_fds", "start_time_seconds")
-    assert all(f"\nprocess_{name} " in text for name in wanted)
-
-
 def test_a_total_that_begins_again_is_counted_on() -> None:
     metrics = Metrics()
     followed = Followed(metrics.counter("drops", "Drops"))

@@ -41,30 +41,3 @@ def test_help_has_plain_placeholders_and_no_empty_defaults(
     assert "(default: )" not in said and "(default: '')" not in said and "(default: 3)" in said
     assert "First words of a sentence whose second line goes on." in said and "- a list" in said
     assert tyro.cli(Options, args=["a", "--names", "b", "c"]) == Options(paths=("a",), names=["b", "c"])
-
-
-def test_a_description_is_broken_where_the_terminal_ends(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    description = """First words of a sentence that is much longer than the terminal is wide, and
-2 numbers at the beginning of a line.
-
-    run FILE       an example with its explanation, which goes on below itself
-    run --with many words before   a long explanation, which has no room beside them
-"""
-    monkeypatch.setenv("COLUMNS", "60")
-    plain_help.install()
-    with pytest.raises(SystemExit):
-        tyro.cli(Options, args=["--help"], prog="proofmesh", description=description)
-    said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= 60
-    assert said.partition("\n\n")[2].splitlines()[:8] == [
-        "First words of a sentence that is much longer than the",
-        "terminal is wide, and 2 numbers at the beginning of a line.",
-        "",
-        "    run FILE       an example with its explanation, which",
-        "                   goes on below itself",
-        "    run --with many words before",
-        "        a long explanation, which has no room beside them",
-        "",
-    ]

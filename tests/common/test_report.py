@@ -12,7 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from common.output.terminal import Console
-from common.report.chart import Chart, short
+from common.report.chart import Chart
 from common.report.page import page
 from common.report.table import Cell, Column, Table, as_document, right
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
@@ -57,22 +57,10 @@ def test_a_table_that_is_too_wide_becomes_paragraphs() -> None:
     assert "name: " in printed(made, exactly - 1) and "name: " not in printed(made, exactly)
 
 
-def test_without_headings_there_is_no_line_of_them() -> None:
-    made = Table(("", ""), framed=False).fill([("policy", "tactics")])
-    assert printed(made).strip().split() == ["policy", "tactics"]
-    assert made.__html__() == "<table><tr><td>policy</td><td>tactics</td></tr></table>"
-
-
 def test_a_table_in_markdown_is_text_and_a_row_a_line() -> None:
     lines = table(EVIL).markdown().split("\n")
     assert lines[0] == "| family | solved | why |" and lines[1] == "| --- | ---: | --- |" and len(lines) == 4
     assert "<script" not in lines[2].replace(r"\<script", "") and harmless_and_whole("\n".join(lines))
-
-
-def test_a_share_is_a_bar() -> None:
-    made = Table(("", "")).fill([("a", Cell("25%", share=0.25))])
-    assert 'style="width:25.0%"' in made.__html__() and 'aria-label="25%"' in made.__html__()
-    assert "25%" in printed(made)
 
 
 def test_unknown_numbers_of_a_document_are_null() -> None:
@@ -118,12 +106,6 @@ def test_a_page_obeys_no_text_and_shows_it_whole(tmp_path: Path) -> None:
     assert harmless_and_whole("".join(seen.text.splitlines()))
 
 
-def test_a_page_runs_our_script_alone(tmp_path: Path) -> None:
-    (tmp_path / "some.html").write_text('{% extends "page.html" %}', encoding="utf-8")
-    text = page(tmp_path / "some.html", EVIL, script="'use' < \"strict\"")
-    assert Seen(text).tags.count("script") == 1 and "'use' < \"strict\"" in text
-
-
 def test_the_same_chart_gives_the_same_file(tmp_path: Path) -> None:
     chart = Chart("two", [drawn, drawn], note="a note")
     for name in ("a.svg", "b.svg", "a.png"):
@@ -132,7 +114,3 @@ def test_the_same_chart_gives_the_same_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert b"a note" in (tmp_path / "a.svg").read_bytes() and "a note" not in chart.__html__()
     assert "currentColor" in chart.__html__() and "$a$" in chart.__html__()
-
-
-def test_numbers_of_an_axis_are_short() -> None:
-    assert [short(value) for value in (0.5, 20, 5000, 1_500_000)] == ["0.5", "20", "5k", "1.5M"]

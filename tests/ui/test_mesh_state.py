@@ -1,14 +1,11 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
-import re
-
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
-from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.protocol.messages import Heartbeat, NodeInfo, Point, ProofFound
 from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
-from ui.server import STATIC
 
 
 def info(node_id: str, role: str = "prover", started: float = 0.0) -> NodeInfo:
@@ -17,14 +14,6 @@ def info(node_id: str, role: str = "prover", started: float = 0.0) -> NodeInfo:
 
 def beat(node_id: str, time: float, role: str = "prover", **values: float) -> Heartbeat:
     return Heartbeat(node_id=node_id, role=role, time=time, state="running", values=values)
-
-
-def test_totals_add_nodes_of_a_role() -> None:
-    state = MeshState()
-    state.see_registry([info("a"), info("b")], 0)
-    state.see_heartbeat(beat("a", 1, expansions=10, searches=2))
-    state.see_heartbeat(beat("b", 1, expansions=5))
-    assert state.totals() == {"prover.expansions": 15}  # searches is a gauge
 
 
 def test_totals_do_not_fall_when_a_node_is_killed() -> None:
@@ -75,13 +64,6 @@ def test_a_proof_announced_twice_is_shown_once() -> None:
     assert len(state.history()["proofs"]) == 1
 
 
-def test_memory_is_bounded() -> None:
-    state = MeshState(logs=10)
-    for i in range(100):
-        state.see_log(LogRecord(node_id="a", role="prover", time=i, level="info", event=str(i)))
-    assert [record["event"] for record in state.history()["logs"]] == [str(i) for i in range(90, 100)]
-
-
 def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -117,12 +99,6 @@ def test_each_kind_of_outcome_is_a_total_of_its_own() -> None:
     totals = state.totals()
     assert [totals[f"prover.outcome_{kind}"] for kind in OutcomeKind] == list(counts.values())
     assert totals["lean-proxy.outcome_lost"] == counts[OutcomeKind.LOST] + 5 and totals["lean-proxy.failures"] == 3
-
-
-def test_page_names_every_kind_of_outcome() -> None:
-    script = (STATIC / "app.js").read_text(encoding="utf-8")
-    table = script[script.index("const OUTCOMES") : script.index("const OUTCOME_ROWS")]
-    assert sorted(re.findall(r'\["(\w+)", "', table)) == sorted(OutcomeKind)
 
 
 def evaluation_point(time: float, step: int) -> Point:

@@ -8,12 +8,19 @@ from pathlib import Path
 import pytest
 
 from common import curves
-from common.curves import METRICS, encode_line
+from common.curves import METRICS, Evaluated, Part, encode_line
 from common.records.readers import DATABASE
 from common.records.store import Store
-from tests.common.test_evaluations import evaluated
 from tests.node.learner.builders import PROVED, planned, result, row
 from ui.run_files import SUMMARY, RunFiles, is_run, last_lines, run_folders
+
+
+def evaluated(label: str, **changes: int) -> Evaluated:
+    part = Part(statements=4, solved=1, undecided=1, share=0.3333)
+    numbers = {"step": 7, "weights": 3, "statements": 4, "solved": 1, "undecided": 1, "simulations": 16} | changes
+    return Evaluated(
+        label=label, beside=True, time=2.5, simulations_used=31, lean_attempts=99, levels={"1": part}, **numbers
+    )
 
 
 def make_run(folder: Path) -> Store:

@@ -123,38 +123,6 @@ async def test_an_acknowledgement_is_confirmed_and_may_be_repeated(bus: Bus) -> 
     assert (await bus.leased())["todo-train"] == 0
 
 
-async def test_purposes_are_separate_queues(bus: Bus) -> None:
-    await publish(bus, 1, purpose=Purpose.TRAIN)
-    await publish(bus, 2, purpose=Purpose.EVAL)
-    assert ids(await take(bus, purpose=Purpose.EVAL)) == ["a2"]
-    assert ids(await take(bus, purpose=Purpose.TRAIN)) == ["a1"]
-    assert await take(bus, purpose=Purpose.DISPROVE, wait=0) == []
-
-
-async def test_results_have_a_queue_of_their_own(bus: Bus, other: Bus) -> None:
-    result = AttemptResult(
-        attempt_id="a1", theorem_id="t", purpose=Purpose.TRAIN, prover_id="p", outcome=AttemptOutcome.FAILED
-    )
-    await other.publish_durable(results_of(LEARNER), result, message_id="a1.p.0")
-    (lease,) = await bus.lease("results-learner", AttemptResult, limit=5, wait=10)
-    assert lease.message == result
-    await lease.ack()
-
-
-async def test_waiting_ends_when_something_comes(bus: Bus, other: Bus) -> None:
-    waiting = asyncio.create_task(take(bus, wait=60))
-    await asyncio.sleep(0.05)
-    await publish(other, 7)
-    async with asyncio.timeout(20):
-        assert ids(await waiting) == ["a7"]
-
-
-async def test_nothing_comes_within_the_waiting_time(bus: Bus) -> None:
-    start = time.monotonic()
-    assert await take(bus, wait=0.3) == []
-    assert time.monotonic() - start >= 0.29
-
-
 async def test_a_cancelled_wait_loses_nothing(bus: Bus) -> None:
     waiting = asyncio.create_task(take(bus, limit=1, wait=60))
     await asyncio.sleep(0.05)
@@ -194,11 +162,6 @@ async def test_a_run_without_streams_gives_no_leases_and_no_acknowledgement(brok
     with pytest.raises(Unanswered, match="no stream"):
         await publish(bare, 1)
     await bare.close()
-
-
-async def test_an_unknown_consumer_is_a_mistake_of_the_caller(bus: Bus) -> None:
-    with pytest.raises(ValueError, match="todo-eval"):
-        await bus.lease("todo-nothing", Attempt, limit=1, wait=0)
 
 
 async def test_an_oversized_result_is_refused_before_it_is_sent(bus: Bus) -> None:

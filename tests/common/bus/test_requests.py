@@ -20,18 +20,6 @@ async def echo(request: PauseRequest) -> PauseAcknowledged:
     return PauseAcknowledged(epoch=request.epoch, node_id="echo")
 
 
-async def test_each_request_gets_its_own_answer(bus: Bus, other: Bus) -> None:
-    async def slowest_first(request: PauseRequest) -> PauseAcknowledged:
-        await asyncio.sleep(0.002 * (30 - request.epoch))
-        return await echo(request)
-
-    await other.serve("ctl.echo", PauseRequest, slowest_first, queue="q", limit=100)
-    answers = await asyncio.gather(
-        *(bus.request("ctl.echo", request(n), PauseAcknowledged, timeout=10) for n in range(30))
-    )
-    assert [answer.epoch for answer in answers] == list(range(30))
-
-
 async def test_a_subject_that_nobody_serves_is_unanswered_at_once(bus: Bus) -> None:
     start = time.monotonic()
     with pytest.raises(Unanswered, match="no node serves"):
@@ -88,15 +76,6 @@ async def test_a_patient_request_outlasts_a_busy_server(bus: Bus, other: Bus) ->
     assert refusals == 4
 
 
-async def test_a_patient_request_waits_for_a_server_to_come(bus: Bus, other: Bus) -> None:
-    asking = asyncio.create_task(
-        bus.request_patiently("ctl.late", request(6), PauseAcknowledged, timeout=5, deadline=30)
-    )
-    await asyncio.sleep(0)
-    await other.serve("ctl.late", PauseRequest, echo, queue="q", limit=4)
-    assert (await asking).epoch == 6
-
-
 async def test_a_patient_request_ends_at_its_deadline_with_the_last_reason(bus: Bus, other: Bus) -> None:
     async def busy(request: PauseRequest) -> Busy:
         return Busy(retry_after=100.0, reason="all slots taken")  # later than the deadline: it is not waited for
@@ -150,16 +129,6 @@ async def test_a_handlers_exception_is_an_answer_and_the_server_lives(bus: Bus, 
         await bus.request("ctl.fragile", request(0), PauseAcknowledged, timeout=10)
     assert failure.value.kind == "error"
     assert (await bus.request("ctl.fragile", request(1), PauseAcknowledged, timeout=10)).epoch == 1
-
-
-async def test_a_handler_may_raise_busy(bus: Bus, other: Bus) -> None:
-    async def full(request: PauseRequest) -> PauseAcknowledged:
-        raise BusyError(0.7, "pool is full")
-
-    await other.serve("ctl.pool", PauseRequest, full, queue="q", limit=4)
-    with pytest.raises(BusyError, match="pool is full") as busy:
-        await bus.request("ctl.pool", request(), PauseAcknowledged, timeout=10)
-    assert busy.value.retry_after == 0.7
 
 
 async def test_an_answer_of_another_type_is_a_failure(bus: Bus, other: Bus) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from broker import streams
 from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, stored
-from common.protocol.messages import NodeInfo, PauseHold, WeightsState
+from common.protocol.messages import NodeInfo, PauseHold
 from tests.waiting import eventually
 
 
@@ -20,15 +20,6 @@ def hold(epoch: int) -> PauseHold:
 
 def node(node_id: str) -> NodeInfo:
     return NodeInfo(node_id=node_id, role="prover", host="h", pid=1, version="0", started=1.0, capacity={"searches": 4})
-
-
-async def test_state_is_read_as_it_was_written(bus: Bus, other: Bus) -> None:
-    assert await bus.get_state("pause", PauseHold) is None
-    await bus.put_state("pause", hold(1))
-    await bus.put_state("pause", hold(2))
-    await bus.put_state("weights", WeightsState(version=3, digest="d", object_name="w3"))
-    assert await other.get_state("pause", PauseHold) == hold(2)
-    assert (await other.get_state("weights", WeightsState)).version == 3  # type: ignore[union-attr]
 
 
 async def test_a_watch_begins_with_the_current_value_and_follows(bus: Bus, other: Bus) -> None:
@@ -63,15 +54,6 @@ async def test_a_watch_of_nothing_says_so_first(bus: Bus) -> None:
     seen: list[PauseHold | None] = []
     await bus.watch_state("pause", PauseHold, seen.append)
     await eventually(lambda: seen == [None])
-
-
-async def test_a_watch_does_not_see_other_keys(bus: Bus) -> None:
-    seen: list[PauseHold | None] = []
-    await bus.watch_state("pause", PauseHold, seen.append)
-    await bus.put_state("pause2", hold(7))
-    await bus.put_state("pause", hold(8))
-    await eventually(lambda: len(seen) == 2)
-    assert seen == [None, hold(8)]
 
 
 async def test_a_stopped_watch_is_silent(bus: Bus) -> None:
@@ -114,16 +96,6 @@ async def test_a_watch_outlives_a_callback_that_raises(bus: Bus) -> None:
     await eventually(lambda: seen == [None, hold(1)])
 
 
-async def test_the_registry_lists_who_is_alive(bus: Bus, other: Bus) -> None:
-    assert await bus.nodes() == []
-    await bus.register(node("a"))
-    await other.register(node("b"))
-    await other.register(node("b"))
-    assert sorted(info.node_id for info in await bus.nodes()) == ["a", "b"]
-    await other.unregister("prover", "b")
-    assert await bus.nodes() == [node("a")]
-
-
 async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
     await streams.ensure(bus, node_ttl=0.4)
     await bus.register(node("silent"))
@@ -134,23 +106,6 @@ async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
             break
         await asyncio.sleep(0.05)
     assert [info.node_id for info in await bus.nodes()] == ["lively"]
-
-
-async def test_many_nodes_are_all_listed(bus: Bus) -> None:
-    await streams.ensure(bus, node_ttl=600.0)
-    for first in range(0, 1_300, 100):  # more than the 1,024 that the broker gives in one answer
-        await asyncio.gather(*(bus.register(node(f"n{i}")) for i in range(first, first + 100)))
-    assert {info.node_id for info in await bus.nodes()} == {f"n{i}" for i in range(1_300)}
-
-
-@pytest.mark.parametrize("size", [0, 1, 131_072, 3_000_001])
-async def test_an_object_arrives_as_it_was(bus: Bus, other: Bus, tmp_path: Path, size: int) -> None:
-    source, target = tmp_path / "source", tmp_path / "target"
-    source.write_bytes(bytes(i * 31 % 251 for i in range(4096)) * (size // 4096) + b"z" * (size % 4096))
-    digest = await bus.put_object("weights-1", source)
-    assert digest == file_digest(source)
-    await other.get_object("weights-1", target, digest=digest)
-    assert target.read_bytes() == source.read_bytes()
 
 
 async def test_an_object_with_another_digest_is_not_written(bus: Bus, tmp_path: Path) -> None:

@@ -18,20 +18,6 @@ def state(latest: WeightsId, *pinned: WeightsId) -> WeightsState:
     return WeightsState(version=latest.version, digest=latest.digest, object_name=f"o{latest.version}", pinned=pins)
 
 
-def test_the_old_version_serves_until_the_new_one_is_loaded() -> None:
-    shelf = Shelf(limit=3)
-    shelf.announce(state(V1))
-    assert not shelf.serve_latest()
-    shelf.add(V1)
-    assert shelf.serve_latest() and shelf.serving == V1
-    shelf.announce(state(V2))
-    assert not shelf.serve_latest() and shelf.serving == V1
-    assert shelf.tidy() == {V1}, "what serves stays, though no longer announced"
-    shelf.add(V2)
-    assert shelf.serve_latest() and shelf.serving == V2
-    assert shelf.tidy() == {V2}
-
-
 def test_beyond_the_limit_the_least_recently_used_go() -> None:
     shelf = Shelf(limit=2)
     shelf.announce(state(V3, V1, V2))
@@ -67,24 +53,6 @@ def finish(engines: EngineSet) -> list[JobAnswer]:
     return answers
 
 
-def test_a_swap_loses_nothing_what_runs_is_finished_by_the_old_what_waits_goes_to_the_new() -> None:
-    engines = EngineSet()
-    engines.install(V1, engine(1))
-    engines.latest = V1
-    for key in range(6):
-        engines.submit(Job(key, "⊢ q", 4, seed=key), None)
-    early = engines.step()
-    engines.install(V2, engine(2))
-    engines.latest = V2
-    engines.keep({V2})
-    answers = early + finish(engines)
-    assert sorted(answer.job.key for answer in answers) == list(range(6))
-    assert {answer.version for answer in answers if answer.job.key < 2} == {V1}
-    assert {answer.version for answer in answers if answer.job.key >= 2} == {V2}
-    assert set(engines.engines) == {V2}, "the old engine is gone when it has nothing left to do"
-    assert engines.counters().states == 6, "what it did still counts"
-
-
 def test_the_memory_of_a_removed_version_is_free_at_once_without_the_garbage_collector() -> None:
     engines = EngineSet()
     engines.install(V1, engine(1))
@@ -101,20 +69,6 @@ def test_the_memory_of_a_removed_version_is_free_at_once_without_the_garbage_col
         assert V1 not in engines.engines and removed() is None and its_cache() is None
     finally:
         gc.enable()
-
-
-def test_a_pinned_version_answers_beside_the_latest() -> None:
-    engines = EngineSet()
-    for weights, seed in ((V1, 1), (V2, 2)):
-        engines.install(weights, engine(seed))
-    engines.latest = V2
-    engines.keep({V1})
-    for key in range(4):
-        engines.submit(Job(key, "⊢ q", 2, seed=3), V1 if key % 2 else None)
-    answers = {answer.job.key: answer for answer in finish(engines)}
-    assert [answers[key].version for key in range(4)] == [V2, V1, V2, V1]
-    texts = [[sample.tactic for sample in answers[key].finished.tactics] for key in range(4)]
-    assert texts[0] == texts[2] != texts[1] == texts[3]
 
 
 def test_a_job_for_a_version_that_was_put_away_is_refused() -> None:

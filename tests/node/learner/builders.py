@@ -17,6 +17,45 @@ from node.learner.algorithms.alphaproof import AlphaProof
 from node.learner.choosing.matchmaker import Matchmaker
 from node.learner.settings import LearnerSettings
 
+TINY = """
+[learner]
+bank = "{bank}"
+ahead = 2.0
+verify_gather = 0.2
+keep_checkpoints = 2
+
+[learner.model]
+vocab_size = 320
+depth = 1
+width = 16
+heads = 2
+kv_heads = 2
+hidden = 32
+context = 64
+
+[learner.matchmaker]
+budget = 8
+disprove_chance = 0.2
+
+[learner.schedule]
+fresh = 2
+patience = 1.0
+steps_limit = 2
+training_budget = 0.9
+checkpoint_every = 1
+
+[learner.trainer]
+batch = 8
+threads = 1
+
+[learner.warm_start]
+steps = 4
+every = 2
+validation = 16
+decay = 0.0
+"""
+"""The settings of a learner with a tiny network, in a mesh file."""
+
 
 def choose(matchmaker: Matchmaker, number: int) -> Choice | None:
     """The attempt that AlphaProof chooses, with the settings of the matchmaker."""

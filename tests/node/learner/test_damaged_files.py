@@ -19,8 +19,7 @@ from node.model import checkpoint, weights
 from node.model.checkpoint import name_of_step
 from node.model.checkpoint_folders import complete
 from tests.files import truncate
-from tests.node.learner.builders import write_bank
-from tests.node.learner.world import TINY
+from tests.node.learner.builders import TINY, write_bank
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 from tests.waiting import eventually
 

@@ -17,7 +17,7 @@ from common.bus import Bus, BusSettings
 from common.life.process import kill_group, spawn_child
 from node.bank import command
 from node.model import checkpoint
-from tests.node.learner.world import TINY
+from tests.node.learner.builders import TINY
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 LIMIT = 120.0

@@ -47,12 +47,6 @@ def test_learning_ends_early_when_every_theorem_is_decided_if_the_plan_says_so()
     assert finished(replace(learning, undecided=1, learned=1800.0), plan)
 
 
-def test_a_plan_without_evaluation_or_end_learns_for_ever() -> None:
-    plan = PlanSettings()
-    assert walk(plan) == [WARM_START, RL, DONE]
-    assert not finished(Progress(phase=RL, learned=1e9, worked=1e9), plan)
-
-
 def test_learning_is_cut_short_so_that_the_run_ends_in_time() -> None:
     plan = PlanSettings(evaluate=True, minutes=60, limit_minutes=12)
     progress = tick(Progress(), 100)
@@ -86,12 +80,6 @@ def test_a_slow_machine_learns_beyond_its_minutes_until_it_has_found_and_trained
     assert share_done(behind, SLOW) == pytest.approx(0.5, abs=0.02)
     assert finished(replace(behind, transitions=600), SLOW)
     assert not finished(replace(behind, transitions=600, training_steps=399), SLOW)
-
-
-def test_a_fast_machine_uses_all_its_minutes_though_the_goals_are_met() -> None:
-    ahead = Progress(phase=RL, worked=300.0, learned=210.0, evaluation=40.0, transitions=900, training_steps=900)
-    assert not finished(ahead, SLOW) and learning_left(ahead, SLOW) == pytest.approx(210.0)
-    assert share_done(ahead, SLOW) == pytest.approx(0.5)
 
 
 def test_the_limit_ends_learning_whatever_was_found_and_the_learning_rates_have_fallen_by_then() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import json
 import sys
 
 import pytest
@@ -29,16 +28,6 @@ def test_the_list_has_every_family(capsys, monkeypatch):
     assert "    bytedance-research/BFS-Prover\n" in out and max(map(len, out.splitlines())) <= 80
 
 
-def test_a_template_is_shown_as_its_file(capsysbinary, tmp_path):
-    assert main(["show", "Goedel-LM/Goedel-Prover-V2-8B"]) == 0
-    shown = capsysbinary.readouterr().out
-    assert b'title = "Goedel-Prover-V2"' in shown and b"sources = [" in shown
-    mine = tmp_path / "stp.toml"  # named as one that comes with proofmesh
-    mine.write_bytes(shown)
-    assert main(["show", str(mine)]) == 0
-    assert capsysbinary.readouterr().out == shown
-
-
 def test_a_prompt_is_printed_alone_and_to_the_byte(capsysbinary):
     assert main(["show", "bfs-prover-v2", "--prompt", STATE]) == 0
     captured = capsysbinary.readouterr()
@@ -49,15 +38,6 @@ def test_what_a_step_prover_reads_can_be_given(capsysbinary):
     arguments = ["--prompt", STATE, "--name", "swap", "--steps", "intro p", "intro q"]
     assert main(["show", "internlm2.5-step-prover", *arguments]) == 0
     assert b"NAME: swap\n\n---\nPROOF_BEFORE: intro p\nintro q\n\n" in capsysbinary.readouterr().out
-
-
-def test_a_conversation_is_printed_as_its_messages(capsysbinary):
-    assert main(["show", "AI-MO/Kimina-Prover-RL-1.7B", "--prompt", STATEMENT, "--problem", "Swap."]) == 0
-    messages = json.loads(capsysbinary.readouterr().out)
-    assert [message["role"] for message in messages] == ["system", "user"]
-    assert (
-        "# Problem:\nSwap.\n\n# Formal Statement:\n```lean4\nimport Mathlib\n\ntheorem swap" in messages[1]["content"]
-    )
 
 
 def test_a_conversation_is_printed_as_the_model_reads_it(capsysbinary):
@@ -73,14 +53,6 @@ def test_a_state_comes_from_the_standard_input(capsysbinary, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{STATE}\n"))
     assert main(["show", "reprover", "--prompt", "-"]) == 0
     assert capsysbinary.readouterr().out == STATE.encode()
-
-
-def test_what_was_left_out_is_said_beside_the_prompt(capsys):
-    state = "\n".join([*(f"h{number} : {number} = {number}" for number in range(300)), "⊢ True"])
-    assert main(["show", "reprover", "--prompt", state]) == 0
-    captured = capsys.readouterr()
-    left_out = 300 - captured.out.count("h")
-    assert captured.err == f"{left_out} hypotheses left out: reprover reads 2,048 tokens\n"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
@@ -19,7 +17,6 @@ from node.llm.openai import OpenAISampler, open_openai
 from node.llm.sampling import ChatMessage, ContextExceeded, Decoding, Outcome, Prompt, SamplerError
 from node.llm.settings import ModelSettings
 from tests.node.llm.server import TACTICS, Payload, Server, in_turn, logprob_of, running, tokens_of
-from tests.waiting import eventually
 
 QUICK = ModelSettings(patience=20.0, timeout=0.3, wait=0.01, rest=0.02)
 PROMPT = Prompt("p q : Prop\n⊢ q ∧ p:::")
@@ -54,13 +51,6 @@ async def test_all_that_decides_is_sent_and_samples_come_with_their_tokens() -> 
         assert sample.text in TACTICS and not sample.cut
         assert sample.logprob(sample.text) == pytest.approx(sum(map(logprob_of, tokens_of(sample.text))))
         assert sample.token_count == len(tokens_of(sample.text))
-
-
-async def test_seeds_may_be_left_out() -> None:
-    settings = dataclasses.replace(QUICK, seeds=False)
-    async with running(Server()) as server, open_openai(address(server), settings) as sampler:
-        assert len(await sampler.sample(PROMPT, 2, 7, Decoding())) == 2
-    assert "seed" not in server.sent[0]
 
 
 async def test_a_conversation_goes_to_the_chat() -> None:
@@ -190,13 +180,6 @@ async def test_a_prompt_over_the_length_is_told_apart_and_not_repeated() -> None
         assert len(await sampler.sample(Prompt("⊢ True"), 4, 7, SHORT)) == 4
 
 
-async def test_patience_begins_with_the_first_failure() -> None:
-    settings = ModelSettings(patience=0.3, timeout=0.5, wait=0.01)
-    async with running(Server(fault=in_turn(["hang"]))) as server, open_openai(address(server), settings) as sampler:
-        assert len(await sampler.sample(PROMPT, 2, 7, SHORT)) == 2
-    assert sampler.usage.requests == {Outcome.TIMEOUT: 1, Outcome.ANSWERED: 1}
-
-
 async def test_a_prompt_that_is_no_text_is_an_error_of_its_own() -> None:
     async with running(Server()) as server, open_openai(address(server), QUICK) as sampler:
         with pytest.raises(SamplerError, match="the prompt is not valid text"):
@@ -220,21 +203,6 @@ async def test_requests_go_to_the_server_with_the_least_to_do_and_a_dead_one_is_
         Outcome.UNREACHABLE: failed,
     }
     assert failed < 60  # of 180 that it would have had a part of
-
-
-async def test_a_server_that_starts_again_is_found_again() -> None:
-    first = Server()
-    async with running(first):
-        port = urlsplit(first.url).port
-        assert port is not None
-        opened = open_openai(address(first), QUICK)
-        sampler = await opened.__aenter__()
-        await sampler.sample(PROMPT, 1, 7, SHORT)
-    waiting = asyncio.create_task(sampler.sample(PROMPT, 3, 7, SHORT))
-    await eventually(lambda: bool(sampler.trouble))
-    async with running(Server(), port):
-        assert len(await waiting) == 3 and not sampler.trouble
-    await opened.__aexit__(None, None, None)
 
 
 async def test_a_search_that_ends_takes_its_request_with_it() -> None:

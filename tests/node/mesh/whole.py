@@ -13,8 +13,7 @@ from common.bus import Bus, BusError
 from common.files import cache_directory
 from common.records.store import Store
 from node.mesh.plan import free_port
-from tests.node.learner.builders import write_bank
-from tests.node.learner.world import TINY
+from tests.node.learner.builders import TINY, write_bank
 from tests.waiting import until
 
 MARK = "PROOFMESH_TEST_MARK"

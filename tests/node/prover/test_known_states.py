@@ -7,13 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from node.bank.bank import load_transitions
 from node.lean.text.canonical import Canonical, Merging, canonical, hypothesis_names
 from node.lean.text.lexing import LOCAL
-from node.prover.search import tree as search_tree
 from node.prover.search.tree import Alias, KnownStates, StateNode
 
 MERGINGS: tuple[Merging, ...] = ("names", "names-and-order")
@@ -117,19 +115,3 @@ def made_up(generator: random.Random) -> str:
     lines = [f"{' '.join(generator.sample(context, k=generator.choice((1, 1, 2))))} : {generator.choice(pieces)}"]
     lines += [f"{generator.choice(context)} : {generator.choice(pieces)}" for _ in range(generator.randrange(2))]
     return "\n".join([*lines, "⊢ " + generator.choice((" ", "")).join(generator.choices(pieces, k=2))])
-
-
-def test_keys_are_computed_only_where_sketches_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def counted(state: str, merging: Merging) -> object:
-        asked.append(state)
-        return canonical(state, merging)
-
-    monkeypatch.setattr(search_tree, "canonical", counted)
-    places([f"n : Nat\n⊢ n = {number}" for number in range(20)], KnownStates("names-and-order"))
-    assert not asked
-    first, equal = "n : Nat\n⊢ n = 1", "k : Nat\n⊢ k = 1"
-    found = places([first, "n : Nat\n⊢ n = 2", equal], KnownStates("names-and-order"))
-    assert found[2] == (0, Alias(equal, {"n": "k"}))
-    assert set(asked) == {first, equal}

@@ -43,13 +43,6 @@ def test_definitions_of_the_goal_are_unfolded_and_its_lemmas_applied():
     assert "exact unrelated .." not in found
 
 
-def test_a_predicate_of_the_file_is_taken_apart_and_built():
-    found = proposed("α : Type\nas : List α\nh : Palindrome as\n⊢ Palindrome as.reverse")
-    assert "constructor" in found and "apply Palindrome.sandwich" in found
-    induction = "induction h with | nil => ?_ | single a => ?_ | sandwich a a_1 ih => ?_"
-    assert induction in found
-
-
 @pytest.mark.parametrize(
     ("signature", "names"),
     [

@@ -2,7 +2,7 @@
 
 from node.stp.readers import is_finished, rounds_are_over
 from node.stp.records import Part, RoundKind, RoundRow, Stage
-from node.stp.settings import FinalSettings, StpSettings
+from node.stp.settings import StpSettings
 
 
 def row(number: int, kind: RoundKind = RoundKind.SELF_PLAY, stage: Stage = Stage.DONE, cycle: int = 1) -> RoundRow:
@@ -21,11 +21,6 @@ def test_a_cycle_has_so_many_rounds_whatever_the_cycles_before_it_had():
     assert not rounds_are_over([*TWO, LAST], 2, settings, all_solved=False)
 
 
-def test_time_counts_in_rounds_alone():
-    assert rounds_are_over(TWO, 1, StpSettings(minutes=2.0), all_solved=False)
-    assert not rounds_are_over(TWO, 1, StpSettings(minutes=2.5), all_solved=False)
-
-
 def test_all_solved_ends_only_a_run_that_is_to_end_then():
     assert not rounds_are_over(TWO, 1, StpSettings(), all_solved=True)
     assert rounds_are_over(TWO, 1, StpSettings(until_solved=True), all_solved=True)
@@ -40,10 +35,3 @@ def test_a_run_is_finished_after_the_last_training_from_the_base():
     assert is_finished(later, settings, all_solved=False)
     unfinished = row(5, RoundKind.FINAL, Stage.TRAINED, cycle=2)
     assert not is_finished([*later[:-1], unfinished], settings, all_solved=False)
-
-
-def test_a_run_without_a_last_training_is_finished_after_its_rounds():
-    settings = StpSettings(rounds=2, final=FinalSettings(train=False))
-    assert is_finished(TWO, settings, all_solved=False)
-    assert not is_finished([FIRST], settings, all_solved=False)
-    assert not is_finished([], settings, all_solved=False)

@@ -12,7 +12,7 @@ import tyro
 
 from common.config import ConfigError
 from node.command.stp.run import keep_recipe, mesh_config
-from node.llm.address import HubAddress, ServerAddress, parse_hub_address
+from node.llm.address import HubAddress, parse_hub_address
 from node.llm.templates import load
 from node.stp.model import address_of, base_of, check_base, template_of
 from node.stp.records import FILE, StpError
@@ -53,19 +53,6 @@ def test_a_recipe_with_a_model_has_trainings_of_hf_sft(tmp_path: Path) -> None:
     assert plan.trainer == "hf-sft"
     assert plan.trainings["round"].optimizer.rate == 5e-5 and plan.trainings["round"].lora.on
     assert plan.trainings["initial"].optimizer.rate == 1e-4 and plan.trainings["round"].batch == 64
-
-
-def test_the_recipe_for_deepseek_has_the_reference_s_numbers() -> None:
-    plan = read_plan(Path(__file__).parents[3] / "scripts/recipes/stp-deepseek.toml")
-    assert [plan.trainings[name].optimizer.rate for name in ("initial", "round", "final")] == [1e-4, 5e-5, 1e-4]
-    for training in plan.trainings.values():
-        assert (training.batch, training.length.epochs) == (2048, 1.0)
-    settings = plan.settings
-    assert (settings.prover.first_samples, settings.prover.samples, settings.prover.temperature) == (64, 32, 1.0)
-    address = address_of(settings)
-    assert isinstance(address, ServerAddress) and len(address.urls) == 7
-    assert str(base_of(settings, address)) == "hf:deepseek-ai/DeepSeek-Prover-V1.5-SFT"
-    assert template_of(settings).sampling.max_tokens == 1024
 
 
 def test_the_command_of_a_training_says_what_the_recipe_says(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from common.config import ConfigError, merged
-from node.stp.settings import StpSettings, read_plan
+from node.stp.settings import read_plan
 from node.training.settings import STAGES
 
 POCKET = Path(__file__).parents[3] / "scripts/recipes/stp-pocket.toml"
@@ -17,16 +17,6 @@ def _written(folder: Path, text: str) -> Path:
     file = folder / "recipe.toml"
     file.write_text(text, encoding="utf-8")
     return file
-
-
-def test_what_a_recipe_does_not_say_has_the_reference_s_numbers(tmp_path: Path) -> None:
-    plan = read_plan(_written(tmp_path, '[run]\nname = "r"\ndir = "somewhere"\n[up]\nprover = 3\n'))
-    assert plan.settings == StpSettings() and plan.settings.prover.first_samples == 64
-    assert plan.directory == Path("somewhere").absolute() / "r"
-    assert plan.mesh["up"] == {"prover": 3} and "stp" not in plan.mesh
-    for training in plan.trainings.values():
-        assert training.rates == STAGES["sft"].rates
-        assert (training.data.sources, training.data.held_out) == ((), 0), "the run says what is trained on"
 
 
 def test_the_recipe_for_pocket_lean_is_whole() -> None:

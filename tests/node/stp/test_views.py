@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from node.command.stp.status import main_show, main_status, states
-from node.stp.readers import RECIPE, open_run, summarise
-from node.stp.records import FILE, Conjecture, Fate, RoundKind, Stage, StpError
-from node.stp.report import PICTURES, by_size, view, write_report
+from node.stp.readers import open_run, summarise
+from node.stp.records import FILE, Conjecture, Fate, RoundKind, Stage
+from node.stp.report import PICTURES, write_report
 from node.stp.store import StpStore
-from tests.files import limited_files
 from tests.node.stp.filled import SEEDS, fill_round, filled
 
 
@@ -44,13 +41,6 @@ def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture
     assert "\x1b" not in text and "…" not in text
 
 
-def test_status_fits_a_terminal_of_80_columns(run: Path) -> None:
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(view(summarise(open_run(run))))
-    text = console.export_text()
-    assert "…" not in text and "limited by" in text and max(map(len, text.splitlines())) <= 80
-
-
 def test_status_as_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_status([str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -71,19 +61,6 @@ def test_status_of_a_run_below_runs_and_of_none(
         capsys.readouterr().err
         == "proofmesh stp status: second holds no run of self-play (stp.sqlite does not exist); check the path\n"
     )
-
-
-def test_status_of_a_run_that_has_only_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    StpStore(tmp_path / FILE).close()
-    assert main_status([str(tmp_path)]) == 0
-    assert "0 of 0 statements solved with 0 sampled proofs; no round is begun" in capsys.readouterr().out
-    write_report(tmp_path)
-
-
-def test_what_barely_provable_means_is_read_from_the_runs_recipe(run: Path) -> None:
-    assert [each.barely for each in summarise(open_run(run)).rounds] == [0, 1, 1]
-    (run / RECIPE).write_text("[stp.conjecturer]\nbarely = 0.8\n", encoding="utf-8")
-    assert [each.barely for each in summarise(open_run(run)).rounds] == [0, 2, 2]
 
 
 def test_watching_sees_what_is_written_and_ends_with_the_run(run: Path) -> None:
@@ -116,36 +93,6 @@ def test_show_tells_a_conjectures_whole_way(run: Path, capsys: pytest.CaptureFix
         "learned from its proofs in round 1 (1 proof, weight 0.450), 2",
     ):
         assert part in text, part
-
-
-def test_show_tells_why_a_conjecture_came_no_further(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main_show([str(run), "conjecture_2_4"]) == 0
-    text = capsys.readouterr().out
-    assert "not elaborated: unknown identifier 'd'" in text and "has not learned from it" in text
-
-
-def test_show_of_a_statement(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main_show([str(run), "train_0"]) == 0
-    text = re.sub(r" +", " ", capsys.readouterr().out)
-    assert "solved in round 1" in text and "of conjectures in round 1 (2 seeds), 2 (2 seeds)" in text
-    assert "in round 0 (1 proof, weight 1.000), 1 (2 proofs" in text
-    assert main_show([str(run), "train_7"]) == 0
-    assert "not yet" in capsys.readouterr().out
-
-
-def test_show_of_a_round_has_three_examples_the_learned_ones_first(
-    run: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main_show([str(run), "round", "1"]) == 0
-    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("conjecture_")]
-    assert titles == [
-        "conjecture_1_0 (round 1): proved",
-        "conjecture_1_1 (round 1): proved",
-        "conjecture_1_3 (round 1): elaborated",
-    ]
-    assert main_show([str(run), "--count", "1", "--json"]) == 0
-    (story,) = json.loads(capsys.readouterr().out)
-    assert story["conjecture"]["name"] == "conjecture_2_0" and story["lemma_used"] is True
 
 
 @pytest.mark.parametrize(
@@ -186,19 +133,3 @@ def test_the_report_is_pictures_and_a_page_that_fetches_nothing(run: Path) -> No
     assert page.count("<svg") == 3 and "conjecture_2_0 (round 2): proved" in page and "62.5%" in page
     assert not re.findall(r"""(?:src|href)=(?!["']?#)""", page)
     assert json.loads(written["status.json"].read_text(encoding="utf-8"))["solved"] == 5
-
-
-def test_a_report_that_does_not_fit_leaves_the_one_before(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("node.stp.report.PICTURES", {"stp-solved.png": PICTURES["stp-solved.png"]})
-    write_report(run)
-    before = (run / "stp-solved.png").read_bytes()
-    StpStore(run / FILE).close()
-    with limited_files(2_000), pytest.raises(StpError, match=r"free some space|disk may be full"):
-        write_report(run)
-    assert (run / "stp-solved.png").read_bytes() == before
-    assert not list(run.glob(".*.part"))
-
-
-def test_numbers_of_an_evaluation_are_told_by_size() -> None:
-    numbers = {"pass@16": 0.2, "solved": 3.0, "pass@2": 0.1, "pass@1": 0.05}
-    assert [name for name, _ in by_size(numbers)] == ["pass@1", "pass@2", "pass@16", "solved"]

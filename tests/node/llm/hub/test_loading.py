@@ -15,7 +15,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from node.llm.address import BadModel, HubAddress
 from node.llm.hub.loading import load
-from node.llm.models import check_library, parse_model, template_of
+from node.llm.models import parse_model, template_of
 from node.llm.settings import HubSettings
 from node.llm.templates import TemplateError
 from tests.node.llm.hub.tiny import llama, saved, tiny_tokenizer
@@ -126,17 +126,6 @@ def test_what_is_not_there_is_told_in_one_line(name: str, says: str, monkeypatch
     assert "\n" not in str(found.value)
 
 
-@pytest.mark.parametrize(
-    ("device", "says"), [("cuda:7", "PyTorch sees 0 GPUs"), ("gpu", "there is no such device; write auto, cpu")]
-)
-def test_a_device_that_is_not_there_is_told(
-    device: str, says: str, llama_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    with pytest.raises(BadModel, match=f"--models.hf.device {device}: {says}"):
-        load(HubAddress(str(llama_folder)), HubSettings(device=device))
-
-
 def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object, **named: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate")
@@ -144,13 +133,6 @@ def test_too_little_memory_is_told(llama_folder: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", full)
     with pytest.raises(BadModel, match=r"out of memory: 0\.0 GiB of weights do not fit on cpu"):
         load(HubAddress(str(llama_folder)), CPU)
-
-
-def test_a_missing_package_is_told_with_how_to_get_it(llama_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "peft" else object())
-    check_library(HubAddress(str(llama_folder)))
-    with pytest.raises(BadModel, match=r"need the package `peft`; run pip install 'proofmesh\[models\]'"):
-        check_library(HubAddress(str(llama_folder), "adapter"))
 
 
 def test_weights_are_float32_on_the_cpu_unless_it_is_said_otherwise(tmp_path: Path) -> None:

@@ -206,15 +206,6 @@ async def test_a_prompt_that_leaves_no_room_is_told_apart(llama_folder: Path) ->
         assert sampler.usage.samples == 8 and sampler.usage.tokens_out > 128 and not sampler.trouble
 
 
-async def test_a_prompt_of_one_token_is_drawn_beside_a_longer_one(llama_folder: Path) -> None:
-    async with opened(llama_folder) as sampler:
-        alone = await sampler.sample(Prompt(""), 2, 1, SHORT)
-        beside, _ = await asyncio.gather(
-            sampler.sample(Prompt(""), 2, 1, SHORT), sampler.sample(Prompt("p"), 2, 1, SHORT)
-        )
-    assert texts(alone) == texts(beside)
-
-
 async def test_what_is_left_is_dropped_and_closing_is_prompt(llama_folder: Path) -> None:
     long = Decoding(max_tokens=128)
     async with opened(llama_folder, batch=2) as sampler:
