@@ -18,7 +18,8 @@ from common.bus import BusError, NoRoom, StreamState, names
 from common.life.logging import keep_small
 from common.life.metrics import Followed, counter, gauge
 from common.life.node import NodeContext, NodeFailure
-from common.protocol.messages import BrokerFacts
+from common.protocol.messages import BrokerFacts, VerifierKeys
+from common.protocol.subjects import VERIFIERS
 
 EVERY_SECONDS = 5.0
 ALARM_SHARE = 0.8
@@ -86,6 +87,10 @@ class StreamKeeper:
             self._ctx.facts = BrokerFacts(lost=f"{listed} had vanished and was made again, empty, at {when}")
             self._ctx.changed.set()
             self._ctx.log.error("streams had vanished and were made again; what they held is lost", streams=listed)
+        # A state that was made again, or overwritten with nonsense, lists no verifier: then no verdict would count.
+        verifiers, bus = self._ctx.settings.bus.verifier_keys(), self._ctx.bus
+        if verifiers and await bus.get_state(VERIFIERS, VerifierKeys) is None:
+            await bus.list_verifiers(verifiers)
 
     async def _grow(self) -> None:
         # Only these streams refuse writes when they are full. The others drop their oldest messages, which is as meant.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -337,6 +338,42 @@ async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Serv
         with pytest.raises(BusError):
             await bob.watch_results(owned, (AttemptResult,), print)
         await bob.watch_results(bob.new_client("eval"), (AttemptResult,), print)
+
+
+def test_invites_are_made_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--store", str(tmp_path)]
+    assert main(["invite", RUN, *store, "--name", "lab", "--url", "nats://h:1"]) == 0
+    told = Invite.read(capsys.readouterr().out)
+    assert (told.run, told.url, told.owner, sorted(told.keys)) == (RUN, "nats://h:1", "lab", ["lean-proxy", "prover"])
+    listed = {user.public: user for user in keys.users(tmp_path, RUN)}
+    user = listed[NodeKey(told.keys["prover"]).public]
+    assert (user.role, user.name) == (Role.PROVER, "lab") and told.keys["prover"] not in user.file.read_text()
+    files = keys.folder_of(tmp_path, RUN).iterdir()
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert main(["revoke", RUN, "lab", *store]) == 0
+    own = {user.role: user.public for user in keys.users(tmp_path, RUN)}
+    assert set(own.values()) == listed.keys() - {NodeKey(seed).public for seed in told.keys.values()}
+    assert main(["revoke", RUN, "prover", *store]) == 0  # the role gets another key
+    changed = {user.role for user in keys.users(tmp_path, RUN) if own[user.role] != user.public}
+    assert changed == {Role.PROVER}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("invite demo --role judge", "--role: 'judge' is no role; there are: admin, learner"),
+        ("invite demo --name Ada!", "--name: 'Ada!': use 1 to 40 lower-case letters"),
+        ("invite demo --name there", "there has a key of role prover in run demo: .*revoke demo there"),
+        ("revoke demo nobody", "nobody in run demo is called 'nobody'; there are: admin, "),
+        ("keys No/Run", "bad run name 'No/Run'"),
+    ],
+)
+def test_what_cannot_be_invited_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, says: str
+) -> None:
+    keys.invite(tmp_path, RUN, [Role.PROVER], "there")
+    assert main([*words.split(), "--store", str(tmp_path)]) == 2
+    assert re.search(says, capsys.readouterr().err)
 
 
 async def test_the_printed_configuration_serves_a_server_of_ones_own(

@@ -27,8 +27,8 @@ from common.life.logging import Forwarder
 from common.life.node import NodeContext, live
 from common.life.process import kill_group, spawn_child
 from common.protocol.attempts import Attempt
-from common.protocol.messages import BrokerFacts
-from common.protocol.subjects import todo
+from common.protocol.messages import BrokerFacts, VerifierKeys
+from common.protocol.subjects import VERIFIERS, todo
 from common.settings import NodeSettings
 from tests.waiting import until
 
@@ -51,6 +51,7 @@ def context(bus: Bus) -> NodeContext:
 
 async def test_streams_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> None:
     ctx = context(bus)
+    ctx.settings.bus.verifiers = ("a key",)
     keeper = StreamKeeper(ctx)
     await keeper.look()
     assert ctx.facts is None and ctx.healthz()["status"] == "ok"
@@ -62,6 +63,7 @@ async def test_streams_that_vanish_are_made_again_and_it_is_said(bus: Bus) -> No
     (line,) = [each for each in logs if each["log_level"] == "error"]
     assert all(name in line["streams"] for name in names.streams_of(bus.run))
     assert isinstance(ctx.facts, BrokerFacts) and f"{bus.run}-todo" in ctx.facts.lost, "`proofmesh status` shows it"
+    assert await bus.get_state(VERIFIERS, VerifierKeys) == VerifierKeys(keys=("a key",))
     await publish(bus, 1)
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5)
     await lease.ack()
