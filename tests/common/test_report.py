@@ -106,6 +106,7 @@ def test_a_page_obeys_no_text_and_shows_it_whole(tmp_path: Path) -> None:
     assert harmless_and_whole("".join(seen.text.splitlines()))
 
 
+@pytest.mark.compute
 def test_the_same_chart_gives_the_same_file(tmp_path: Path) -> None:
     chart = Chart("two", [drawn, drawn], note="a note")
     for name in ("a.svg", "b.svg", "a.png"):

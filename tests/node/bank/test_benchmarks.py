@@ -61,11 +61,6 @@ def test_a_known_data_set_is_read_from_a_folder_by_split(data):
     assert names(load_benchmark("proverbench:test", data=[data])) == ["small_problem"]
 
 
-def test_the_folder_of_data_sets_may_come_from_the_environment(data, monkeypatch):
-    monkeypatch.setenv("PROOFMESH_DATA", str(data))
-    assert len(load_benchmark("minif2f:test").statements) == 2
-
-
 def test_equal_content_has_the_same_digest_in_whatever_file(data, tmp_path):
     import pyarrow
     import pyarrow.parquet
@@ -121,19 +116,6 @@ def test_files_say_the_split_of_rows_that_do_not(tmp_path):
     assert names(load_benchmark("minif2f:valid", data=[tmp_path])) == ["a"]
     assert names(load_benchmark("minif2f:test", data=[tmp_path])) == ["b"]
     assert names(load_benchmark("proofnet:valid", data=[tmp_path])) == ["Artin_exercise_2_3_2"]
-
-
-def test_of_a_repository_the_folder_with_the_statements_is_read(tmp_path):
-    for folder in ("lean4/src", "informal"):
-        (tmp_path / "PutnamBench" / folder).mkdir(parents=True)
-    lines(tmp_path / "PutnamBench" / "informal" / "putnam.jsonl", [{"problem_name": "putnam_1900_a1"}])
-    file = tmp_path / "PutnamBench" / "lean4" / "src" / "putnam_1900_a1.lean"
-    file.write_text("open Nat\n\n" + PUTNAM[0]["lean4_statement"], encoding="utf-8")
-    for spec in ("putnambench", str(tmp_path / "PutnamBench")):
-        [found] = load_benchmark(spec, data=[tmp_path]).statements
-        assert (found.theorem.name, found.theorem.header) == ("putnam_1900_a1", "open Nat")
-        assert found.theorem.conclusion == "n * 2 = ((fun n : Nat => n + n) : Nat → Nat) n"
-        assert found.extra["file"] == str(file)
 
 
 def test_rows_of_no_split_are_in_none(tmp_path, capsys):
@@ -247,20 +229,6 @@ def test_a_damaged_or_empty_file_is_one_clear_line(tmp_path, name, content, says
     with pytest.raises(BankError, match=says) as error:
         load_benchmark(str(tmp_path / name))
     assert "\n" not in str(error.value) and name in str(error.value)
-
-
-def test_a_bank_that_was_changed_says_so(data, tmp_path):
-    out = imported(tmp_path, data / "minif2f.jsonl")
-    rows = gzip.decompress((out / "test.jsonl.gz").read_bytes())
-    (out / "test.jsonl.gz").write_bytes(gzip.compress(rows.replace(b"n = n", b"n + 0 = n")))
-    assert any("not what was written" in note for note in load_benchmark(f"bank:{out}").notes)
-
-
-def test_a_damaged_bank_is_named(data, tmp_path):
-    out = imported(tmp_path, data / "minif2f.jsonl")
-    (out / "test.jsonl.gz").write_bytes(b"no gzip")
-    with pytest.raises(BankError, match=r"test\.jsonl\.gz: cannot be read"):
-        load_benchmark(f"bank:{out}")
 
 
 @pytest.fixture

@@ -71,14 +71,6 @@ def test_a_manifest_may_allow_and_ban_tactics(small, capsys):
     )
 
 
-def test_check_finds_a_bank_whole(small, capsys):
-    assert command.main(["check", "bank"]) == 0
-    out = capsys.readouterr().out
-    assert "bank: whole" in out and "mine: its statements were not tried under any Lean" in out
-    assert command.main(["check", "pocket"]) == 0
-    assert capsys.readouterr().out == "pocket: whole\n"
-
-
 def test_check_finds_what_was_changed(small, capsys):
     file = small / "test.jsonl.gz"
     rows = gzip.decompress(file.read_bytes())

@@ -34,6 +34,7 @@ class Seen(HTMLParser):
         self.text += data
 
 
+@pytest.mark.compute
 def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     made = random_evaluation(60, passes=3, path=tmp_path)
     results = write_outputs(made, 3)
@@ -49,6 +50,7 @@ def test_all_files_are_written_and_results_can_be_read_back(tmp_path):
     assert re.search(rb"NaN|Infinity", (tmp_path / "results.json").read_bytes()) is None
 
 
+@pytest.mark.compute
 def test_the_page_runs_and_fetches_nothing_that_others_wrote():
     hostile = statement(HOSTILE, theorem=Theorem(HOSTILE, HOSTILE, HOSTILE, HOSTILE), family=HOSTILE, flaw=HOSTILE)
     refused = statement("refused", refused=HOSTILE, family=HOSTILE + "2")

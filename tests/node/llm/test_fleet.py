@@ -80,14 +80,6 @@ def test_a_trial_that_is_given_up_leaves_room_for_another() -> None:
     assert fleet.pick(4.0) is not None
 
 
-def test_requests_that_were_on_their_way_make_no_rest_longer() -> None:
-    fleet = fleet_of("a")
-    on_their_way = [picked(fleet, 0.0) for _ in range(8)]
-    for place in on_their_way:
-        fails(fleet, place, 0.0)
-    assert fleet.wait(0.0) == 4.0 and on_their_way[0].outstanding == 0
-
-
 def test_a_server_that_asks_to_wait_is_left_alone_so_long_and_has_not_failed() -> None:
     fleet = fleet_of("a", "b")
     place = picked(fleet, 0.0)

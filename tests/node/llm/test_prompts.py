@@ -277,16 +277,6 @@ def test_the_first_goal_keeps_its_hypotheses_longest():
     assert prompt.text.endswith("⊢ x = x")
 
 
-def test_a_state_that_fits_stays_as_it_is():
-    assert tactic_prompt(load("reprover"), STATE).dropped == 0
-
-
-def test_a_tokenizer_counts_where_there_is_one():
-    state = long_state(3)
-    assert tactic_prompt(load("reprover"), state, count_tokens=lambda text: 1).dropped == 0
-    assert tactic_prompt(load("reprover"), state, count_tokens=lambda text: 1000 * text.count(" : ")).dropped == 2
-
-
 def test_goals_are_never_shortened():
     with pytest.raises(
         PromptTooLong, match="the goals alone make a prompt of 3,004 tokens; reprover reads at most 2,048"

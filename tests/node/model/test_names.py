@@ -56,6 +56,7 @@ def test_a_statement_binds_names_in_all_of_its_brackets() -> None:
     assert names.show("exact v4 v6") == "exact hx v6"
 
 
+@pytest.mark.compute
 def test_every_proof_of_the_bank_survives_the_round_trip() -> None:
     for proof in load_proofs()[::100]:
         names = StatementNames(proof.theorem.signature)

@@ -46,6 +46,7 @@ def test_matrices_of_blocks_go_to_muon_and_everything_else_to_adamw() -> None:
     assert len(matrices) + len(others) == len(names)
 
 
+@pytest.mark.compute
 def test_training_learns_a_handful_of_sequences() -> None:
     model = tiny_model().train()
     optimizer = Optimizer(model, OptimizerSettings(warmup=5))

@@ -112,6 +112,7 @@ def test_show_of_what_is_not_there_is_one_line(
     assert said in error and error.count("\n") == 1
 
 
+@pytest.mark.compute
 def test_foreign_text_steers_neither_terminal_nor_page(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = StpStore(run / FILE)
     output = "\x1b[2J<script>alert(1)</script>"
@@ -124,6 +125,7 @@ def test_foreign_text_steers_neither_terminal_nor_page(run: Path, capsys: pytest
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
+@pytest.mark.compute
 def test_the_report_is_pictures_and_a_page_that_fetches_nothing(run: Path) -> None:
     written = {path.name: path for path in write_report(run)}
     assert set(written) == {*PICTURES, "stp.html", "status.json"}

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from node.bank import bank, statements
-from node.data.rows import BadRow, conjecture_of, proof_of
+from node.data.rows import BadRow, conjecture_of
 from node.model.prompt import conjecture_prompt, conjecture_prompt_tokens
 from node.model.tokenizer import EOS, Tokenizer
 from node.training.documents import Document, Encoder, Room
-from node.training.settings import DataSettings, StageSettings
-from node.training.stage import run_config
+from node.training.settings import DataSettings
 from tests.node.model.tiny import TEXTS
 from tests.node.training.conjecturer import CONJECTURES
-from tests.node.training.writer import PROOFS, SWAP
+from tests.node.training.writer import SWAP
 
 
 @functools.cache
@@ -83,23 +82,3 @@ def test_conjectures_are_held_out_with_the_proofs_of_their_seeds() -> None:
 def test_rows_that_are_no_conjectures_are_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(BadRow, match=says):
         conjecture_of({**CONJECTURES[0], **changes})
-
-
-def test_rows_of_proofs_may_have_a_weight() -> None:
-    found = proof_of({**PROOFS[0], "weight": 0.25})
-    assert found is not None and found.weight == 0.25
-    (document,) = documents({**PROOFS[0], "weight": 3}, kind="proofs")
-    assert document.weight == 3.0
-    with pytest.raises(BadRow, match=r"`weight` is -1 in the row of 'theorem swap"):
-        proof_of({**PROOFS[0], "weight": -1})
-
-
-@pytest.mark.compute
-def test_checkpoints_say_whether_they_were_trained_on_conjectures() -> None:
-    settings = StageSettings(data=DataSettings(sources=("conjectures:a.jsonl", "proofs:b.jsonl")))
-    made = run_config(settings, "sft", tokenizer())
-    assert made["conjectures"] is True and made["proofs"] is True
-    after = run_config(StageSettings(data=DataSettings(sources=("transitions:bank",))), "sft", tokenizer(), made)
-    assert after["conjectures"] is True and after["proofs"] is True
-    plain = run_config(StageSettings(data=DataSettings(sources=("proofs:bank",))), "sft", tokenizer())
-    assert "conjectures" not in plain

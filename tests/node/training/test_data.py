@@ -127,6 +127,7 @@ def test_states_of_leantree_read_as_the_policy_reads_them_with_what_each_tactic_
     ]
 
 
+@pytest.mark.compute
 def test_local_files_of_every_kind_are_read(tmp_path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -247,6 +248,7 @@ def test_documents_of_one_row_do_not_see_each_other() -> None:
 # --- the loader -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.compute
 @pytest.mark.parametrize("streaming", [False, True])
 def test_the_loader_goes_on_at_the_exact_sample(tmp_path: Path, streaming: bool) -> None:
     file = write_jsonl(tmp_path / "t.jsonl", rows(50))

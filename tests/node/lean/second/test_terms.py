@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
+import pytest
+
 from node.lean.check.second.terms import LAM, Level, Store
 
 PARAMETERS = ("u", "v", "w")
@@ -38,6 +40,7 @@ def value(tree: tuple, numbers: dict[str, int]) -> int:
     return values[0] + 1 if kind == "succ" else max(values)
 
 
+@pytest.mark.compute
 def test_levels_are_compared_as_their_values_are():
     store, generator = Store(), random.Random(7)
     answers = []
