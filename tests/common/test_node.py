@@ -293,3 +293,9 @@ async def test_a_node_outlives_its_broker_returns_to_it_and_can_leave_without_it
     assert any("broker lost" in event for event in events)
     assert any("broker found again" in event for event in events)
     await bus.close()
+
+
+def test_a_node_runs_on_uvloop_unless_its_settings_say_otherwise() -> None:
+    assert node._loop_factory(NodeSettings(uvloop=False)) is None
+    factory = node._loop_factory(NodeSettings())
+    assert factory is not None and factory.__module__ == "uvloop"

@@ -80,6 +80,7 @@ def test_overview_lists_nodes_by_role_and_age() -> None:
     state = MeshState()
     state.see_registry([info("z", "ui"), info("young", started=5), info("old", started=1)], 10)
     assert [node["id"] for node in state.overview(10)["nodes"]] == ["old", "young", "z"]
+    assert [node["uptime"] for node in state.overview(10)["nodes"]] == [9, 5, 10]
 
 
 def test_the_page_gets_why_a_node_is_unhealthy() -> None:

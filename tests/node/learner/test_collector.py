@@ -229,6 +229,7 @@ async def test_results_that_no_prover_of_ours_sends_are_recorded_with_the_reason
 
 
 async def test_a_deep_proof_is_verified_and_recorded(run: Run, bus: Bus, lean_proxy: object) -> None:
+    run.settings.results = 1  # which is all that is judged at once
     (attempt,) = await dispatch(run, 1)
     async with collecting(run):
         await send(bus, claim(attempt, nested(450, PROOF)))

@@ -61,8 +61,9 @@ def test_a_method_searches_within_its_lean_attempts(prove: Run) -> None:
     alone = ("--config", "config.toml", "--fixed", "--json")
     code, out, err = prove(choice, *alone, "--method", "best-first")
     assert code == Exit.DONE and json.loads(out)["by"] == "list of tactics", err
-    code, out, err = prove(FALSE, *alone, "--method", "best-first", "--lean-attempts", "7")
+    code, out, err = prove(FALSE, *alone, "--method", "best-first", "--lean-attempts", "7", "--explain", "why")
     assert code == Exit.FAILED and json.loads(out)["reason"] == "7 Lean attempts", err
+    assert "the search: why" in err and [*Path.cwd().glob("why*")]
 
 
 @pytest.mark.lean
