@@ -65,6 +65,15 @@ def configuration(settings: BrokerSettings, credentials: tuple[str, str], ports:
         },
         "max_payload": 1024 * 1024,
     }
+    if settings.certificate:
+        content["tls"] = {
+            "cert_file": str(Path(settings.certificate).absolute()),
+            "key_file": str(Path(settings.certificate_key).absolute()),
+            # Nobody on the way can make a node believe that this broker does not encrypt.
+            "handshake_first": True,
+        }
+        if settings.client_ca:
+            content["tls"] |= {"ca_file": str(Path(settings.client_ca).absolute()), "verify": True}
     if user and password:
         content["authorization"] = {"user": user, "password": password}
     elif accounts:
@@ -83,6 +92,8 @@ class Server:
         self._credentials = credentials
         self._configured: dict[str, Any] = {}
         """The configuration that the server has read last."""
+        self._certificates: list[float] = []
+        """When the files of certificates had changed last when it read them."""
         self.store = Path(settings.store)
         self._lock: FileLock | None = None
         self._settled = asyncio.Event()
@@ -121,21 +132,29 @@ class Server:
             self._settled.set()
 
     async def take_keys(self) -> bool:
-        """Let a running server with keys know those that are new or gone. Returns whether there were any. It drops the
-        connections whose key is gone. Raises BrokerError."""
-        old = self._configured.get("accounts")
-        if not old or self.process is None:
+        """Let a running server know keys that are new or gone, and renewed certificates. Returns whether there were
+        any. It drops the connections whose key is gone. Raises BrokerError."""
+        if self.process is None:
             return False
+        old = self._configured.get("accounts")
         try:
-            now = await asyncio.to_thread(keys.accounts, self.store)
+            now = await asyncio.to_thread(keys.accounts, self.store) if old else None
         except BadKey as error:
             raise BrokerError(str(error)) from error
-        if now == old:
+        certificates = self._times_of_certificates()
+        if now == old and certificates == self._certificates:
             return False
-        self._configured["accounts"] = now
-        self._write(self._configured)
+        if now:
+            self._configured["accounts"] = now
+            self._write(self._configured)
+        self._certificates = certificates
         self.process.send_signal(signal.SIGHUP)
         return True
+
+    def _times_of_certificates(self) -> list[float]:
+        settings = self.settings
+        named = (settings.certificate, settings.certificate_key, settings.client_ca)
+        return [Path(file).stat().st_mtime for file in named if file and Path(file).exists()]
 
     async def wait(self) -> int:
         """Wait until the server ends, but for a restart; returns its exit code."""
@@ -180,6 +199,7 @@ class Server:
 
     def _write_configuration(self, ports: Path) -> Path:
         self._configured = configuration(self.settings, self._credentials, ports)
+        self._certificates = self._times_of_certificates()
         return self._write(self._configured)
 
     def _write(self, content: dict[str, Any]) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from broker.settings import BrokerSettings
@@ -28,13 +29,16 @@ def main(settings: BrokerSettings, node: NodeSettings) -> int:
             keys.make(settings.store, node.run)
         except UserError as error:
             return refuse("proofmesh broker", error)
+    if settings.certificate and not node.bus.ca:
+        return refuse("proofmesh broker", "[broker] certificate: set [bus] ca, too: by it nodes know the certificate")
     server = Server(settings, node.bus.credentials())
-    return run_node("broker", node, lambda ctx: serve(ctx, server), around=lambda _: running(server))
+    return run_node("broker", node, lambda ctx: serve(ctx, server), around=lambda _: running(server, node.bus))
 
 
 @asynccontextmanager
-async def running(server: Server) -> AsyncIterator[BusSettings]:
-    """Run a nats-server, and yield its address. Raises NodeFailure if it does not start."""
+async def running(server: Server, bus: BusSettings) -> AsyncIterator[BusSettings]:
+    """Run a nats-server, and yield how to reach it: its address, and what `bus` says besides. Raises NodeFailure if it
+    does not start."""
     from broker.errors import BrokerError
 
     try:
@@ -42,7 +46,8 @@ async def running(server: Server) -> AsyncIterator[BusSettings]:
     except BrokerError as error:
         raise NodeFailure(str(error)) from error
     try:
-        yield server.bus
+        own = server.bus
+        yield replace(bus, url=own.url, user=own.user, password=own.password, key=own.key, invite="")
     finally:
         await server.stop()
 

@@ -37,6 +37,17 @@ class BrokerSettings:
     """Folder of the streams, and of the keys; it is made private to this user. A restarted broker continues with its
     streams."""
 
+    certificate: str = ""
+    """File with the certificate (PEM) that nodes see: all connections are encrypted then. Nodes need [bus] ca. A file
+    that is replaced is read within 5 seconds."""
+
+    certificate_key: str = ""
+    """File with the private key of `certificate`."""
+
+    client_ca: str = ""
+    """File with the certificate of the authority that vouches for nodes: each node needs a certificate of its own
+    ([bus] certificate), too."""
+
     binary: str = ""
     """Path of a nats-server to use. Empty: the first of NATS_SERVER, PATH, the cache, or a download into the cache."""
 

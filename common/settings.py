@@ -31,6 +31,8 @@ class Invite:
     """Seeds of keys, by role."""
     verifiers: tuple[str, ...] = ()
     """Public keys of the run's verifiers."""
+    ca: str = ""
+    """The certificate by which the broker's is known, as PEM; empty: the connection is not encrypted."""
 
     def text(self) -> str:
         """One word of letters, digits, hyphens and underscores."""
@@ -83,12 +85,29 @@ class BusSettings:
     """What `proofmesh broker invite` has printed for this machine: the broker's address, the run, its verifiers, and
     keys. Empty takes PROOFMESH_INVITE, which keeps it out of files and command lines."""
 
+    ca: str = ""
+    """Certificate (PEM) of the authority that vouches for the broker's certificate, as a file or as text: the
+    connection is then encrypted from its first byte. Empty takes PROOFMESH_CA, and what an invite says."""
+
+    certificate: str = ""
+    """File with this node's own certificate, for a broker that asks for one ([broker] client_ca). Empty takes
+    PROOFMESH_CERTIFICATE."""
+
+    certificate_key: str = ""
+    """File with the private key of `certificate`; empty takes PROOFMESH_CERTIFICATE_KEY."""
+
+    broker_name: str = ""
+    """The name in the broker's certificate; empty takes PROOFMESH_BROKER_NAME, and else the host of the address."""
+
     def __post_init__(self) -> None:
         """Take the credentials out of the address, so that no message and no command line can show them. Raises
         BadInvite."""
         if (invite := self.told()) is not None:
             self.url = invite.url if self.url == BusSettings.url else self.url
             self.verifiers = tuple(dict.fromkeys((*self.verifiers, *invite.verifiers)))
+        for name in ("ca", "certificate", "certificate_key", "broker_name"):
+            setattr(self, name, getattr(self, name) or os.environ.get(f"PROOFMESH_{name.upper()}", ""))
+        self.ca = self.ca or (invite.ca if invite is not None else "")
         addresses, found = [], None
         for server in self.servers():
             scheme, separator, place = server.partition("://") if "://" in server else ("", "", server)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import ssl
 import time
 import weakref
 from collections import OrderedDict
@@ -33,7 +34,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.registry import Collector
 
 from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
-from common.bus.credentials import NodeKey
+from common.bus.credentials import NodeKey, tls
 from common.bus.signing import Signer
 from common.life import metrics
 from common.protocol.messages import (
@@ -188,7 +189,21 @@ def check_addresses(settings: BusSettings) -> None:
         raise BusUnavailable("[bus] url: is empty; write the broker's address like nats://127.0.0.1:4222")
 
 
+def _why_not_encrypted(url: str, error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"the certificate of the broker at {url} does not count: {error.verify_message}; compare [bus] ca and "
+            "[bus] broker_name with the certificate, its dates, and this machine's clock"
+        )
+    return (
+        f"no encrypted connection to the broker at {url} ({error.reason or error}): does it encrypt ([broker] "
+        "certificate), and does it ask for a certificate of this node ([bus] certificate)?"
+    )
+
+
 def _is_refusal(error: Exception) -> bool:
+    if isinstance(error, ssl.SSLError):
+        return True
     return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
 
 
@@ -285,6 +300,7 @@ class Connection:
         check_addresses(self.settings)
         self._refused = asyncio.get_running_loop().create_future()
         user, password = self.settings.credentials()
+        encryption = tls(self.settings)
         connecting = asyncio.create_task(
             self.client.connect(
                 servers=self.settings.servers(),
@@ -293,6 +309,9 @@ class Connection:
                 password=password or None,
                 token=password if password and not user else None,
                 signature_cb=self._key.sign if self._key else None,
+                tls=encryption,
+                tls_hostname=self.settings.broker_name or None,
+                tls_handshake_first=encryption is not None,
                 error_cb=self._on_error,
                 disconnected_cb=self._on_disconnected,
                 reconnected_cb=self._on_reconnected,
@@ -325,6 +344,8 @@ class Connection:
 
     def _connect_problem(self, wait: float | None) -> str:
         assert self._refused is not None
+        if isinstance(self._last_error, ssl.SSLError):
+            return _why_not_encrypted(self.settings.url, self._last_error)
         if self._refused.done() and self._key:
             return (
                 f"the broker at {self.settings.url} refused the key of {self._key.place}: it was revoked, or made for "
@@ -335,9 +356,11 @@ class Connection:
                 f"the broker at {self.settings.url} refused the credentials; set [bus] key, or user and password "
                 "(PROOFMESH_KEY, PROOFMESH_INVITE, or PROOFMESH_NATS_USER and PROOFMESH_NATS_PASSWORD)"
             )
+        silent = "empty response" in str(self._last_error) and not self.settings.ca
+        encrypts = "; if it encrypts, set [bus] ca or PROOFMESH_CA" if silent else ""
         return (
             f"no broker at {self.settings.url} after {wait:g} s ({self._last_error or 'no answer'}); start one with "
-            "`proofmesh broker`, or name another with --bus.url or [bus] url"
+            f"`proofmesh broker`, or name another with --bus.url or [bus] url{encrypts}"
         )
 
     def wrong_role(self) -> str:

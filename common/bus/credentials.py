@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +89,32 @@ def key_file(named: Path, run: str, role: str) -> Path:
     if named.suffix == ENDING:
         return named
     return named / run / f"{role}{ENDING}" if (named / run).is_dir() else named / f"{role}{ENDING}"
+
+
+def tls(settings: BusSettings) -> ssl.SSLContext | None:
+    """How to encrypt the connection; None: it is not encrypted. Raises BadKey."""
+    if not settings.ca:
+        return None
+    try:
+        context = ssl.create_default_context(cadata=text_of(settings.ca))
+    except ssl.SSLError as error:
+        raise BadKey(f"[bus] ca: no certificate as PEM ({error.reason or error})") from error
+    if settings.certificate:
+        try:
+            context.load_cert_chain(settings.certificate, settings.certificate_key or None)
+        except (OSError, ssl.SSLError) as error:
+            raise BadKey(f"[bus] certificate: {settings.certificate} and its key cannot be used ({error})") from error
+    return context
+
+
+def text_of(ca: str) -> str:
+    """The certificate that [bus] ca names or is. Raises BadKey."""
+    if not ca or ca.startswith("-----BEGIN"):
+        return ca
+    try:
+        return Path(ca).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadKey(f"[bus] ca: {ca} cannot be read ({error})") from error
 
 
 def read_key(file: Path, run: str) -> NodeKey:

@@ -182,6 +182,10 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     shared += ["--bus.url", node.bus.url, "--node.log-json"]
     # Secrets stay out of command lines, which every user of the machine can read. What a file says must not win.
     shared += ["--bus.user", "", "--bus.password", "", "--bus.key", "", "--bus.invite", ""]
+    tls = {"ca": node.bus.ca, "certificate": node.bus.certificate, "certificate-key": node.bus.certificate_key}
+    for name, value in (tls | {"broker-name": node.bus.broker_name}).items():
+        if value and not value.startswith("-----"):  # a certificate as text comes with the invite
+            shared += [f"--bus.{name}", value]
     verifies = bool(key or config.load(LeanProxySettings, file, "lean_proxy").key)
     nodes = [*_names(up), *(("inference", name) for name in models)]
     own |= {name: ["--weights", "", "--model", model] for name, model in models.items()}

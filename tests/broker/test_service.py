@@ -117,7 +117,7 @@ async def lived(settings: BrokerSettings, meanwhile: Callable[[Server], None]) -
 
     with capture_logs() as logs:
         context = NodeContext("broker", NodeSettings(run="service"))
-        code = await live(context, main, Forwarder("broker", context.id), lambda _: running(server))
+        code = await live(context, main, Forwarder("broker", context.id), lambda _: running(server, BusSettings()))
     (said,) = [line for line in logs if line["log_level"] == "error"]
     assert "exc_info" not in said, "the reason is enough"
     return code, said["reason"]
