@@ -124,6 +124,14 @@ class Transition(msgspec.Struct, frozen=True):
     results of attempts that ask for them have any (`Attempt.failed`)."""
 
 
+class StateValue(msgspec.Struct, frozen=True):
+    """A state that a search expanded and that is not on the reported proof."""
+
+    state: str
+    steps: Count = 0
+    """Tactics on the longest branch of its shortest known proof; 0: the search found no proof of it."""
+
+
 class Attempt(Message, frozen=True):
     """One attempt to prove (or disprove) a theorem. Provers lease attempts: when a prover crashes, its lease expires,
     and the attempt is delivered again."""
@@ -179,6 +187,8 @@ class Attempt(Message, frozen=True):
     """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`)."""
     inner: Count = 0
     """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
+    off_proof: Count = 0
+    """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
 
@@ -332,6 +342,8 @@ class AttemptResult(Message, frozen=True):
     (`node.prover.whole_proof`)."""
     inner: tuple[ProofTree, ...] = ()
     """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
+    off_proof: tuple[StateValue, ...] = ()
+    """States off the proof, for the value, at most as many as the attempt asks for. Nobody checks them."""
 
 
 def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:
@@ -369,8 +381,8 @@ HEADROOM = 1024
 def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[AttemptResult | ResultPart]:
     """The result itself if it has at most `limit` bytes, else parts of at most `limit` bytes.
 
-    A result that is too large for MAX_PARTS parts cannot be delivered. It loses its inner proofs; if it still is too
-    large, it is replaced by an `error` that says so.
+    A result that is too large for MAX_PARTS parts cannot be delivered. It loses what is no proof of its
+    theorem; if it still is too large, it is replaced by an `error` that says so.
     """
     payload = msgspec.msgpack.encode(result)
     if len(payload) <= limit:
@@ -378,8 +390,8 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
     # Each part carries the ids and a few fields besides its payload.
     room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
     parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
-    if parts > MAX_PARTS and result.inner:
-        return divide(msgspec.structs.replace(result, inner=()), limit)
+    if parts > MAX_PARTS and (result.inner or result.off_proof):
+        return divide(msgspec.structs.replace(result, inner=(), off_proof=()), limit)
     if parts > MAX_PARTS:
         problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
         return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]

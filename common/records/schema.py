@@ -189,10 +189,19 @@ _RULES_OF_THEOREMS = """
 ALTER TABLE theorems ADD COLUMN rule TEXT;  -- which tactics a proof may have (JSON of TacticRule); NULL: all
 """
 
+_STATES_OFF_PROOFS = """
+CREATE TABLE states_off_proof (     -- what only the value learns from
+    number INTEGER PRIMARY KEY,
+    attempt_id TEXT NOT NULL REFERENCES attempts (attempt_id),
+    state TEXT NOT NULL,
+    remaining_steps INTEGER NOT NULL -- of the shortest proof that the search knew; 0: it knew none
+) STRICT;
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
     *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS, _WEIGHTS_OF_EXAMPLES),
-    _RULES_OF_THEOREMS,
+    *(_RULES_OF_THEOREMS, _STATES_OFF_PROOFS),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

@@ -18,7 +18,8 @@ from common.protocol.attempts import Transition
 from common.records.readers import UnreadableRecords
 
 Ref = tuple[str, int]
-"""A transition: the path of its file, and its number there."""
+"""A transition: the path of its file, and its number there. Minus a number: a state off a proof of that number, which
+is read as a transition without a tactic."""
 
 BUSY_SECONDS = 30.0
 """Most seconds that a reader waits: the learner's migrations of a large file may take some."""
@@ -39,10 +40,11 @@ class TransitionReader:
 
     def read(self, number: int) -> Transition:
         """The transition with this number. Raises UnreadableRecords if it is missing or the file is damaged."""
+        query = "SELECT state, tactic, remaining_steps, failed FROM transitions WHERE transition_id = ?"
+        if number < 0:
+            query = "SELECT state, '', remaining_steps, '[]' FROM states_off_proof WHERE number = ?"
         try:
-            row = self._db.execute(
-                "SELECT state, tactic, remaining_steps, failed FROM transitions WHERE transition_id = ?", (number,)
-            ).fetchone()
+            row = self._db.execute(query, (abs(number),)).fetchone()
         except sqlite3.Error as error:
             raise UnreadableRecords(f"{self._path}: transition {number} cannot be read ({error})") from error
         if row is None:

@@ -98,7 +98,7 @@ async def _in_directory(
         )
         replay = Replay(directory.database, settings.replay)
         # All transitions are read, so this is done in the store's thread, before anything else uses the buffer.
-        await store.call(lambda opened: replay.fill(opened.examples))
+        await store.call(lambda opened: replay.fill(opened.examples, opened.states_off_proof))
         journal = LearnerJournal(ctx, directory.metrics)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal, algorithm)
         await Learner(run, trainer).work()

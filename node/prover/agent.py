@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import re
 import time
 from abc import ABC, abstractmethod
@@ -26,6 +27,7 @@ from common.protocol.attempts import (
     Purpose,
     SampledProof,
     SearchShape,
+    StateValue,
     value_bin,
 )
 from common.seeds import derive_seed
@@ -127,6 +129,10 @@ class AttemptAgent(ABC):
         """Proofs of inner states, for attempts that ask for them and found no proof."""
         return ()
 
+    def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
+        """States off the proof, for attempts that ask for them."""
+        return ()
+
     async def play(self) -> AttemptResult:
         """The attempt's result. All expected errors become results; cancellation is raised."""
         # 1. Play.
@@ -152,6 +158,7 @@ class AttemptAgent(ABC):
             proof=proof,
             proofs=self._proofs() if proved else (),
             inner=() if proved else self._inner(),
+            off_proof=self._off_proof(proof),
             statistics=self.account.statistics(
                 self._statistics(),
                 proved=proved,
@@ -425,6 +432,12 @@ class Agent(AttemptAgent):
         found = [inner_proofs(each.tree, self.attempt.inner) for each in self.search.trees] if self.search else []
         return tuple(chain(*found))[: self.attempt.inner]
 
+    def _off_proof(self, proof: ProofTree | None) -> tuple[StateValue, ...]:
+        if not self.attempt.off_proof or self.search is None:
+            return ()
+        trees = [each.tree for each in self.search.trees]
+        return off_proof(trees, proof, self.attempt.off_proof, search_seed(self.attempt))
+
     async def _played(self) -> tuple[AttemptOutcome, str, Ended | None]:
         """Raises BadStatement, BusError, BadAdvice, UnknownMethod."""
         check_method(self.attempt.method)
@@ -601,11 +614,7 @@ def head_of(tactic: str) -> str:
 def shape_of(trees: Iterable[Tree], proof: ProofTree | None = None) -> SearchShape:
     """The counts over all trees of an attempt. `proof`: the proof that the attempt reports, if it has one."""
     # 1. The states of the proof: those that its best actions lead to.
-    nodes, on_proof = [], set[StateNode]()
-    for tree in trees:
-        nodes += [node for node in tree.nodes if node.expansions]
-        if proof is not None and tree.root.steps is not None:
-            on_proof |= states_of(tree.root)
+    nodes, on_proof = expanded(trees, proof)
     dead = [node for node in nodes if node.steps is None and not node.live]
     # 2. The network's values, where it gave one: how far off they are, and whether they tell solved from unsolved.
     valued = [(node, node.estimate) for node in nodes if node.estimate is not None]
@@ -634,6 +643,27 @@ def shape_of(trees: Iterable[Tree], proof: ProofTree | None = None) -> SearchSha
         unsolved=listed(unsolved),
         **heads_of(nodes, proof),
     )
+
+
+def expanded(trees: Iterable[Tree], proof: ProofTree | None) -> tuple[list[StateNode], set[StateNode]]:
+    """All expanded states, and the states of the proof."""
+    nodes, on_proof = [], set[StateNode]()
+    for tree in trees:
+        nodes += [node for node in tree.nodes if node.expansions]
+        if proof is not None and tree.root.steps is not None:
+            on_proof |= states_of(tree.root)
+    return nodes, on_proof
+
+
+def off_proof(trees: Iterable[Tree], proof: ProofTree | None, most: int, seed: int) -> tuple[StateValue, ...]:
+    """At most `most` expanded states that are not on the proof, drawn by the seed, half of them solved if there are
+    so many."""
+    nodes, on_proof = expanded(trees, proof)
+    random.Random(seed).shuffle(nodes)
+    others = [node for node in nodes if node not in on_proof]
+    solved = [node for node in others if node.steps is not None][: most // 2]
+    unsolved = [node for node in others if node.steps is None][: most - len(solved)]
+    return tuple(StateValue(node.state, node.steps or 0) for node in (*solved, *unsolved))
 
 
 def listed(counts: Counter[int]) -> tuple[int, ...]:

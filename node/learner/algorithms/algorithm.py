@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from node.learner.settings import LearnerSettings
 
 
+STATES_OFF_PROOF = 16
+"""States off the proof that a result lists. An attempt of the demo expands some fifty."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The next attempt."""
@@ -54,6 +58,8 @@ class Asked:
     """Most failed tactics that the result lists for each step of a proof."""
     inner: int = 0
     """Most proofs of inner states that a result without a proof lists."""
+    off_proof: int = 0
+    """Most states off the proof that a result lists, for the value."""
     sampling: Sampling | None = None
     """Temperature and the like; None: as the prover is configured."""
 
@@ -95,9 +101,12 @@ class Algorithm(ABC):
         """Most failed tactics to ask for: those of training attempts are used by the unlikelihood loss alone."""
         return MOST_FAILED if purpose is not Purpose.EVAL and self.loss().unlikelihood else 0
 
-    def inner(self, purpose: Purpose) -> int:
-        """Most proofs of inner states to ask for: evaluations do not train."""
-        return self.settings.replay.inner_proofs if purpose is not Purpose.EVAL else 0
+    def beyond_proofs(self, purpose: Purpose) -> tuple[int, int]:
+        """Most proofs of inner states, and most states off the proof, to ask for: evaluations do not train."""
+        if purpose is Purpose.EVAL:
+            return 0, 0
+        states = STATES_OFF_PROOF if self.settings.trainer.off_proof_share else 0
+        return self.settings.replay.inner_proofs, states
 
 
 def named(settings: LearnerSettings) -> Algorithm:

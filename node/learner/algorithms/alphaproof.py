@@ -37,7 +37,8 @@ class AlphaProof(Algorithm):
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """Tree search. `[learner] method = "random"` takes random open states in its place, to measure what it does."""
         method = Method.RANDOM if self.settings.method == "random" else Method.MCTS
-        return Asked(method, self.settings.samples, explore, self.failed(purpose), self.inner(purpose))
+        beyond = self.beyond_proofs(purpose)
+        return Asked(method, self.settings.samples, explore, self.failed(purpose), *beyond)
 
     def examples(self, found: Found) -> Sequence[float]:
         """Every step of every proof, of disproofs, too."""

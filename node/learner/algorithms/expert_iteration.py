@@ -22,4 +22,5 @@ class ExpertIteration(AlphaProof):
 
     def attempt(self, purpose: Purpose, explore: int) -> Asked:
         """The most probable path first."""
-        return Asked(Method.BEST_FIRST, self.settings.samples, explore, self.failed(purpose), self.inner(purpose))
+        beyond = self.beyond_proofs(purpose)
+        return Asked(Method.BEST_FIRST, self.settings.samples, explore, self.failed(purpose), *beyond)

@@ -175,6 +175,7 @@ class Dispatcher:
             method=asked.method,
             failed=asked.failed,
             inner=asked.inner,
+            off_proof=asked.off_proof,
             sampling=asked.sampling,
         )
 

@@ -42,6 +42,8 @@ class StartConfig(msgspec.Struct, frozen=True):
     """Without a weight of the unlikelihood loss, batches contain no failed tactics."""
     average_steps: float = 0.0
     """Steps of the moving average of the weights that is published; 0: publish the latest weights."""
+    unsolved_steps: int = 16
+    """Target of the value at states off proofs without a known proof."""
 
 
 class CreateConfig(msgspec.Struct, frozen=True):

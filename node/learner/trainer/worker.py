@@ -54,6 +54,7 @@ class RankWorker:
         self.trainer = Trainer(loaded.model, step_settings(config), device)
         self.trainer.step_number = loaded.step
         self._average_steps = config.average_steps
+        self._unsolved_steps = config.unsolved_steps
         self._average: WeightAverage | None = None
         if loaded.optimizer is not None:
             self.trainer.optimizer.load_state_dict(loaded.optimizer)
@@ -117,7 +118,11 @@ class RankWorker:
             return None
         document = self._documents.get((file, number))
         if document is None:
-            document = transition_document(self.tokenizer, self._reader(file).read(number), self._room)
+            transition = self._reader(file).read(number)
+            if not transition.tactic:
+                steps = transition.remaining_steps or self._unsolved_steps
+                transition = msgspec.structs.replace(transition, remaining_steps=steps)
+            document = transition_document(self.tokenizer, transition, self._room)
             if document is None:
                 self.left_out.add((file, number))
             else:

@@ -90,7 +90,7 @@ async def test_a_prover_that_answers_for_the_verifier_proves_nothing(
 
 async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:
     whole, failed, poisoned = await dispatch(run, 3)
-    parts = divide(claim(whole, message="x" * 2_000), 2_400)
+    parts = divide(claim(whole, message="x" * 2_000), 2_420)
     assert len(parts) == 2
     late = claim(failed, prover_id="late")
     stranger = result(planned(99).attempt)
@@ -212,7 +212,7 @@ async def test_results_that_no_prover_of_ours_sends_are_recorded_with_the_reason
         for attempt, tree in zip(attempts, trees.values(), strict=False)
     ]
     claims += [result(attempt, outcome) for attempt, outcome in zip(attempts[len(trees) :], said, strict=True)]
-    first, second = divide(claim(parted, message="x" * 2_000), 2_400)
+    first, second = divide(claim(parted, message="x" * 2_000), 2_420)
     assert isinstance(second, ResultPart)
     deep_failure = msgspec.structs.replace(result(strange, "failed"), proof=nested(450, ProofTree("rfl")))
     async with collecting(run):
