@@ -72,7 +72,7 @@ def test_a_failed_search_keeps_the_proofs_of_its_solved_branches_longest_first()
     expand(search, -5.0, {"split": goals("A", "B")})
     while (request := search.select()) is not None and search.statistics.simulations < 12:
         tactics = {"A": {"a": goals("A1", "A2")}, "A1": {"a1": goals("A3")}, "A3": {"a3": PROVED}, "A2": {"a2": PROVED}}
-        known = tactics.get(request.state, {"wrong": ERROR})
+        known = tactics.get(request.state, {"on": goals(request.state + "b")})  # B goes on for ever
         search.feed(request, [Proposal(tactic, 1.0) for tactic in known], -5.0, known)
     below = ProofTree("a1", ((0,),), (ProofTree("a3", state="A3"),), "A1")
     whole = ProofTree("a", ((0,), (1,)), (below, ProofTree("a2", state="A2")), "A")
