@@ -67,7 +67,7 @@ def goals(statements, truth):
 @pytest.mark.lean
 def test_lean_accepts_a_sample_of_the_proofs(statements, truth):
     everything = [statement.theorem for split in SPLITS for statement in statements[split]]
-    sample = random.Random(1).sample(everything, 240)
+    sample = random.Random(1).sample(everything, 60)
     assert refused([(truth[t.name].goal(t), truth[t.name].script) for t in sample]) == []
 
 
@@ -75,14 +75,8 @@ def test_lean_accepts_a_sample_of_the_proofs(statements, truth):
 async def test_the_lean_proxy_shows_the_recorded_states_of_a_sample(statements, transitions, truth):
     theorems, groups = goals(statements, truth), grouped(transitions)
     async with local_requests() as requests:
-        for name in random.Random(2).sample(sorted(groups), 25):
+        for name in random.Random(2).sample(sorted(groups), 10):
             assert await replay(requests, theorems[name], groups[name]) == ""
-
-
-@pytest.mark.lean
-def test_a_sample_of_the_test_split_does_not_fall_to_single_tactics(statements):
-    sample = random.Random(3).sample(statements["test"], 100)
-    assert floors(sample)["any"] <= MOST_BY_ANY
 
 
 @pytest.mark.slow

@@ -17,6 +17,12 @@ pytestmark = pytest.mark.generators
 P, Q = ("atom", "p"), ("atom", "q")
 
 
+def some(families):
+    """Two of them by default, all of them in the slow tests."""
+    names = sorted(families)
+    return [*names[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in names[2:])]
+
+
 @pytest.mark.lean
 def test_equal_seeds_give_equal_banks():
     def rows(seed):
@@ -26,7 +32,7 @@ def test_equal_seeds_give_equal_banks():
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("family", sorted(profiles.MAKERS))
+@pytest.mark.parametrize("family", some(profiles.MAKERS))
 def test_lean_accepts_most_of_what_a_family_proposes(family):
     rng = random.Random(11)
     drafts = []
@@ -39,7 +45,7 @@ def test_lean_accepts_most_of_what_a_family_proposes(family):
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("family", sorted(profiles.FALSE_MAKERS))
+@pytest.mark.parametrize("family", some(profiles.FALSE_MAKERS))
 def test_lean_refutes_what_is_meant_to_be_false(family):
     rng = random.Random(12)
     drafts = []

@@ -104,6 +104,7 @@ async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_i
     assert await own_lean_proxy.wait() == 0
 
 
+@pytest.mark.slow
 async def test_a_lean_proxy_without_a_key_verifies_nothing(bus, broker, run_name):
     async with lean_proxy_process(bus, broker, run_name, "--key", ""):
         (node,) = await bus.nodes()

@@ -147,6 +147,7 @@ def called_up(called: Called) -> Run:
     return partial(called, cli.main, "up")
 
 
+@pytest.mark.slow
 def test_a_node_that_always_dies_ends_up_with_its_last_lines(called_up: Run, tmp_path: Path) -> None:
     node = {"host": "192.0.2.1"}  # an address for documentation (RFC 5737): nobody can listen on it
     code, _, err = called_up(up_file(tmp_path, node=node), "--restarts", "1")

@@ -167,8 +167,6 @@ def test_a_lake_project_is_verified_from_its_sources_with_its_own_lean(verify, t
     whole = verify(project, "--all")
     assert whole.code == 0, whole.out + whole.err
     assert "Basic.lean:1: Demo.double" in whole.out and "Use.lean:2: t" in whole.out
-    one = verify(project / "Demo" / "Use.lean")
-    assert one.code == 0 and "Use.lean:2: t" in one.out, one.out + one.err
 
 
 def test_a_submission_is_compared_with_a_reference_file_and_with_a_statement(verify, tmp_path):

@@ -148,6 +148,7 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
     assert "is empty" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_ends_the_training(trained, lines, tmp_path, capsys):
     broken = shutil.copytree(trained / "model", tmp_path / "broken")
     tensors = load_file(broken / "model.safetensors")

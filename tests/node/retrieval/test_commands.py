@@ -60,6 +60,7 @@ def test_what_cannot_be_trained_is_told_in_one_line(library_folder, tmp_path, mo
     assert last.startswith("proofmesh train retriever: ") and said in last
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_ends_the_training_and_is_in_no_checkpoint(library_folder, tmp_path):
     settings = RetrieverSettings([library_folder], from_scratch=True, shape=Shape(width=8), save_every=1, steps=9)
     corpus = read_corpus(library_folder)

@@ -95,6 +95,7 @@ def test_whole_proofs_and_steps_are_paid_by_what_lean_says():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 async def test_the_service_and_a_mesh_say_the_same(broker, run_name, lean_proxy):
     completions, statements, verdicts = proofs()

@@ -43,7 +43,7 @@ async def judge() -> AsyncIterator[FileJudge]:
 
 ALL = (HONEST, *CHEATS, *VARIANTS)
 
-SAMPLE = tuple(each for each in ALL if each.name in TRUE_AS_STATED or each is HONEST or "macro" in each.name)
+SAMPLE = tuple(each for each in ALL if each.name in ("another statement", HONEST.name) or "macro" in each.name)
 """For what the whole of the cheats is shown to in the slow tests."""
 
 
@@ -66,4 +66,7 @@ async def test_no_cheat_proves_the_statement_of_its_task_and_without_one_only_wh
     assert {name for name, each in found.items() if each.accepted} == {HONEST.name}
     assert all(each.reason for name, each in found.items() if name != HONEST.name)
     found = await verdicts(judge, rows, compared=False)
-    assert {name for name, each in found.items() if each.accepted} == {HONEST.name} | TRUE_AS_STATED
+    assert {name for name, each in found.items() if each.accepted} == {row.name for row in rows} & {
+        HONEST.name,
+        *TRUE_AS_STATED,
+    }

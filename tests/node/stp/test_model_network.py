@@ -129,6 +129,7 @@ async def test_an_inference_node_that_does_not_follow_is_named(
             await announce(bus, parse_hub_address("base"), folder, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.compute
 async def test_a_model_here_conjectures_and_embeds_version_by_version(
     bus: Bus, broker: BusSettings, llama_folder: Path, tmp_path: Path

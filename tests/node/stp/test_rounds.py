@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -16,25 +15,6 @@ from node.stp.store import StpStore
 from tests.node.stp.tiny_run import TEST, counts_of, finished, stp, tiny_recipe
 
 pytestmark = pytest.mark.process
-
-KILLS = [
-    "stp-1:before-seeded",
-    "stp-1:generation",
-    "stp-1:before-conjectured",
-    "stp-1:conjectured",
-    "stp-1:elaboration#2",
-    "stp-1:proving#3",
-    "stp-1:attempted",
-    "stp-1:verification",
-    "stp-1:before-selected",
-    "stp-1:selected",
-    "stp-1:before-trained",
-    "stp-1:trained",
-    "stp-1:evaluation",
-    "stp-0:evaluation",
-    "stp-3:before-trained",
-]
-"""Where the process of `stp run` dies, in each stage of a round and in the other trainings."""
 
 
 @pytest.mark.parametrize(
@@ -66,21 +46,10 @@ async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(
             assert not made.name or made.name in proved
     assert store.evaluations().keys() == set(range(rounds + 2))
     store.close()
-    await _is_shown(directory, min(proved))
-    before = counts_of(directory)
-    code, _, errors = await stp("resume", directory, *flags)
-    assert (code, counts_of(directory)) == (0, before), errors
-
-
-async def _is_shown(directory: Path, conjecture: str) -> None:
-    code, out, errors = await stp("status", directory, "--json")
-    assert code == 0 and json.loads(out), errors
-    code, out, errors = await stp("show", directory, conjecture)
-    assert code == 0 and conjecture in out, errors
     assert list(directory.glob("*.png")) and (directory / "stp.html").is_file()
 
 
-@pytest.mark.parametrize("fault", KILLS[4:6])
+@pytest.mark.parametrize("fault", ["stp-1:elaboration#2", "stp-1:proving#3"])
 @pytest.mark.slow
 async def test_a_run_that_is_killed_goes_on_with_the_counts_of_one_that_is_not(tmp_path: Path, fault: str) -> None:
     wanted = counts_of(await finished(tmp_path / "calm"))

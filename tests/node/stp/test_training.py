@@ -63,6 +63,7 @@ def test_steps_pass_over_all_tokens_as_often_as_asked(tmp_path: Path) -> None:
     assert steps_for(sources, replace(settings, length=10_000), 1.0, characters) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.process
 async def test_a_training_that_fails_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
     (tmp_path / "proofs.jsonl").write_text("no json\n")

@@ -81,6 +81,7 @@ def curve(out: Path, name: str) -> list[float]:
     return [each[name] for each in values if name in each]
 
 
+@pytest.mark.slow
 def test_what_is_paid_becomes_more_frequent(tiny, data, tmp_path):
     found = run(settings(tiny, data, tmp_path / "out", steps=25, prompts=4))
     assert found["reward_last"] > 2 * found["reward_first"]
@@ -88,6 +89,7 @@ def test_what_is_paid_becomes_more_frequent(tiny, data, tmp_path):
     assert run(settings(tiny, data, tmp_path / "out", steps=25, prompts=4)) == found  # is not repeated
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_weights(tiny, data, tmp_path, monkeypatch):
     whole = settings(tiny, data, tmp_path / "whole", steps=4)
     run(whole)

@@ -175,6 +175,7 @@ async def test_a_missing_import_and_a_circle_stop_their_own_files(verifier: File
     assert "unknown module prefix 'Missing'" in problems["D"]
 
 
+@pytest.mark.slow
 async def test_a_command_that_crashes_lean_is_left_out_and_the_rest_stands() -> None:
     verifier = FileVerifier(LeanToolchain.pocket(), at_once=1, seconds=60, memory_mb=4096)
     overflow = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"

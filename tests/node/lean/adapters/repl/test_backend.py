@@ -47,7 +47,13 @@ async def test_goals_that_the_repl_has_lost_are_found_again():
         assert states == ["p q : Prop\na : p\nb : q\n⊢ q", "p q : Prop\na : p\nb : q\n⊢ p"]
 
 
-@pytest.mark.parametrize(("mode", "kind"), [("hangs-MARK", OutcomeKind.TIMEOUT), ("ends-MARK", OutcomeKind.CRASHED)])
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [
+        pytest.param("hangs-MARK", OutcomeKind.TIMEOUT, marks=pytest.mark.slow),
+        ("ends-MARK", OutcomeKind.CRASHED),
+    ],
+)
 async def test_what_ends_the_process_is_told_of_that_candidate_alone(mode, kind):
     async with repl(command=faulty(mode)) as backend:
         timeout = 1 if mode.startswith("hangs") else PATIENCE
