@@ -22,11 +22,6 @@ from tests.node.lean.olean.mutations import HONEST, TRUE, faults, mutate
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
 
 BAD = {"bad", "bad_two"}
-SAMPLE = {
-    *("names as commands", "a recursor marked as unsafe", "an import that the text does not have"),
-    "two meanings of a name, each accepted alone",
-}
-"""Of the attacks on a whole verifier; the slow tests try all."""
 
 
 async def test_a_forged_file_is_not_accepted_and_an_honest_one_beside_it_is() -> None:
@@ -38,9 +33,7 @@ async def test_a_forged_file_is_not_accepted_and_an_honest_one_beside_it_is() ->
         assert name not in HARMLESS or {"fine", "fine_two"} <= {*answer.accepted}, (name, answer)
 
 
-@pytest.mark.parametrize(
-    "name", [each if each in SAMPLE else pytest.param(each, marks=pytest.mark.slow) for each in WHOLE]
-)
+@pytest.mark.parametrize("name", WHOLE)
 async def test_a_verifier_is_not_deceived_by_files_and_their_imports(name: str) -> None:
     attack = WHOLE[name]
     reports = await judged(attack.files)
