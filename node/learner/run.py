@@ -274,8 +274,9 @@ class Run:
         added = 0
         while rows := await self.store.call(Store.examples, self.replay.last_id):
             added += self.replay.add(rows)
-        while states := await self.store.call(Store.states_off_proof, self.replay.last_off_proof):
-            self.replay.add_off_proof(states)
+        if self.settings.trainer.off_proof_share:
+            while states := await self.store.call(Store.states_off_proof, self.replay.last_off_proof):
+                self.replay.add_off_proof(states)
         TRANSITIONS.set(len(self.replay))
         return added
 

@@ -251,11 +251,11 @@ class Collector:
         """
         found: list[Transition] = []
         await self._training.wait()
-        for verified in await asyncio.gather(*(self._is_proof(attempt, proof) for proof in proofs)):
+        for verified in await asyncio.gather(*(self._steps_of_inner(attempt, proof) for proof in proofs)):
             found += verified
         return tuple(found)
 
-    async def _is_proof(self, attempt: Attempt, proof: ProofTree) -> Sequence[Transition]:
+    async def _steps_of_inner(self, attempt: Attempt, proof: ProofTree) -> Sequence[Transition]:
         """The transitions of an inner proof, none if it is not accepted."""
         # 1. A theorem that no evaluation has.
         theorem = theorem_of(proof.state, attempt.theorem_id, attempt.theorem.header)
@@ -279,7 +279,8 @@ class Collector:
         except BusError:
             INNER.labels("not-verified").inc()
             return ()
-        # 3. What the algorithm takes from it is the same as from a proof of the theorem.
+        # 3. All its steps train alike, whatever the algorithm: it weighs proofs by the record of their theorem, and an
+        #    inner state has none.
         INNER.labels("accepted" if reply.accepted else "rejected").inc()
         return transitions_of(proof) if reply.accepted else ()
 
