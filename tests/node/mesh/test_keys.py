@@ -12,7 +12,10 @@ from common.bus import Bus, Role
 from common.settings import Invite
 from node.command.cli import main
 from node.mesh.mesh import Mesh
-from tests.node.mesh.whole import running_nodes, whole_mesh
+from node.rewards.asking import close as close_rewards
+from node.rewards.lean_reward import LeanReward
+from tests.node.mesh.whole import check_records, recorded, running_nodes, whole_mesh
+from tests.node.stp.tiny_run import finished
 from tests.waiting import until
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -44,6 +47,12 @@ async def test_a_mesh_with_keys_learns_and_serves_its_guests(
         assert await asyncio.to_thread(main, asked) == 0
         assert "accepted by Lean" in "".join(capsys.readouterr())
         assert await asyncio.to_thread(main, ["status", "--url", url, *run]) == 0
+        # Lean as a reward asks the mesh as a client does.
+        judged = await LeanReward(where=url, run="whole").score(
+            completions=["rfl", "exact Nat.succ_ne_self _"], theorem=["theorem t (a : Nat) : a + 0 = a"] * 2
+        )
+        assert judged == [1.0, 0.0]
+        await asyncio.to_thread(close_rewards)
         monkeypatch.delenv("PROOFMESH_INVITE")
         # 3. The operator sees the run with the keys of all runs.
         monkeypatch.setenv("PROOFMESH_KEY", str(folder.parent))
@@ -52,3 +61,30 @@ async def test_a_mesh_with_keys_learns_and_serves_its_guests(
         assert "whole" in "".join(capsys.readouterr())
     # 4. Nobody had to do what its role may not.
     assert " Violation " not in (store / "nats-server.log").read_text()
+
+
+async def test_self_play_runs_with_the_keys_of_its_run(tmp_path: Path) -> None:
+    store = tmp_path / "runs" / "tiny" / "broker"
+    keys.make(store, "tiny")
+    await finished(tmp_path, rounds=1)
+    server_log = (store / "nats-server.log").read_text()
+    assert (store / "nats-server.json").exists() and "nkey" in (store / "nats-server.json").read_text()
+    assert " Violation " not in server_log
+
+
+async def test_a_run_that_gets_keys_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = whole_mesh(tmp_path)
+
+    async def learns(more_than: int) -> None:
+        async def has_learned() -> bool:
+            return len(recorded(tmp_path)) > more_than
+
+        async with Mesh.from_file(file):
+            await until(has_learned, timeout=120, what=f"more than {more_than} results")
+
+    await learns(0)
+    before = recorded(tmp_path)
+    keys.make(tmp_path / "store", "whole")
+    await learns(len(before))
+    assert "nkey" in (tmp_path / "store" / "nats-server.json").read_text()
+    check_records(tmp_path, before)
