@@ -222,6 +222,11 @@ class _FromLibraries(logging.Handler):
         )
 
 
+def _not_at_ends_of_encryption(record: logging.LogRecord) -> bool:
+    """False for what uvloop says whenever an encrypted connection ends: it asks nothing of anybody."""
+    return "eof_received() has no effect when using ssl" not in str(record.msg)
+
+
 def configure(
     level: str = "info",
     *,
@@ -263,3 +268,4 @@ def configure(
     # Libraries log warnings and errors only: `common.bus` logs the state of the connection itself.
     root.setLevel(logging.WARNING)
     logging.getLogger("nats").setLevel(logging.ERROR)
+    logging.getLogger("asyncio").addFilter(_not_at_ends_of_encryption)

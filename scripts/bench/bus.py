@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
 import psutil
 
 from broker import streams
-from common.bus import Bus as Client, names
+from common.bus import Bus as Client, Role, names
 from common.lean import Theorem
-from common.protocol.attempts import Attempt, Purpose
+from common.protocol.attempts import SELF_PLAY, Attempt, Purpose
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest
 from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, todo
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
@@ -52,14 +55,14 @@ def request(size: int) -> LeanRunRequest:
     return LeanRunRequest(theorem=Theorem("t", "", "x" * size))
 
 
-async def answer_requests(url: str) -> None:
+async def answer_requests(url: str, key: str = "", ca: str = "") -> None:
     """The second process: answers each request with the text of its statement."""
-    bus = await connected(url, RUN, "server")
+    bus = await connected(url, RUN, "server", role=Role.LEAN_PROXY, key=key, ca=ca)
 
     async def handler(message: LeanRunRequest) -> LeanRunReply:
         return LeanRunReply(state=message.theorem.conclusion)
 
-    await bus.serve(LEAN_RUN, LeanRunRequest, handler, queue="bench", limit=4 * IN_FLIGHT)
+    await bus.serve(LEAN_RUN, LeanRunRequest, handler, queue="lean-proxy", limit=4 * IN_FLIGHT)
     print("ready", flush=True)
     await asyncio.Event().wait()
 
@@ -168,6 +171,96 @@ async def durable_rates(bus: Client, seconds: float) -> dict[str, int]:
     pipelined = await rate(publish, 2 * seconds, IN_FLIGHT)
     leased = await rate(lease, seconds / 2, 1)
     return {"publish_serial": round(serial), "publish_64": round(pipelined), "lease_100_and_ack": round(leased)}
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Keys and encryption.
+
+
+@dataclass
+class Keys(Part):
+    """Measures what keys and TLS cost: requests and durable messages per second, as ratios to a broker without them.
+
+    All three brokers run at the same time, each with a process that answers, and are measured in turn.
+    """
+
+    seconds: float = 0.5
+    """Seconds of each measurement."""
+    rounds: int = 20
+    """Number of measurements of each; the medians of the ratios within a round are reported."""
+    in_flight: int = 16
+    """Requests at once."""
+
+    def measure(self) -> Results:
+        """Ratios of keys, and of keys with TLS, to neither."""
+        return on_loop(self.on_brokers())
+
+    async def on_brokers(self) -> Results:
+        """Start the brokers and the answering processes, then measure."""
+        async with AsyncExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="proofmesh-bench-"))
+            own = await asyncio.to_thread(self_signed, Path(folder))
+            clients = {
+                "none": await self.started(stack),
+                "keys": await self.started(stack, keys=True),
+                "keys and TLS": await self.started(stack, keys=True, certificate=own),
+            }
+            return await self.compared(clients)
+
+    async def started(
+        self, stack: AsyncExitStack, *, keys: bool = False, certificate: tuple[str, str] = ("", "")
+    ) -> Client:
+        """A client of a broker of its own, which has a process that answers."""
+        server = await stack.enter_async_context(own_broker(keys=keys, certificate=certificate))
+        url, key, ca = server.bus.url, server.bus.key, certificate[0]
+        admin = await connected(url, RUN, "admin", role=Role.ADMIN, key=key, ca=ca)
+        await streams.ensure(admin)
+        await admin.close()
+        await stack.enter_async_context(in_process(answer_requests, url, key, ca, ready=True))
+        client = await connected(url, RUN, "bench", role=Role.STP, key=key, ca=ca)
+        stack.push_async_callback(client.close)
+        return client
+
+    async def compared(self, clients: dict[str, Client]) -> Results:
+        """Medians of the rates, and of the ratios within a round to the first client's."""
+        rounds = [
+            {name: await self.rates(client, f"{name}-{number}") for name, client in clients.items()}
+            for number in range(self.rounds)
+        ]
+        results: Results = {name: medians([each[name] for each in rounds], 0) for name in clients}
+        first, *others = clients
+        for name in others:
+            ratios = [{what: each[name][what] / each[first][what] for what in each[name]} for each in rounds]
+            results[f"{name}, ratio"] = medians(ratios, 3)
+        return results
+
+    async def rates(self, bus: Client, mark: str) -> dict[str, float]:
+        """Requests per second to the answering process, and messages that the broker stores."""
+
+        async def ask(_: int) -> int:
+            await bus.request(LEAN_RUN, request(SMALL), LeanRunReply, timeout=30)
+            return 1
+
+        stored = count()
+
+        async def store(_: int) -> int:
+            number = next(stored)
+            beside = Attempt(f"{mark}-{number}", "t", Theorem("t", "", "True"), Purpose.TRAIN, simulations=1, seed=1)
+            await bus.publish_durable(todo("train", SELF_PLAY), beside, message_id=beside.attempt_id)
+            return 1
+
+        requests = await rate(ask, self.seconds, self.in_flight)
+        durable = await rate(store, self.seconds / 4, self.in_flight)
+        return {"requests_per_s": requests, "durable_per_s": durable}
+
+
+def self_signed(folder: Path) -> tuple[str, str]:
+    """Files with a certificate for 127.0.0.1, which vouches for itself, and its key."""
+    certificate, secret = str(folder / "broker.pem"), str(folder / "broker.key")
+    asked = "openssl req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 1 -subj /CN=bench"
+    named = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", secret, "-out", certificate]
+    subprocess.run([*asked.split(), *named], check=True, capture_output=True)
+    return certificate, secret
 
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -156,13 +156,18 @@ def on_loop(work: Coroutine[Any, Any, T], loop: str = "uvloop") -> T:
 
 
 @asynccontextmanager
-async def own_broker() -> AsyncIterator[Server]:
-    """A broker on a free port, in a temporary folder."""
+async def own_broker(*, keys: bool = False, certificate: tuple[str, str] = ("", "")) -> AsyncIterator[Server]:
+    """A broker on a free port, in a temporary folder. `keys`: it asks for those of RUN. `certificate`: files with it
+    and with its private key."""
+    from broker import keys as keys_of_runs
     from broker.launcher import Server
     from broker.settings import BrokerSettings
 
     with tempfile.TemporaryDirectory(prefix="proofmesh-bench-") as store:
-        server = Server(BrokerSettings(port=0, store=f"{store}/store"))
+        shown, secret = certificate
+        server = Server(BrokerSettings(port=0, store=f"{store}/store", certificate=shown, certificate_key=secret))
+        if keys:
+            keys_of_runs.make(server.store, RUN)
         await server.start()
         try:
             yield server
@@ -170,12 +175,14 @@ async def own_broker() -> AsyncIterator[Server]:
             await server.stop()
 
 
-async def connected(url: str, run: str, name: str, wait: float = 30) -> Bus:
-    """A client of the broker at this address."""
+async def connected(
+    url: str, run: str, name: str, wait: float = 30, *, role: str = "client", key: str = "", ca: str = ""
+) -> Bus:
+    """A client of the broker at this address. `key`: the folder of the broker's keys, of which it takes its role's."""
     from common.bus import Bus
     from common.settings import BusSettings
 
-    return await Bus.connect(BusSettings(url=url), run=run, name=name, wait=wait)
+    return await Bus.connect(BusSettings(url=url, key=key, ca=ca), run=run, name=name, role=role, wait=wait)
 
 
 @asynccontextmanager
