@@ -23,6 +23,7 @@ from node.play.policies import parse
 from node.progress.guidance import Guidance
 from node.prover.policies.combined import open_guide
 from node.prover.policies.premises import open_source
+from node.prover.search.parameters import SearchParameters
 from node.prover.settings import ProverSettings
 
 
@@ -46,11 +47,12 @@ class LoneVenue:
         premises: str = "",
         progress: str = "",
         guidance: Guidance | None = None,
+        search: SearchParameters | None = None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`searches`: concurrent searches, 0 for as many as a prover has. `models`: settings of language models.
         `premises`: folder of a premise index. `progress`, `guidance`: a progress model that is used with the policy,
-        and how. Raises BadPolicy."""
+        and how. `search`: parameters of the search. Raises BadPolicy."""
         self.toolchain = toolchain
         self.asked = policy
         self.policy = without_servers(policy)
@@ -70,7 +72,13 @@ class LoneVenue:
         )
         self._settings = settings
         self._models = models
-        self._prover = ProverSettings(policy="", premises=premises, progress=progress, guidance=guidance)
+        self._prover = ProverSettings(
+            policy="",
+            premises=premises,
+            progress=progress,
+            guidance=guidance,
+            search=search or SearchParameters(),
+        )
         self.leaves = self._prover.leaves
         self.searches = searches or sizes(read_machine()).searches
         self._note = note

@@ -173,6 +173,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The only tactics that a proof may have; empty: all (`common.lean.TacticRule`)."""
     ban: tuple[str, ...] = ()
     """Tactics that no proof may have."""
+    search: dict[str, Any] = {}
+    """Search parameters that are not the defaults, by name."""
     passes: int = 1
     """Requested attempts at each statement. A later run of the command may request more."""
     mesh: str = ""
@@ -187,13 +189,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def way(self) -> str:
-        """The method in words, with the corrections of whole proofs, the search that follows them, and the rule for
-        tactics."""
+        """The method in words, with the corrections of whole proofs, the search that follows them, its parameters, and
+        the rule for tactics."""
         times = "once" if self.correct == 1 else f"{self.correct} times"
         corrected = f", each corrected up to {times}" if self.correct else ""
         return (
             f"{self.method}{corrected}"
             + (f", then {self.then}" if self.then else "")
+            + "".join(f", {name} {value}" for name, value in self.search.items())
             + (f" ({self.tactics})" if self.tactics else "")
         )
 
@@ -201,7 +204,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 _TOLERATED = frozenset({"proofmesh", "passes"})
 """Fields that may change when an evaluation is resumed."""
 
-_NEW_FIELDS = frozenset({"allow", "ban"})
+_NEW_FIELDS = frozenset({"allow", "ban", "search"})
 """Fields that evaluations of earlier versions lack. Empty ones do not count, so that those keep their folders."""
 
 _TOLERATED_OF_BENCHMARK = frozenset({"spec", "source", "notes"})

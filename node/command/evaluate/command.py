@@ -42,6 +42,7 @@ from common.protocol.attempts import Method, TreeMethod
 from common.settings import SAMPLES, LeanSettings, Sampling
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
+from node.prover.search.parameters import SearchParameters
 
 if TYPE_CHECKING:
     from common.output.terminal import Console
@@ -136,6 +137,9 @@ class EvalSettings:
 
     guidance: Guidance = field(default_factory=Guidance)
     """How predicted steps are used."""
+
+    search: SearchParameters = field(default_factory=SearchParameters)
+    """Parameters of the search, as in section [prover.search] of a mesh."""
 
     models: ModelSettings = field(default_factory=ModelSettings)
     """Settings of language models and of the requests to them."""
@@ -232,6 +236,8 @@ def check(settings: EvalSettings) -> None:
         raise UserError("--premises cannot be used with --url: set [prover] premises in the mesh's configuration")
     if settings.url and settings.progress:
         raise UserError("--progress cannot be used with --url: set [prover] progress in the mesh's configuration")
+    if settings.url and settings.search != SearchParameters():
+        raise UserError("--search cannot be used with --url: set [prover.search] in the mesh's configuration")
     if (settings.correct or settings.then) and settings.method is not Method.WHOLE_PROOF:
         flag = "--correct" if settings.correct else "--then"
         raise UserError(f"{flag} is for whole proofs only: use it with --method {Method.WHOLE_PROOF}")
@@ -363,6 +369,7 @@ async def _venue(call: _Call, policy: str) -> AsyncIterator[Venue]:
         premises=settings.premises,
         progress=settings.progress,
         guidance=settings.guidance,
+        search=settings.search,
         note=call.note,
     )
 
@@ -414,6 +421,7 @@ def plan_of(
         seed=settings.seed,
         allow=rule.allow if rule is not None else (),
         ban=rule.ban if rule is not None else (),
+        search=settings.search.changes(),
         passes=settings.passes,
         mesh=venue.mesh,
         proofmesh=own_version(),

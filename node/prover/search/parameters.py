@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -71,6 +71,11 @@ class SearchParameters:
     and_nodes: bool = True
     """Split independent goals into branches that are proved separately (AND nodes). False, for ablations: the goals of
     a tactic are one state, as goals that share a metavariable always are."""
+
+    def changes(self) -> dict[str, Any]:
+        """The parameters that are not the defaults."""
+        usual = asdict(SearchParameters())
+        return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
     def beside(self, *, network: bool) -> SearchParameters:
         """The parameters for a policy. `network`: whether the policy includes a network, which has learned values."""

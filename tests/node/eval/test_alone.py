@@ -16,6 +16,7 @@ from node.eval.player import Runner, due, open_player
 from node.lean.check.files.proofs import ProofVerifier
 from node.lean.settings import LeanProcessSettings
 from node.lean.toolchain.lean_toolchain import LeanToolchain
+from node.prover.search.parameters import SearchParameters
 from tests.node.eval.small import plan, statement
 
 pytestmark = pytest.mark.lean
@@ -30,11 +31,16 @@ STATEMENTS = [
 
 
 async def evaluated(
-    folder: Path, of: Plan, policy: str = "tactics", statements: list[StatementRecord] | None = None
+    folder: Path,
+    of: Plan,
+    policy: str = "tactics",
+    statements: list[StatementRecord] | None = None,
+    search: SearchParameters | None = None,
 ) -> dict[str, AttemptRecord]:
     """The records of an evaluation of these statements, by name."""
     statements = STATEMENTS if statements is None else statements
-    venue = LoneVenue(LeanToolchain.pocket(), LeanProcessSettings(workers=2, sandbox=False), policy)
+    processes = LeanProcessSettings(workers=2, sandbox=False)
+    venue = LoneVenue(LeanToolchain.pocket(), processes, policy, search=search)
     with EvaluationFolder(folder) as opened:
         opened.begin(of)
         opened.write(of, statements)
@@ -64,6 +70,8 @@ async def test_each_statement_gets_the_standing_that_it_deserves(tmp_path: Path)
     assert found["swap"].statistics.solved_at_simulations >= 1
     assert found["false"].ended in (Ended.SIMULATIONS, Ended.EXHAUSTED)
     assert "Missing" in found["missing"].reason
+    flat = await evaluated(tmp_path / "flat", one, statements=STATEMENTS[1:2], search=SearchParameters(max_depth=1))
+    assert flat["false"].statistics.shape.depth < found["false"].statistics.shape.depth
 
 
 async def test_a_rule_for_tactics_holds_for_search_whole_proofs_and_verification(tmp_path: Path):

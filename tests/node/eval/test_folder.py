@@ -4,6 +4,7 @@ import pytest
 
 from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, read
 from tests.files import limited_files
+from node.prover.search.parameters import SearchParameters
 from tests.node.eval.small import plan, solved, statement, unsolved
 
 
@@ -46,6 +47,8 @@ def test_a_folder_holds_one_evaluation(tmp_path):
     with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError) as problem:
         folder.begin(other)
     assert "budgets.simulations was 64 and is 128; seed was 0 and is 7" in str(problem.value)
+    with EvaluationFolder(tmp_path) as folder, pytest.raises(FolderError, match=r"search\.c_base was .* and is 200"):
+        folder.begin(plan(search=SearchParameters(c_base=200.0).changes()))
 
 
 def test_one_process_works_on_a_folder(tmp_path):

@@ -104,6 +104,7 @@ def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp
             [*bench, "--sampling.temperature", "0.5", "--url", "nats://127.0.0.1:1"],
             "--sampling cannot be used with --url",
         ),
+        ([*bench, "--search.c-base", "200", "--url", "nats://127.0.0.1:1"], "--search cannot be used with --url"),
     ]:
         code, out, err = evaluate(*arguments)
         assert code == Exit.UNUSABLE, arguments
