@@ -3,8 +3,8 @@
 import pytest
 
 from node.eval.folder import ATTEMPTS, Budgets, EvaluationFolder, FolderError, read
-from tests.files import limited_files
 from node.prover.search.parameters import SearchParameters
+from tests.files import limited_files
 from tests.node.eval.small import plan, solved, statement, unsolved
 
 
