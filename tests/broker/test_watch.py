@@ -169,7 +169,7 @@ def may_mount(folder: Path) -> bool:
 
 @pytest.mark.process
 async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path: Path, unused_tcp_port: int) -> None:
-    """nats-server itself would refuse them until someone restarts it."""
+    """nats-server 2.15 itself would refuse them until someone restarts it (2.12 goes on)."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if not await asyncio.to_thread(may_mount, disk):
@@ -192,7 +192,7 @@ async def test_a_full_disk_is_said_and_writes_go_on_when_there_is_room(tmp_path:
 
     async def unhealthy() -> bool:
         found = await health(bus)
-        return found.get("http") == 503 and {"nats-server", "disk"} <= set(found["problems"])  # type: ignore[call-overload]
+        return found.get("http") == 503 and "disk" in found["problems"]  # type: ignore[operator]
 
     async def healthy() -> bool:
         try:
