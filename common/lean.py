@@ -16,8 +16,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from typing import Annotated
 
 import msgspec
+
+from common.limits import MOST_LISTED, Name
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Places in Lean files where a proof is missing, in the form that messages carry.
@@ -108,7 +111,13 @@ NO_CONTEXT = Context.of("")
 # ----------------------------------------------------------------------------------------------------------------------
 # Theorems, states, outcomes and proofs.
 
-Layout = tuple[tuple[int, ...], ...]
+Goals = Annotated[tuple[int, ...], msgspec.Meta(max_length=MOST_LISTED)]
+"""Positions of goals."""
+
+Texts = Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_LISTED)]
+"""A list of texts."""
+
+Layout = Annotated[tuple[Goals, ...], msgspec.Meta(max_length=MOST_LISTED)]
 """Goal positions (0-based, in Lean's order) of each branch. `((0,),)` is the common case: one goal. `()` means no goals
 are left. At most one branch has more than one goal, and it comes last (see `node.lean.text.script`)."""
 
@@ -121,9 +130,9 @@ class TacticRule(msgspec.Struct, frozen=True):
     """Which tactics a proof may have. Each entry is a head (`simp`) or a form of one tactic (`rw [_]`), as
     `node.lean.text.allowed` reads it."""
 
-    allow: tuple[str, ...] = ()
+    allow: Texts = ()
     """A proof may have only these; empty: all."""
-    ban: tuple[str, ...] = ()
+    ban: Texts = ()
     """A proof may have none of these, and none that runs one of them."""
 
     def __str__(self) -> str:
@@ -135,7 +144,7 @@ class TacticRule(msgspec.Struct, frozen=True):
 class Theorem(msgspec.Struct, frozen=True):
     """A statement to be proved: `theorem NAME BINDERS : CONCLUSION` in the environment that `header` describes."""
 
-    name: str
+    name: Name
     binders: str
     """Lean binders as written, e.g. `(p q : Prop) [Decidable p]`; may be empty."""
     conclusion: str
@@ -187,7 +196,7 @@ class Branch(msgspec.Struct, frozen=True):
 
     state: str
     """The goals as Lean prints them, separated by blank lines, without case tags: the text that the policy reads."""
-    goals: tuple[int, ...] = (0,)
+    goals: Goals = (0,)
     """Positions of these goals in Lean's list after the tactic."""
 
 
@@ -225,7 +234,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """The result of one candidate tactic on one proof state."""
 
     kind: OutcomeKind
-    branches: tuple[Branch, ...] = ()
+    branches: Annotated[tuple[Branch, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """Independent branches, for kind `goals`: first those with one goal, in Lean's order; a branch of several goals
     last."""
     message: str = ""
@@ -249,12 +258,12 @@ class ProofTree(msgspec.Struct, frozen=True):
 
     tactic: str
     layout: Layout = ()
-    children: tuple[ProofTree, ...] = ()
+    children: Annotated[tuple[ProofTree, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     state: str = ""
     """The state that the tactic was run on, as the policy reads it; empty: not recorded."""
     source: str = ""
     """The policies of a mixture that proposed the tactic; empty: the policy is not a mixture, or does not report it."""
-    failed: tuple[str, ...] = ()
+    failed: Texts = ()
     """Tactics that the network proposed at this state and that Lean refused with an error, for attempts that ask for
     them (`Attempt.failed`)."""
 

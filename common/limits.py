@@ -1,4 +1,5 @@
-"""Types of settings with their valid ranges. msgspec checks them, in files and (`common.config`) in flags."""
+"""Types of settings and of parts of messages with their valid ranges. msgspec checks them: in files and, by
+`common.config`, in flags; and when a message is decoded."""
 
 from __future__ import annotations
 
@@ -45,3 +46,29 @@ Duration = Annotated[float, Meta(ge=0.0, le=LONGEST)]
 """Seconds (or minutes, where the field says so) that may be 0."""
 Timeout = Annotated[float, Meta(gt=0.0, le=LONGEST)]
 """Seconds that must be more than 0."""
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Bounds of what a message lists. Its bytes bound its texts, but half a million empty entries fit into these bytes, too.
+
+MOST_CANDIDATES = 256
+"""Most tactics of one request to Lean, several times what a search with all its sources proposes at a state. Their
+outcomes must fit into one message."""
+
+MOST_SAMPLES = 4096
+"""Most samples of one request to a model; far more than fit into a reply."""
+
+MOST_LISTED = 4096
+"""Most entries of any other list: goals, steps, axioms, packages. No proof that was ever read here has a tenth."""
+
+MOST_REPORTED = 1024
+"""Most capacities, counters and problems that a node reports; ours report fewer than fifty."""
+
+LONGEST_NAME = 1024
+"""Most characters of a name: of a node, a theorem, a model, a key."""
+
+Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+"""A name."""
+Samples = Annotated[int, Meta(ge=1, le=MOST_SAMPLES)]
+"""Samples of one request."""
+Listed = Annotated[int, Meta(ge=0, le=MOST_LISTED)]
+"""How many entries a list may have."""

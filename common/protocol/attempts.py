@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from common.lean import ProofTree, Theorem
+from common.lean import ProofTree, Texts, Theorem
+from common.limits import MOST_LISTED, Listed, Name, Samples
 from common.protocol.messages import MAX_MESSAGE_BYTES, Count, MalformedMessage, Message, Seconds, decode
 from common.settings import SAMPLES, Sampling
 
@@ -119,7 +120,7 @@ class Transition(msgspec.Struct, frozen=True):
     state: str
     tactic: str
     remaining_steps: Count
-    failed: tuple[str, ...] = ()
+    failed: Texts = ()
     """Tactics that the network proposed at this state and that Lean refused with an error, at most `MOST_FAILED`. Only
     results of attempts that ask for them have any (`Attempt.failed`)."""
 
@@ -136,8 +137,8 @@ class Attempt(Message, frozen=True):
     """One attempt to prove (or disprove) a theorem. Provers lease attempts: when a prover crashes, its lease expires,
     and the attempt is delivered again."""
 
-    attempt_id: str
-    theorem_id: str
+    attempt_id: Name
+    theorem_id: Name
     theorem: Theorem
     """The statement to prove. For a disproof, this is already the negation."""
     purpose: Purpose
@@ -149,12 +150,12 @@ class Attempt(Message, frozen=True):
     """Who gets the result. Attempts that are played in the same process need none."""
     weights: int | None = None
     """Pinned weight version (evaluation); None is the latest."""
-    samples: int = SAMPLES
+    samples: Samples = SAMPLES
     """K: tactics sampled per expansion, or whole proofs per request. Every prover uses this number, so that evaluations
     can be compared."""
-    explore: int = 0
+    explore: Count = 0
     """Candidates of the prover's fixed list that are added to the samples of an expansion."""
-    method: str = Method.MCTS
+    method: Name = Method.MCTS
     """How to search. A plain string, so that a prover that does not know the method can end the attempt with an
     error."""
     lean_attempts: Count = 0
@@ -163,7 +164,7 @@ class Attempt(Message, frozen=True):
     """Budget: time since the theorem was opened, without final verification; 0: no limit."""
     correct: Count = 0
     """For `whole-proof`: how many times a refused proof goes back to the policy with Lean's errors, to be corrected."""
-    then: str = ""
+    then: Name = ""
     """For `whole-proof`: the search method that uses the second half of the budget. It starts from the correct
     beginnings of the failed proofs. Empty: no search."""
     first: Count = 0
@@ -183,11 +184,11 @@ class Attempt(Message, frozen=True):
     verifies them, so this cannot be combined with `verify`, `correct` or `then`."""
     sampling: Sampling | None = None
     """How tactics and proofs are sampled; None: as the prover is configured."""
-    failed: Count = 0
+    failed: Listed = 0
     """Most failed tactics that the result lists for each step of the proof (`ProofTree.failed`)."""
-    inner: Count = 0
+    inner: Listed = 0
     """Most proofs of inner states that the result of a search without a proof lists (`AttemptResult.inner`)."""
-    off_proof: Count = 0
+    off_proof: Listed = 0
     """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
@@ -232,14 +233,14 @@ class SearchShape(msgspec.Struct, frozen=True):
     off_proof: Count = 0
     """Solved states off the proof with a value of the network; `error_off_proof` is their sum of errors."""
     error_off_proof: Seconds = 0.0
-    solved: tuple[Count, ...] = ()
+    solved: Annotated[tuple[Count, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
     """By bin of the value (`value_bin`), the number of solved states off the proof."""
-    unsolved: tuple[Count, ...] = ()
+    unsolved: Annotated[tuple[Count, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
     """The same for states without a proof."""
-    tried: dict[str, Count] = {}
+    tried: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
     """By first word, the number of tactics that were tried; of these, `legal` ran without error and led on."""
-    legal: dict[str, Count] = {}
-    used: dict[str, Count] = {}
+    legal: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
+    used: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
     """By first word, the number of tactics in the proof."""
 
 
@@ -328,21 +329,21 @@ class AttemptResult(Message, frozen=True):
     """The outcome of an attempt. A result that is too large for a message is sent as several `ResultPart`s
     (`common.protocol.attempts`)."""
 
-    attempt_id: str
-    theorem_id: str
+    attempt_id: Name
+    theorem_id: Name
     purpose: Purpose
-    prover_id: str
+    prover_id: Name
     outcome: AttemptOutcome
     message: str = ""
     proof: ProofTree | None = None
     """The script to verify and the transitions to train on are derived from it (`common.proofs`)."""
     statistics: AttemptStatistics = AttemptStatistics()
-    proofs: tuple[SampledProof, ...] = ()
+    proofs: Annotated[tuple[SampledProof, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """For an attempt with `every_proof`: all different proofs, in the order of their first samples, up to a size limit
     (`node.prover.whole_proof`)."""
-    inner: tuple[ProofTree, ...] = ()
+    inner: Annotated[tuple[ProofTree, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
-    off_proof: tuple[StateValue, ...] = ()
+    off_proof: Annotated[tuple[StateValue, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """States off the proof, for the value, at most as many as the attempt asks for. Nobody checks them."""
 
 
@@ -361,9 +362,9 @@ def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message:
 class ResultPart(Message, frozen=True):
     """A piece of an encoded AttemptResult. Parts with the same ids and digest make one result."""
 
-    attempt_id: str
-    prover_id: str
-    digest: str
+    attempt_id: Name
+    prover_id: Name
+    digest: Name
     """blake2b of the whole encoded result, hex. It tells apart the parts of two results of the same attempt, which may
     be delivered twice."""
     part: Annotated[int, msgspec.Meta(ge=0, lt=MAX_PARTS)]

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from common.files import NOT_JSON
-from common.lean import Outcome, Step, Theorem
+from common.lean import Outcome, Step, Texts, Theorem
+from common.limits import MOST_CANDIDATES, MOST_LISTED, MOST_REPORTED, MOST_SAMPLES, Name, Samples
 from common.output.visible import visible
 from common.settings import PLAIN, Sampling
 
@@ -83,7 +84,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="ty
 class Busy(Message, frozen=True):
     """The queue is full, or the service is paused: retry after `retry_after` seconds, at this node or another."""
 
-    retry_after: float
+    retry_after: Seconds
     reason: str = "busy"
 
 
@@ -104,7 +105,7 @@ class TacticRequest(Message, frozen=True):
     state: str
     """A proof state; with `proof` a statement, `theorem NAME BINDERS : CONCLUSION`; with `conjecture` the prompt's text
     (`node.model.prompt.conjecture_prompt`)."""
-    samples: int
+    samples: Samples
     seed: int
     """Sampling depends only on (seed, sample index), never on the other rows of the batch."""
     weights: int | None = None
@@ -136,7 +137,7 @@ class TacticReply(Message, frozen=True):
     """Samples in order, and the value of the state. Duplicates stay, since their count is the prior. Without samples if
     the prompt of whole proofs or conjectures is longer than the network's context."""
 
-    tactics: tuple[SampledTactic, ...]
+    tactics: Annotated[tuple[SampledTactic, ...], msgspec.Meta(max_length=MOST_SAMPLES)]
     value: float
     """V: minus the expected number of remaining tactics (<= 0); 0 for whole proofs and conjectures."""
     weights: int
@@ -153,9 +154,9 @@ class LeanRunRequest(Message, frozen=True):
     or return the state's text."""
 
     theorem: Theorem
-    path: tuple[Step, ...] = ()
-    tactics: tuple[str, ...] = ()
-    timeout: float = 10.0
+    path: Annotated[tuple[Step, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
+    tactics: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_CANDIDATES)] = ()
+    timeout: Seconds = 10.0
     """Wall-clock seconds for each candidate when it runs alone."""
     messages: bool = True
     """Whether outcomes of kind `error` need Lean's message. Without messages Lean works less."""
@@ -166,8 +167,8 @@ class LeanRunReply(Message, frozen=True):
 
     state: str
     """The text of the state at the end of the path."""
-    outcomes: tuple[Outcome, ...] = ()
-    elapsed: float = 0.0
+    outcomes: Annotated[tuple[Outcome, ...], msgspec.Meta(max_length=MOST_CANDIDATES)] = ()
+    elapsed: Seconds = 0.0
     """Seconds of Lean time, queueing excluded."""
 
 
@@ -184,9 +185,9 @@ class LeanVerifyReply(Message, frozen=True):
     accepted: bool
     reason: str = ""
     """Why the proof is not accepted, for people to read."""
-    axioms: tuple[str, ...] = ()
-    lean_version: str = ""
-    elapsed: float = 0.0
+    axioms: Texts = ()
+    lean_version: Name = ""
+    elapsed: Seconds = 0.0
     rechecked: bool = False
     """Whether a fresh kernel process has checked the compiled proof as data. No proof is accepted without that."""
     header: str = ""
@@ -199,11 +200,11 @@ class LeanVerifyReply(Message, frozen=True):
 class LeanCheckRequest(Message, frozen=True):
     """Check a snippet: any Lean text. The sender publishes LeanCheckGone when it does not need the reply any more."""
 
-    check_id: str
+    check_id: Name
     code: str
     seconds: Seconds
     """Time limit of its elaboration."""
-    infotree: str = ""
+    infotree: Name = ""
     """The info trees to include in the reply, in the community REPL's terms; empty: none."""
     fresh: bool = False
     """Whether it needs a Lean process that has not run anything else."""
@@ -219,18 +220,18 @@ class LeanCheckReply(Message, frozen=True):
     seconds: Seconds
     accepted: bool
     """Whether everything that the snippet claims to prove is proved."""
-    axioms: tuple[str, ...] = ()
+    axioms: Texts = ()
     reason: str = ""
     """Why the snippet is not accepted, for people to read."""
-    depends: tuple[str, ...] = ()
+    depends: Texts = ()
     """What the statements depend on among the declarations and syntax of the snippet itself."""
-    runs_code: tuple[str, ...] = ()
+    runs_code: Texts = ()
     """Code of the snippet that runs while Lean elaborates it, or that changes what code does."""
     error: str = ""
     """Why Lean did not finish."""
     response: bytes = b""
     """The community REPL's response, as JSON; empty: none."""
-    worker: str = ""
+    worker: Name = ""
     """Name of the worker, for diagnostics."""
     cpu_max: float | None = None
     memory_max: float | None = None
@@ -239,7 +240,7 @@ class LeanCheckReply(Message, frozen=True):
 class LeanCheckGone(Message, frozen=True):
     """The reply to a LeanCheckRequest is not needed any more."""
 
-    check_id: str
+    check_id: Name
 
 
 # --- state in the key-value bucket ----------------------------------------------------------------------------------
@@ -250,19 +251,19 @@ class WeightsState(Message, frozen=True):
     a path from a message."""
 
     version: int
-    digest: str
+    digest: Name
     """blake2b of the safetensors file, hex."""
-    object_name: str
+    object_name: Name
     """Name in the object store of the run."""
     step: int = 0
-    pinned: tuple[PinnedWeights, ...] = ()
+    pinned: Annotated[tuple[PinnedWeights, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """Versions that must stay available (for evaluations), each with its object."""
 
 
 class PinnedWeights(msgspec.Struct, frozen=True):
     version: int
-    digest: str
-    object_name: str
+    digest: Name
+    object_name: Name
 
 
 class PauseHold(Message, frozen=True):
@@ -272,7 +273,7 @@ class PauseHold(Message, frozen=True):
     epoch: int
     seconds: Seconds
     """Counted by the reader's own clock, from the time when the broker stored the value; 0 is released."""
-    gpus: tuple[str, ...] = ()
+    gpus: Texts = ()
     """Ids of the GPUs; other inference nodes go on. Empty: every inference node pauses."""
 
 
@@ -280,7 +281,7 @@ class PauseRequest(Message, frozen=True):
     epoch: int
     seconds: Seconds
     """Counted from receipt; 0 resumes."""
-    gpus: tuple[str, ...] = ()
+    gpus: Texts = ()
     """As in PauseHold."""
 
 
@@ -289,7 +290,7 @@ class PauseAcknowledged(Message, frozen=True):
     GPU and goes on."""
 
     epoch: int
-    node_id: str
+    node_id: Name
     paused: bool = True
 
 
@@ -316,13 +317,13 @@ class LeanProxyFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_fi
     """The toolchain: pocket Lean, its name in elan, or the path of `lean`."""
     project: str = ""
     """Folder of the Lake project; empty: none."""
-    library: dict[str, str] = {}
+    library: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_LISTED)] = {}
     """Commits of the project (`project`) and its packages, as far as they are known."""
-    options: tuple[str, ...] = ()
+    options: Texts = ()
     """Options of the project, as `NAME=VALUE`."""
     header: str = ""
     """The header of theorems that import nothing: Lean text, exactly as Lean gets it."""
-    protections: tuple[Protection, ...] = ()
+    protections: Annotated[tuple[Protection, ...], msgspec.Meta(max_length=MOST_REPORTED)] = ()
     verifier: str = ""
     """The Ed25519 public key of its verdicts, in base64."""
 
@@ -334,7 +335,7 @@ class ProverFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field
     leaves: int
     """Most expansions in flight within one search."""
     sampling: Sampling
-    templates: dict[str, str] = {}
+    templates: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
     """The prompt template of each language model in the policy: its label in results."""
 
 
@@ -377,26 +378,26 @@ Facts = TypeVar("Facts", LeanProxyFacts, ProverFacts, ModelFacts, NetworkFacts, 
 class VerifierKeys(Message, frozen=True):
     """Key `verifiers`: the lean-proxies whose verdicts count, for askers that are not configured with their keys."""
 
-    keys: tuple[str, ...]
+    keys: Texts
     """Ed25519 public keys, in base64."""
 
 
 class NodeInfo(Message, frozen=True):
     """A node's entry in the registry. It expires unless the node renews it."""
 
-    node_id: str
-    role: str
-    host: str
+    node_id: Name
+    role: Name
+    host: Name
     pid: int
-    version: str
+    version: Name
     started: float
-    metrics_url: str = ""
-    capacity: dict[str, int] = {}
-    state: str = "running"
+    metrics_url: Name = ""
+    capacity: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_REPORTED)] = {}
+    state: Name = "running"
     """`starting`, `running`, `paused`, `draining`, `unhealthy`."""
     facts: NodeFacts | None = None
     """What the node serves, or how it plays. None: it is still starting, or its role has no facts."""
-    problems: dict[str, str] = {}
+    problems: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
     """Why it is `unhealthy`, by part."""
 
 
@@ -408,30 +409,30 @@ def facts_of(nodes: Iterable[NodeInfo], kind: type[Facts]) -> dict[str, Facts]:
 class Heartbeat(Message, frozen=True):
     """`telemetry.<role>.<id>.heartbeat`: counters and gauges for the monitor, about once a second."""
 
-    node_id: str
-    role: str
+    node_id: Name
+    role: Name
     time: float
-    state: str
-    values: dict[str, float] = {}
+    state: Name
+    values: Annotated[dict[str, float], msgspec.Meta(max_length=MOST_REPORTED)] = {}
 
 
 class LogRecord(Message, frozen=True):
     """`telemetry.<role>.<id>.log`."""
 
-    node_id: str
-    role: str
+    node_id: Name
+    role: Name
     time: float
-    level: str
+    level: Name
     event: str
-    fields: dict[str, str] = {}
+    fields: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
 
 
 class ProofFound(Message, frozen=True):
     """`telemetry.learner.<id>.proof`: a verified proof, for the monitor."""
 
-    theorem_id: str
-    attempt_id: str
-    purpose: str
+    theorem_id: Name
+    attempt_id: Name
+    purpose: Name
     time: float
     lean: str
     """The theorem with its proof, as Lean text."""
@@ -443,7 +444,7 @@ class Point(Message, frozen=True):
 
     time: float
     step: int
-    values: dict[str, float]
+    values: Annotated[dict[str, float], msgspec.Meta(max_length=MOST_REPORTED)]
 
 
 # --- samples of language models: prover -> inference ------------------------------------------------------------------
@@ -457,10 +458,11 @@ HOLD = 2.0
 ANSWER = 4 * HOLD
 """Seconds without any reply after which the sender treats the node as crashed."""
 
-MOST_SAMPLES = 4096
-"""Most samples of one request; far more than fit into a reply."""
-
 Size = Annotated[int, msgspec.Meta(ge=0, le=2**20)]
+
+MOST_TOKENS = 8192
+"""Most tokens of a sample whose lengths and log-probabilities are sent. In longer samples, neighbouring tokens are merged:
+a whole proof with its thoughts has tens of thousands."""
 
 
 class ChatTurn(msgspec.Struct, frozen=True):
@@ -473,25 +475,25 @@ class ChatTurn(msgspec.Struct, frozen=True):
 class SampleRequest(Message, frozen=True):
     """A request to sample texts from a language model. A retry, at the same node or another, has the same id."""
 
-    request_id: str
-    model: str
+    request_id: Name
+    model: Name
     """The model's name in the form of `node.llm.models`: `openai:MODEL` or `hf:ID_OR_FOLDER+ADAPTER`."""
     text: str = ""
     """Text to complete; empty if `messages` are given."""
-    messages: tuple[ChatTurn, ...] = ()
+    messages: Annotated[tuple[ChatTurn, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """Conversation to answer; empty if `text` is given."""
-    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_SAMPLES)] = 1
+    count: Samples = 1
     seed: int = 0
     temperature: Annotated[float, msgspec.Meta(ge=0, le=100)] = 1.0
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] = 1.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=2**20)] = 256
-    stop: tuple[str, ...] = ()
+    stop: Texts = ()
 
 
 class SampleWait(Message, frozen=True):
     """Polls the node that works on a request for its samples."""
 
-    request_id: str
+    request_id: Name
 
 
 class ModelState(Message, frozen=True):
@@ -511,18 +513,18 @@ class TextSample(msgspec.Struct, frozen=True):
     cut: bool = False
     """The text was cut off at the token limit."""
     token_count: Count = 0
-    lengths: tuple[Size, ...] = ()
+    lengths: Annotated[tuple[Size, ...], msgspec.Meta(max_length=MOST_TOKENS)] = ()
     """Lengths of its tokens, in characters. If the text ended at a stop text, they may also cover text after it. Empty:
     the model does not report them."""
-    log_probabilities: tuple[float, ...] = ()
+    log_probabilities: Annotated[tuple[float, ...], msgspec.Meta(max_length=MOST_TOKENS)] = ()
     """Log-probabilities of the same tokens."""
 
 
 class SampleReply(Message, frozen=True):
     """Samples, or the node that works on them."""
 
-    samples: tuple[TextSample, ...] = ()
-    at_work: str = ""
+    samples: Annotated[tuple[TextSample, ...], msgspec.Meta(max_length=MOST_SAMPLES)] = ()
+    at_work: Name = ""
     """The node to poll with `SampleWait`; empty: `samples` is the result."""
 
 

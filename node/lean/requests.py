@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from common.lean import BadContext, BadStatement, Outcome, OutcomeKind, TacticRule
+from common.limits import MOST_CANDIDATES
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest, Message
 from node.lean.backend import Backend, BackendDown, BackendFull, BatchResult, OutcomeCache, TacticBatch
 from node.lean.gaps.contexts import ContextModules
 from node.lean.text.allowed import theorem_problem
 from node.lean.text.lexing import lex
 from node.lean.text.rules import statement_problem, tactic_problem
-
-MAX_CANDIDATES = 256
-"""Most candidates in one request: their outcomes must fit into one message."""
 
 LEAST_SECONDS = 0.05
 """Shortest timeout of a candidate, so that a request with a tiny timeout does not make every tactic fail."""
@@ -60,8 +58,8 @@ class Requests:
         if theorem.place is not None and not self.backend.in_files:
             problem = 'theorems in files need Lean\'s own workers: [lean] backend = "worker"'
             return Failure(reason=problem, kind=FailureKind.BAD_STATEMENT)
-        if len(request.tactics) > MAX_CANDIDATES:
-            return Failure(reason=f"{len(request.tactics)} candidates; at most {MAX_CANDIDATES} in one request")
+        if len(request.tactics) > MOST_CANDIDATES:
+            return Failure(reason=f"{len(request.tactics)} candidates; at most {MOST_CANDIDATES} in one request")
         settled = self._without_lean(request)
         unsettled = [tactic for tactic in dict.fromkeys(request.tactics) if tactic not in settled]
         state = self.cache.state(theorem, request.path)

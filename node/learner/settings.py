@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from common.limits import Duration, Factor, Natural, Positive, Ratio, Share, Timeout
+from common.limits import Duration, Factor, Natural, Positive, Ratio, Samples, Share, Timeout
 from common.machine import read_machine
 from common.protocol.attempts import TreeMethod
 from common.settings import SAMPLES
@@ -154,7 +154,7 @@ class LearnerSettings:
     attempted in the proportion of the weights; evaluations draw from all banks."""
     statements: Natural = 0
     """Train statements to use, chosen by seed; 0: all."""
-    samples: Positive = SAMPLES
+    samples: Samples = SAMPLES
     """K: tactics sampled per expansion, in every attempt of the run, on every prover."""
     algorithm: str = ""
     """What the learner attempts and learns from: `alphaproof`, `expert-iteration` or `hard-proofs`

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.protocol.messages import ChatTurn, SampleReply, SampleRequest, TextSample
+from common.protocol.messages import MOST_TOKENS, ChatTurn, SampleReply, SampleRequest, TextSample
 from node.llm import templates
 from node.llm.address import (
     HUB_PREFIX,
@@ -148,10 +148,6 @@ async def _open_hub(
 
 FORM = "openai:MODEL, hf:ID_OR_FOLDER, or either followed by @TEMPLATE"
 
-MOST_TOKENS_SENT = 8192
-"""Maximum tokens of a sample in a reply. In longer samples, neighbouring tokens are merged: a whole proof with its
-thoughts has tens of thousands."""
-
 REPLY_BYTES = 400_000
 """Bytes for samples in a reply; a message may have half a megabyte."""
 
@@ -240,12 +236,12 @@ def samples_of(reply: SampleReply) -> list[Sample]:
 
 def samples_a_request(max_tokens: int) -> int:
     """Number of samples of this length that surely fit into one reply; at least one."""
-    return max(1, REPLY_BYTES // (max_tokens * TEXT_BYTES + min(max_tokens, MOST_TOKENS_SENT) * LOGPROB_BYTES))
+    return max(1, REPLY_BYTES // (max_tokens * TEXT_BYTES + min(max_tokens, MOST_TOKENS) * LOGPROB_BYTES))
 
 
 def _sent(sample: Sample) -> TextSample:
     tokens = sample.tokens
-    together = -(-len(tokens) // MOST_TOKENS_SENT) or 1
+    together = -(-len(tokens) // MOST_TOKENS) or 1
     groups = [tokens[start : start + together] for start in range(0, len(tokens), together)]
     return TextSample(
         _clean(sample.text),

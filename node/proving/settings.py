@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from common.limits import Natural, Positive
+from common.limits import Natural, Samples
 from common.protocol.attempts import MethodName, TreeMethod
 from common.settings import SAMPLES
 from node.llm.settings import ModelSettings
@@ -70,7 +70,7 @@ class ProvingSettings:
     ban: list[str] = field(default_factory=list)
     """Tactics that no proof may have, such as `simp`, `omega`, `decide`."""
 
-    samples: Positive = SAMPLES
+    samples: Samples = SAMPLES
     """Tactics that a network samples for each expansion; for `whole-proof`, proofs in one batch of requests."""
 
     models: ModelSettings = field(default_factory=ModelSettings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -192,6 +193,45 @@ def test_what_is_wrong_with_a_message_is_said_in_one_short_line(cls: type[Messag
         said = str(refused.value)
         assert type(refused.value) is error and words in said, (payload[:100], said)
         assert harmless(said) and "\n" not in said and len(said) <= LONGEST_REASON
+
+
+LISTS: dict[str, Any] = {
+    "LeanRunRequest.tactics": [""], "LeanRunRequest.path": [{"tactic": ""}], "LeanRunReply.outcomes": [{"kind": "error"}],
+    "TacticReply.tactics": [{"tactic": "", "log_probability": 0.0}], "TacticRequest.samples": 0, "SampleRequest.count": 0,
+    "Attempt.samples": 0, "AttemptResult.proof": [[]], "SampleReply.samples": [{"text": ""}],
+}  # fmt: skip
+"""What once asked for half a million of something: its one entry, or a number."""
+
+
+@pytest.mark.parametrize("place", LISTS)
+def test_half_a_million_of_anything_is_refused_when_it_is_decoded(place: str) -> None:
+    kind, field = place.split(".")
+    (cls,) = [each for each in ALL_MESSAGES if each.__name__ == kind]
+    entry = LISTS[place]
+    size = len(msgpack.packb(entry))
+    many = entry * ((MAX_MESSAGE_BYTES - 2000) // size) if entry else 500_000
+    value = {"tactic": "", "layout": many} if field == "proof" else many
+    plain = msgpack.unpackb(encode(example_of(cls))) | {field: value}
+    with pytest.raises(MalformedMessage, match=field):
+        decode(msgpack.packb(plain), cls)
+
+
+def unbounded(kind: Any, bounded: bool, seen: set[Any], place: str) -> Iterator[str]:
+    """Lists without a greatest length in a type, at any depth."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (tuple, dict) and not bounded:
+        yield place
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind not in seen:
+        seen.add(kind)
+        for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+            yield from unbounded(hint, False, seen, f"{kind.__name__}.{name}")
+    limits = [part for part in parts if isinstance(part, msgspec.Meta) and part.max_length is not None]
+    for part in parts:
+        yield from unbounded(part, origin is typing.Annotated and bool(limits), seen, place)
+
+
+def test_every_list_of_every_message_has_a_greatest_length() -> None:
+    assert [place for cls in ALL_MESSAGES for place in unbounded(cls, False, set(), "")] == []
 
 
 @of_every_message

@@ -34,7 +34,7 @@ import tyro
 
 from common.config import config_file, load_lean
 from common.lean import TacticRule
-from common.limits import Duration, Natural, Positive
+from common.limits import Duration, Natural, Positive, Samples
 from common.machine import own_version
 from common.output.command import Exit, UserError, command
 from common.output.visible import escaped_json
@@ -114,7 +114,7 @@ class EvalSettings:
     limit: Natural = 0
     """Evaluate only this number of statements, spread over families and levels, always the same ones; 0: all."""
 
-    samples: Positive = SAMPLES
+    samples: Samples = SAMPLES
     """Tactics that a network samples per expansion, or whole proofs per request to a model."""
 
     sampling: Sampling = field(default_factory=Sampling)

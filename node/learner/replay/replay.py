@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common.limits import Natural, Positive, Share
+from common.limits import Listed, Natural, Positive, Share
 from common.protocol.attempts import Transition
 from common.records.rows import Example, StateRow
 from common.records.transitions import Ref
@@ -36,7 +36,7 @@ class ReplaySettings:
     supervised_share: Share = 0.1
     """Share of a batch that comes from the supervised transitions (AlphaProof: 10%)."""
 
-    inner_proofs: Natural = 8
+    inner_proofs: Listed = 8
     """Most states inside the tree of a search without a proof whose proofs become transitions, those with the longest
     proofs first. Each is verified as a theorem of its own. 0: failed searches give no transitions."""
     held_out: Natural = 16
