@@ -461,8 +461,8 @@ ANSWER = 4 * HOLD
 Size = Annotated[int, msgspec.Meta(ge=0, le=2**20)]
 
 MOST_TOKENS = 8192
-"""Most tokens of a sample whose lengths and log-probabilities are sent. In longer samples, neighbouring tokens are merged:
-a whole proof with its thoughts has tens of thousands."""
+"""Most tokens of a sample whose lengths and log-probabilities are sent. In longer samples, neighbouring tokens are
+merged: a whole proof with its thoughts has tens of thousands."""
 
 
 class ChatTurn(msgspec.Struct, frozen=True):

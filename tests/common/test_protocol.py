@@ -196,10 +196,16 @@ def test_what_is_wrong_with_a_message_is_said_in_one_short_line(cls: type[Messag
 
 
 LISTS: dict[str, Any] = {
-    "LeanRunRequest.tactics": [""], "LeanRunRequest.path": [{"tactic": ""}], "LeanRunReply.outcomes": [{"kind": "error"}],
-    "TacticReply.tactics": [{"tactic": "", "log_probability": 0.0}], "TacticRequest.samples": 0, "SampleRequest.count": 0,
-    "Attempt.samples": 0, "AttemptResult.proof": [[]], "SampleReply.samples": [{"text": ""}],
-}  # fmt: skip
+    "LeanRunRequest.tactics": [""],
+    "LeanRunRequest.path": [{"tactic": ""}],
+    "LeanRunReply.outcomes": [{"kind": "error"}],
+    "TacticReply.tactics": [{"tactic": "", "log_probability": 0.0}],
+    "TacticRequest.samples": 0,
+    "SampleRequest.count": 0,
+    "Attempt.samples": 0,
+    "AttemptResult.proof": [[]],
+    "SampleReply.samples": [{"text": ""}],
+}
 """What once asked for half a million of something: its one entry, or a number."""
 
 

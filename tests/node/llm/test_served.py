@@ -8,7 +8,7 @@ from common.protocol.messages import SampleReply, SampleRequest, decode, encode
 from common.protocol.subjects import samples
 from node.llm.address import BadModel, parse_address, parse_hub_address
 from node.llm.models import (
-    MOST_TOKENS_SENT,
+    MOST_TOKENS,
     decoding_of,
     mesh_name,
     parse_served,
@@ -76,9 +76,9 @@ def test_half_a_character_does_not_stop_a_message() -> None:
 
 
 def test_the_longest_proofs_fit_into_a_message() -> None:
-    tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * MOST_TOKENS_SENT))
+    tokens = tuple(Token("∀ x,", -0.5) for _ in range(4 * MOST_TOKENS))
     sample = Sample("∀ x," * len(tokens), True, tokens, len(tokens))
-    assert samples_a_request(4 * MOST_TOKENS_SENT) == 1 and samples_a_request(256) > 32
+    assert samples_a_request(4 * MOST_TOKENS) == 1 and samples_a_request(256) > 32
     (back,) = samples_of(decode(encode(reply_of([sample])), SampleReply))
     assert back.text == sample.text and back.token_count == len(tokens)
     assert back.logprob(back.text) == sample.logprob(sample.text)
