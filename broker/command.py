@@ -113,7 +113,7 @@ def _keys(settings: KeysSettings, broker: BrokerSettings) -> int:
 
 def _invite(settings: InviteSettings, broker: BrokerSettings) -> int:
     from broker import keys
-    from common.bus.credentials import text_of
+    from common.bus.credentials import announcers, text_of
 
     name = settings.name or f"guest-{secrets.token_hex(3)}"
     seeds = keys.invite(broker.store, settings.run, _roles(settings.role), name)
@@ -121,7 +121,9 @@ def _invite(settings: InviteSettings, broker: BrokerSettings) -> int:
     if not settings.url and is_loopback(broker.host):
         say(f"the broker listens on {broker.host}: --url names its address for other machines", file=sys.stderr)
     url = settings.url or f"nats://{f'[{host}]' if ':' in host else host}:{broker.port}"
-    told = Invite(settings.run, url, name, seeds, _verifiers(settings), text_of(load_node(settings.config).bus.ca))
+    bus = load_node(settings.config).bus
+    learners = (*bus.learner_keys(), *announcers(keys.folder_of(broker.store, settings.run)))
+    told = Invite(settings.run, url, name, seeds, _verifiers(settings), text_of(bus.ca), learners)
     say(
         f"for {', '.join(seeds)} of run {settings.run} at {visible(url)}, called {name}: PROOFMESH_INVITE=",
         file=sys.stderr,

@@ -19,13 +19,10 @@ from typing import Any
 
 from broker.settings import BrokerSettings, is_loopback
 from common.bus.asking import BadKey
-from common.bus.credentials import ENDING, NodeKey, new_seed, read_key
+from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
 from common.bus.permissions import Role, rights
 from common.output.command import UserError
 from common.protocol.subjects import OWNER, check_run_name
-
-PUBLIC = ".pub"
-"""Ending of a file with a public key."""
 
 ANSWER_WITHIN = "1h"
 """Longest time from a request to its reply: a proof may be verified for that long, not longer."""

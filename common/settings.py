@@ -33,6 +33,8 @@ class Invite:
     """Public keys of the run's verifiers."""
     ca: str = ""
     """The certificate by which the broker's is known, as PEM; empty: the connection is not encrypted."""
+    learners: tuple[str, ...] = ()
+    """Public keys of the run's learners, who say which weights are loaded."""
 
     def text(self) -> str:
         """One word of letters, digits, hyphens and underscores."""
@@ -50,7 +52,7 @@ class Invite:
                 f"[bus] invite (or PROOFMESH_INVITE): {word[:12]!r}... is no invite, or a part is missing; it is the "
                 "whole line that `proofmesh broker invite` prints"
             ) from error
-        return replace(told, verifiers=tuple(told.verifiers))
+        return replace(told, verifiers=tuple(told.verifiers), learners=tuple(told.learners))
 
     def only(self, role: str) -> Invite:
         """The same with the key of one role."""
@@ -105,6 +107,7 @@ class BusSettings:
         if (invite := self.told()) is not None:
             self.url = invite.url if self.url == BusSettings.url else self.url
             self.verifiers = tuple(dict.fromkeys((*self.verifiers, *invite.verifiers)))
+            self.learners = tuple(dict.fromkeys((*self.learners, *invite.learners)))
         for name in ("ca", "certificate", "certificate_key", "broker_name"):
             setattr(self, name, getattr(self, name) or os.environ.get(f"PROOFMESH_{name.upper()}", ""))
         self.ca = self.ca or (invite.ca if invite is not None else "")
@@ -124,10 +127,19 @@ class BusSettings:
     those in PROOFMESH_VERIFIERS, separated by commas. `proofmesh up` adds the key of its own lean-proxies. Without any,
     a node takes the keys that the run lists on the broker, which on a broker without keys everybody can change."""
 
+    learners: tuple[str, ...] = ()
+    """Public keys of the learners and of self-play whose announcements of weights, models and pauses count
+    (`proofmesh broker keys RUN` lists them), in addition to those in PROOFMESH_LEARNERS, separated by commas. A node
+    with an invite, or whose key is in the folder of the run's keys, knows them already. Without any, every announcement
+    counts."""
+
     def verifier_keys(self) -> tuple[str, ...]:
         """The configured keys of verifiers, each once, from the settings and the environment."""
-        listed = (*self.verifiers, *os.environ.get("PROOFMESH_VERIFIERS", "").split(","))
-        return tuple(dict.fromkeys(key.strip() for key in listed if key.strip()))
+        return _listed(self.verifiers, "PROOFMESH_VERIFIERS")
+
+    def learner_keys(self) -> tuple[str, ...]:
+        """The configured keys of learners, each once, from the settings and the environment."""
+        return _listed(self.learners, "PROOFMESH_LEARNERS")
 
     def told(self) -> Invite | None:
         """The invite of the settings or the environment. Raises BadInvite."""
@@ -144,6 +156,11 @@ class BusSettings:
         if self.password:
             return self.user, self.password
         return self.user or os.environ.get("PROOFMESH_NATS_USER", ""), os.environ.get("PROOFMESH_NATS_PASSWORD", "")
+
+
+def _listed(keys: tuple[str, ...], variable: str) -> tuple[str, ...]:
+    listed = (*keys, *os.environ.get(variable, "").split(","))
+    return tuple(dict.fromkeys(key.strip() for key in listed if key.strip()))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from common.bus.connection import (
     REQUEST_SECONDS,
     TRAFFIC,
     UNSIGNED,
+    UNTRUSTED,
     Connection,
     Replies,
     RequestServer,
@@ -26,9 +27,9 @@ from common.bus.connection import (
     message_callback,
     warn_sometimes,
 )
-from common.bus.credentials import find_key
+from common.bus.credentials import find_key, learner_keys
 from common.bus.permissions import Role
-from common.bus.signing import Signer, Verifiers
+from common.bus.signing import Announcements, KnownKeys, Signer
 from common.bus.stored import Lease, Puller
 from common.protocol.messages import (
     AnyMessage,
@@ -43,6 +44,7 @@ from common.protocol.messages import (
     encode,
 )
 from common.protocol.subjects import (
+    ANNOUNCED,
     SIGNED,
     VERIFIERS,
     channel_name,
@@ -66,7 +68,7 @@ class Bus:
     """
 
     def __init__(self, connection: Connection, run: str, outage: float | None = None) -> None:
-        """Raises BadKey for [bus] verifiers."""
+        """Raises BadKey for [bus] verifiers and [bus] learners."""
         self.run = run
         self._outage = outage
         self._prefix = f"{run}."
@@ -76,11 +78,17 @@ class Bus:
         self._pullers: dict[str, Puller] = {}
         self._puller_lock = asyncio.Lock()
         self._served: list[ServedSubscription] = []
-        self._verifiers = Verifiers(connection.settings.verifier_keys())
+        self._verifiers = KnownKeys(connection.settings.verifier_keys())
         """Those of the settings; if there are none, later those that the run lists."""
+        key = connection.key
+        self._announcements = Announcements(
+            key.signer if key else None, lambda: learner_keys(connection.settings, key, connection.role)
+        )
+        self._stamped: set[str] = set()
         self.troubles: dict[str, str] = {}
         """Work queues that the broker refuses to this node, with the reason: a stream or consumer is missing, or the
-        stream or the broker's disk is full. A success removes the entry. The node is unhealthy meanwhile."""
+        stream or the broker's disk is full; and announcements that do not count. A success removes the entry. The node
+        is unhealthy meanwhile."""
 
     @classmethod
     async def connect(
@@ -206,14 +214,14 @@ class Bus:
             raise Unanswered(f"{subject}: no answer within {timeout:g} s{ignored}")
         return answer
 
-    async def verifiers(self) -> Verifiers:
+    async def verifiers(self) -> KnownKeys:
         """The keys whose verdicts count: those of [bus] verifiers. If there are none, those that the run lists when
         they are first needed; later changes of that list are ignored. Raises Unanswered."""
         if not self._verifiers:
             listed = await self.get_state(VERIFIERS, VerifierKeys)
             if listed is not None:
                 try:
-                    self._verifiers = Verifiers(listed.keys)
+                    self._verifiers = KnownKeys(listed.keys)
                 except BadKey as error:
                     raise Unanswered(f"run {self.run!r} lists a verifier that cannot be used: {error}") from error
         return self._verifiers
@@ -293,11 +301,17 @@ class Bus:
 
         `queue`: the group that shares the subject's requests; None: every server gets every request. An exception of
         the handler becomes a Failure (BusyError becomes Busy). The handler may also return Busy or Failure itself.
-        `signer`: signs all replies; required for the subjects of `subjects.SIGNED`.
+        `signer`: signs all replies; required for the subjects of `subjects.SIGNED`. Requests on those of
+        `subjects.ANNOUNCED` that no learner has signed get no reply.
         """
         assert signer is not None or subject not in SIGNED, f"replies on {subject} must be signed"
         server = RequestServer(self._connection, subject, request, handler, limit, signer)
-        inner = await self._connection.subscribe(self._prefix + subject, server.received, queue=queue or "")
+
+        async def received(message: Any) -> None:
+            if self._counts(subject, message.subject, message):
+                await server.received(message)
+
+        inner = await self._connection.subscribe(self._prefix + subject, received, queue=queue or "")
         served = ServedSubscription(inner, subject, server)
         self._served.append(served)
         return served
@@ -305,11 +319,13 @@ class Bus:
     async def gather_acks(
         self, subject: str, message: Message, reply: type[R], *, expected: int, timeout: float
     ) -> list[R]:
-        """Send a request to all servers of a subject. Returns when `expected` of them have replied, or after `timeout`
-        seconds with the replies so far, perhaps none."""
+        """Send a request to all servers of a subject, signed if it is one of `subjects.ANNOUNCED`. Returns when
+        `expected` of them have replied, or after `timeout` seconds with the replies so far, perhaps none."""
         if expected <= 0:
             return []
         replies: list[R] = []
+        full, payload = self._prefix + subject, encode(message)
+        headers = self._announcements.headers(full, payload) if subject in ANNOUNCED else None
 
         def complete(answer: Any) -> bool:
             try:
@@ -319,7 +335,7 @@ class Bus:
             return len(replies) >= expected
 
         try:
-            await self._replies.collect(self._prefix + subject, encode(message), timeout=timeout, done=complete)
+            await self._replies.collect(full, payload, timeout=timeout, done=complete, headers=headers)
         except Unanswered as error:
             log.warning("not acknowledged", subject=subject, error=str(error))
         return replies
@@ -395,15 +411,52 @@ class Bus:
 
     # --- state and registry ------------------------------------------------------------------------------------------
 
-    async def get_state(self, key: str, type: type[R]) -> R | None:
-        """The value of a key of the run's state; None if there is none, or if it cannot be decoded (counted,
-        logged)."""
+    async def get_state(self, key: str, type: type[R], *, from_anybody: bool = False) -> R | None:
+        """The value of a key of the run's state; None if there is none, if it cannot be decoded, or if no learner has
+        announced it (both counted, logged). `from_anybody`: the last one is not asked."""
         answer = await stored.get_key(self._replies, names.state_bucket(self.run), key)
-        return None if answer is None else stored.decoded(answer, type)
+        subject = stored.key_subject(names.state_bucket(self.run), key)
+        if answer is None or not (from_anybody or self._counts(key, subject, answer)):
+            return None
+        return stored.decoded(answer, type)
 
     async def put_state(self, key: str, message: Message) -> None:
-        """Set a key of the run's state. Raises Unanswered."""
-        await stored.put_key(self._replies, names.state_bucket(self.run), key, encode(message))
+        """Set a key of the run's state, signed if this node has a key and it is one of `subjects.ANNOUNCED`. Raises
+        Unanswered."""
+        bucket, payload, headers = names.state_bucket(self.run), encode(message), None
+        if key in ANNOUNCED and self._announcements.signs():
+            subject = stored.key_subject(bucket, key)
+            if subject not in self._stamped:
+                # Another process, perhaps with a clock that is ahead, may have announced before: times only grow.
+                before = await stored.get_key(self._replies, bucket, key)
+                if before is not None:
+                    self._announcements.problem(subject, before.headers, before.data)
+                self._stamped.add(subject)
+            headers = self._announcements.headers(subject, payload)
+        await stored.put_key(self._replies, bucket, key, payload, headers)
+
+    def _counts(self, key: str, subject: str, message: Any) -> bool:
+        """Whether a value of the state, or a request, may be believed. What may not be is counted, and named in
+        `troubles`."""
+        if key not in ANNOUNCED:
+            return True
+        try:
+            problem = self._announcements.problem(subject, message.headers, message.data)
+        except BadKey as error:
+            problem = str(error)
+        trouble = f"announcement of {key}"
+        if not problem:
+            self.troubles.pop(trouble, None)
+            return True
+        UNTRUSTED.labels(channel_name(key)).inc()
+        text = (
+            f"{problem}; it is ignored. A learner with a new key is known after a new invite (`proofmesh broker "
+            "invite`), or from [bus] learners"
+        )
+        if self.troubles.get(trouble) != text:
+            self.troubles[trouble] = text
+            log.warning("an announcement does not count", key=key, reason=text)
+        return False
 
     async def watch_state(self, key: str, type: type[R], callback: Callable[[R | None], None]) -> stored.Watch[R]:
         """Call `callback` with the current value, with every change, and with the current value again after a
@@ -421,6 +474,7 @@ class Bus:
             *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
             callback,
             channel=channel_name(key),
+            counts=lambda message: self._counts(key, message.subject, message),
         )
         await watch.start()
         return watch

@@ -62,6 +62,9 @@ BUSY = metrics.counter("bus_busy_answers", "Requests answered with Busy", ["chan
 HANDLER_ERRORS = metrics.counter("bus_handler_errors", "Exceptions of request handlers and callbacks", ["channel"])
 REQUEST_SECONDS = metrics.histogram("bus_request_seconds", "Response time of requests that this node sent", ["channel"])
 UNSIGNED = metrics.counter("bus_unsigned_replies", "Verdicts that do not count, for want of a verifier's signature")
+UNTRUSTED = metrics.counter(
+    "bus_untrusted", "Messages that do not count, for want of their sender's signature", ["channel"]
+)
 SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["channel"])
 
 _SENDERS_REMEMBERED = 1024
@@ -272,7 +275,8 @@ class Connection:
         self._opened = False
         self._closing = False
         self._refused: asyncio.Future[None] | None = None
-        self._key = key
+        self.key = key
+        """The key that it shows to the broker."""
         self._last_error: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -308,7 +312,7 @@ class Connection:
                 user=user or None,
                 password=password or None,
                 token=password if password and not user else None,
-                signature_cb=self._key.sign if self._key else None,
+                signature_cb=self.key.sign if self.key else None,
                 tls=encryption,
                 tls_hostname=self.settings.broker_name or None,
                 tls_handshake_first=encryption is not None,
@@ -346,9 +350,9 @@ class Connection:
         assert self._refused is not None
         if isinstance(self._last_error, ssl.SSLError):
             return _why_not_encrypted(self.settings.url, self._last_error)
-        if self._refused.done() and self._key:
+        if self._refused.done() and self.key:
             return (
-                f"the broker at {self.settings.url} refused the key of {self._key.place}: it was revoked, or made for "
+                f"the broker at {self.settings.url} refused the key of {self.key.place}: it was revoked, or made for "
                 "another broker; `proofmesh broker keys RUN` on the broker's machine shows the keys that count"
             )
         if self._refused.done():
@@ -365,7 +369,7 @@ class Connection:
 
     def wrong_role(self) -> str:
         """Why the broker does not let this node be what it is."""
-        place = self._key.place if self._key else "this user"
+        place = self.key.place if self.key else "this user"
         return (
             f"the broker does not let {place} be a {self.role}: it is a key of another role; name the key of role "
             f"{self.role}, or the folder with all keys of the run, with [bus] key or PROOFMESH_KEY"
@@ -539,7 +543,15 @@ class Replies:
             raise Unanswered(f"{subject}: no node serves it")
         return answer
 
-    async def collect(self, subject: str, payload: bytes, *, timeout: float, done: Callable[[Msg], bool]) -> Msg | None:
+    async def collect(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        timeout: float,
+        done: Callable[[Msg], bool],
+        headers: dict[str, str] | None = None,
+    ) -> Msg | None:
         """Send a request and read replies until `done(reply)` is true. Returns that reply; None after the timeout.
 
         Raises Unanswered if no node serves the subject or the connection is lost.
@@ -549,7 +561,7 @@ class Replies:
         self._asked[token] = subject.lower()
         try:
             async with asyncio.timeout(timeout):
-                await self._connection.publish(subject, payload, f"{self._inbox}.{token}")
+                await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
                 while True:
                     answer = await queue.get()
                     if isinstance(answer, NotAllowed):

@@ -13,12 +13,14 @@ import base64
 import binascii
 import os
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.bus.asking import BadKey
 from common.bus.permissions import Role
+from common.bus.signing import Signer
 from common.protocol.subjects import OWNER
 from common.settings import BusSettings
 
@@ -55,6 +57,11 @@ class NodeKey:
         return base64.b64encode(self._private.sign(nonce.encode()))
 
     @property
+    def signer(self) -> Signer:
+        """The same key for signatures that other nodes check."""
+        return Signer(self._private)
+
+    @property
     def _private(self) -> Ed25519PrivateKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -82,6 +89,51 @@ def find_key(settings: BusSettings, run: str, role: str) -> NodeKey | None:
     if not (named := settings.key or os.environ.get("PROOFMESH_KEY", "")):
         return None
     return read_key(key_file(Path(named), run, role), run)
+
+
+PUBLIC = ".pub"
+"""Ending of a file with the public key of somebody who was invited."""
+
+ANNOUNCERS = (Role.LEARNER, Role.STP)
+"""Roles that say which weights and models are served."""
+
+
+def learner_keys(settings: BusSettings, key: NodeKey | None, role: str) -> tuple[str, ...]:
+    """The public keys, in base64, of those who may announce weights: those that the settings name, those in the folder
+    of the node's own key, and the node's own if it is a learner's. Empty: none is known. Raises BadKey."""
+    listed = [_base64_of(public) for public in settings.learner_keys()]
+    if key is not None and (place := Path(key.place)).suffix == ENDING:
+        listed += [_base64_of(public) for public in announcers(place.parent)]
+    if key is not None and role in ANNOUNCERS:
+        listed.append(key.signer.public)
+    return tuple(dict.fromkeys(listed))
+
+
+def announcers(folder: Path) -> list[str]:
+    """The public keys of learners and self-play in the folder of a run's keys: the run's own, and those of invites, as
+    far as this user may read them. Raises BadKey."""
+    found = []
+    for role in ANNOUNCERS:
+        for file in (folder / f"{role}{ENDING}", *sorted(folder.glob(f"{role}.*{PUBLIC}"))):
+            with suppress(OSError):
+                text = file.read_text().strip()
+                found.append(NodeKey(text, place=str(file)).public if file.suffix == ENDING else text)
+    return found
+
+
+def _base64_of(public: str) -> str:
+    """A public key as signatures name it. Raises BadKey."""
+    try:
+        content = base64.b32decode(public + "=" * (-len(public) % 8))
+    except (binascii.Error, ValueError):
+        content = b""
+    raw, check = content[:-2], content[-2:]
+    if len(raw) != 33 or raw[:1] != _USER or _check(raw) != check:
+        raise BadKey(
+            f"[bus] learners: {public!r} is no public key of a user: 56 letters that begin with U, as `proofmesh "
+            "broker keys RUN` lists them"
+        )
+    return base64.b64encode(raw[1:]).decode()
 
 
 def key_file(named: Path, run: str, role: str) -> Path:

@@ -1,10 +1,14 @@
-"""Signed replies: who may give a verdict. A verifier signs its replies with Ed25519; askers count only these.
+"""Signed messages: who may give a verdict, and who may say which weights are loaded. Signatures are Ed25519.
 
-    signature over   "proofmesh 1", SUBJECT, SHA-256 of the request, SHA-256 of the reply     (separated by NUL)
-    in the headers   Proofmesh-Key: the public key, Proofmesh-Signature: the signature        (both in base64)
+    signature over   "proofmesh 1", SUBJECT, SHA-256 of each part                          (separated by NUL)
+    in the headers   Proofmesh-Key: the public key, Proofmesh-Signature: the signature     (both in base64)
 
-So one signature binds statement and script (in the request) to the verdict, its axioms, its header and its toolchain
-(in the reply). The password of the broker is not enough to make one: it needs the verifier's key file.
+    a verdict        parts: the request, the reply. So one signature binds statement and script to the verdict, its
+                     axioms, its header and its toolchain. A verifier signs with the key of its file
+    an announcement  parts: the text of the header Proofmesh-Time, the message. A learner signs with the key that it
+                     shows to the broker. Its time only grows, so that an older announcement cannot be sent again
+
+The broker's permission to publish is not enough to make a signature: it needs the key.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import base64
 import binascii
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,12 +31,15 @@ if TYPE_CHECKING:
 KEY_HEADER = "Proofmesh-Key"
 SIGNATURE_HEADER = "Proofmesh-Signature"
 
+TIME_HEADER = "Proofmesh-Time"
+"""Of an announcement: microseconds since 1970, in decimal."""
+
 _PURPOSE = b"proofmesh 1"
 """Begins all signed bytes, so that no signature of another protocol can be taken for one of these."""
 
 
 class Signer:
-    """A verifier's private key."""
+    """A private key that signs."""
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
@@ -60,20 +68,21 @@ class Signer:
             raise BadKey(f"{file}: not an Ed25519 key; make one with `openssl genpkey -algorithm ed25519`")
         return cls(key)
 
-    def headers(self, subject: str, request: bytes, reply: bytes) -> dict[str, str]:
-        """The headers of a reply to a request."""
+    def headers(self, subject: str, *parts: bytes) -> dict[str, str]:
+        """The headers of a message: for a reply, the parts are request and reply."""
         return {
             KEY_HEADER: self.public,
-            SIGNATURE_HEADER: _text(self._key.sign(_signed(subject, request, reply))),
+            SIGNATURE_HEADER: _text(self._key.sign(_signed(subject, *parts))),
         }
 
 
-class Verifiers:
-    """The public keys whose replies count."""
+class KnownKeys:
+    """The public keys whose messages count."""
 
-    def __init__(self, keys: Iterable[str]) -> None:
-        """Raises BadKey if a text is not a public key."""
+    def __init__(self, keys: Iterable[str], who: str = "verifiers") -> None:
+        """`who`: whose keys they are, for texts. Raises BadKey if a text is not a public key."""
         self._keys = {key: _public(key) for key in keys}
+        self._who = who
 
     def __bool__(self) -> bool:
         return bool(self._keys)
@@ -83,8 +92,8 @@ class Verifiers:
         """The keys as text."""
         return tuple(self._keys)
 
-    def problem(self, headers: Mapping[str, str] | None, subject: str, request: bytes, reply: bytes) -> str:
-        """Why a reply does not count; empty if one of these verifiers has signed exactly this reply to this request."""
+    def problem(self, headers: Mapping[str, str] | None, subject: str, *parts: bytes) -> str:
+        """Why a message does not count; empty if one of these keys has signed exactly these parts on this subject."""
         from cryptography.exceptions import InvalidSignature
 
         name = (headers or {}).get(KEY_HEADER, "")
@@ -93,16 +102,57 @@ class Verifiers:
             return "it is not signed"
         key = self._keys.get(name)
         if key is None:
-            return "it is signed with a key that is not among the run's verifiers"
+            return f"it is signed with a key that is not among the run's {self._who}"
         try:
-            key.verify(_bytes(signature), _signed(subject, request, reply))
+            key.verify(_bytes(signature), _signed(subject, *parts))
         except (InvalidSignature, BadKey):
             return "its signature is wrong"
         return ""
 
 
-def _signed(subject: str, request: bytes, reply: bytes) -> bytes:
-    return b"\0".join((_PURPOSE, subject.encode(), sha256(request).digest(), sha256(reply).digest()))
+class Announcements:
+    """Signs what a learner announces in the run's state, and judges what was announced."""
+
+    def __init__(self, signer: Signer | None, learners: Callable[[], tuple[str, ...]]) -> None:
+        """`signer`: this node's own; None: it has no key. `learners`: the public keys of those who may announce; none:
+        whatever was announced counts. Raises BadKey."""
+        self._signer, self._learners = signer, learners
+        self._any_known = bool(learners())
+        self._newest: dict[str, int] = {}
+
+    def signs(self) -> bool:
+        """Whether this node can sign."""
+        return self._signer is not None
+
+    def headers(self, subject: str, payload: bytes) -> dict[str, str] | None:
+        """The headers of an announcement, later than those that were judged before; None: this node has no key."""
+        if self._signer is None:
+            return None
+        when = max([time.time_ns() // 1000, *(newest + 1 for newest in self._newest.values())])
+        self._newest[subject] = when
+        return {TIME_HEADER: str(when), **self._signer.headers(subject, str(when).encode(), payload)}
+
+    def problem(self, subject: str, headers: Mapping[str, str] | None, payload: bytes) -> str:
+        """Why an announcement does not count; empty if it does. Raises BadKey."""
+        # 1. The keys are looked up each time: one may have been revoked, and another learner invited. While a key is
+        #    being replaced there may be none for a moment; then nothing counts.
+        listed = self._learners()
+        self._any_known = self._any_known or bool(listed)
+        if not self._any_known:
+            return ""
+        told = (headers or {}).get(TIME_HEADER, "")
+        if problem := KnownKeys(listed, "learners").problem(headers, subject, told.encode(), payload):
+            return problem
+        # 2. Equal times are the same announcement again, as after a reconnect.
+        when = int(told) if told.isascii() and told.isdecimal() else 0
+        if when < self._newest.get(subject, 0):
+            return "a later one was seen before: somebody has sent it again, or the learner's clock was set back"
+        self._newest[subject] = when
+        return ""
+
+
+def _signed(subject: str, *parts: bytes) -> bytes:
+    return b"\0".join((_PURPOSE, subject.encode(), *(sha256(part).digest() for part in parts)))
 
 
 def _make(file: Path) -> None:

@@ -220,11 +220,17 @@ def checked(answer: Msg, subject: str) -> dict[str, Any]:
 
 
 async def publish_durable(
-    replies: Replies, subject: str, payload: bytes, message_id: str | None, timeout: float = 5.0
+    replies: Replies,
+    subject: str,
+    payload: bytes,
+    message_id: str | None,
+    timeout: float = 5.0,
+    headers: dict[str, str] | None = None,
 ) -> int:
     """Publish into a stream, and wait until the broker confirms it. Returns the sequence number. Raises Unanswered,
     BusError."""
-    headers = {"Nats-Msg-Id": message_id} if message_id else None
+    if message_id:
+        headers = {**(headers or {}), "Nats-Msg-Id": message_id}
     try:
         answer = await replies.ask(subject, payload, timeout=timeout, headers=headers)
     except Unanswered as error:
@@ -291,9 +297,16 @@ def _deleted(message: Msg) -> bool:
     return headers.get("KV-Operation") in ("DEL", "PURGE") or "Nats-Marker-Reason" in headers
 
 
-async def put_key(replies: Replies, bucket: str, key: str, payload: bytes) -> int:
+def key_subject(bucket: str, key: str) -> str:
+    """The subject on which a key's values are published."""
+    return f"$KV.{bucket}.{key}"
+
+
+async def put_key(
+    replies: Replies, bucket: str, key: str, payload: bytes, headers: dict[str, str] | None = None
+) -> int:
     """Set a key; returns its revision."""
-    return await publish_durable(replies, f"$KV.{bucket}.{key}", payload, None, API_TIMEOUT)
+    return await publish_durable(replies, key_subject(bucket, key), payload, None, API_TIMEOUT, headers)
 
 
 async def delete_key(replies: Replies, bucket: str, key: str) -> None:
@@ -354,9 +367,11 @@ class Watch(Generic[AnyMessage]):
         *,
         channel: str,
         all_stored: bool = False,
+        counts: Callable[[Msg], bool] = lambda message: True,
     ) -> None:
         """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `channel`:
-        its name in `common.protocol.subjects`, for metrics."""
+        its name in `common.protocol.subjects`, for metrics. `counts`: whether a message may be believed; the others are
+        skipped."""
         self.subject = subject
         self._channel = channel
         self._connection = connection
@@ -365,6 +380,7 @@ class Watch(Generic[AnyMessage]):
         self._kinds = kinds
         self._callback = callback
         self._all_stored = all_stored
+        self._counts = counts
         self._inner: Any = None
         self._began: datetime | None = None
         """The broker's time when this watch began; None: the broker does not say it."""
@@ -458,7 +474,7 @@ class Watch(Generic[AnyMessage]):
     def _see(self, message: Msg) -> None:
         if _deleted(message):
             self._call(None)
-        elif (value := decoded(message, *self._kinds)) is not None:
+        elif self._counts(message) and (value := decoded(message, *self._kinds)) is not None:
             stored = message.metadata.timestamp
             self._call(value, max(0.0, (self._began - stored).total_seconds()) if self._began else 0.0)
 

@@ -35,6 +35,10 @@ SIGNED = frozenset({LEAN_VERIFY})
 VERIFIERS = "verifiers"
 """State key with the public keys of the run's verifiers."""
 
+ANNOUNCED = frozenset({"weights", "model", "pause", PAUSE, RESUME})
+"""State keys and requests that count only with the signature of a learner, for readers that know the keys of the run's
+learners."""
+
 OWNER = "client"
 """The owner of commands that have no key, or the run's own key for clients."""
 

@@ -65,6 +65,10 @@ and to people.
   A request whose node is lost gets no reply at all: send it again after a time limit. No request has a limit of its own
   beyond its fields (`timeout`, `seconds`), because it may wait in a queue first. Our nodes repeat a `lean.verify`
   request after {timeout:g} s, and give up after {patience:g} s.
+- **Announcements.** The state keys `weights`, `model` and `pause`, and the requests to pause, count only with the
+  signature of a learner if the reader knows the learners' keys. Signed are the text "proofmesh 1", the subject
+  (`$KV.demo-state.weights`), the SHA-256 digest of the header `Proofmesh-Time` (microseconds since 1970, in decimal),
+  and that of the message, joined by zero bytes. An announcement with an earlier time than one that was seen is ignored.
 - **Signatures.** A verdict (`lean.verify`) counts only with the signature of a verifier, because everybody with the
   broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an
   Ed25519 signature, both in base64. Signed are the text "proofmesh 1", the subject, the SHA-256 digest of the request

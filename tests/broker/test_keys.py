@@ -19,8 +19,9 @@ from broker.launcher import Server, _read_ports
 from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, NotAllowed, Role, Signer, names
 from common.bus.connection import _OrderedClient
-from common.bus.credentials import NodeKey
+from common.bus.credentials import NodeKey, announcers
 from common.bus.permissions import rights
+from common.bus.signing import TIME_HEADER
 from common.lean import Theorem
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
@@ -39,6 +40,8 @@ from common.protocol.messages import (
     Point,
     VerifierKeys,
     WeightsState,
+    decode,
+    encode,
 )
 from common.settings import Invite
 from tests.background import Background
@@ -218,7 +221,7 @@ async def test_the_attacks_that_were_once_possible_are_refused(server: Server) -
 
 
 async def test_the_admin_of_a_run_reaches_no_other_run(server: Server) -> None:
-    async with as_role(server, "admin") as bus, as_role(server, "admin", OTHER) as other:
+    async with as_role(server, "admin") as bus, as_role(server, "learner", OTHER) as other:
         await other.put_state("pause", PauseHold(epoch=1, seconds=5.0))
         assert list(await bus.runs()) == [RUN]
         foreign = await Bus.connect(replaced(server, RUN), run=OTHER, name="n", role="admin", wait=10)
@@ -324,6 +327,67 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
     assert server.log_file.read_text().count(" Violation ") == before
 
 
+async def test_inference_follows_only_what_a_learner_has_announced(server: Server) -> None:
+    states = [msgspec.structs.replace(example_of(WeightsState), version=version) for version in (1, 2, 3, 99)]
+    first, second, third, forged = states
+    key, entry, nodes = f"$KV.{RUN}-state.weights", f"$KV.{RUN}-nodes.ui.x", f"$JS.API.DIRECT.GET.KV_{RUN}-nodes"
+    async with (
+        as_role(server, "learner") as learner, as_role(server, "inference") as inference,
+        thief(server, "ui") as ui, thief(server, "admin") as admin,
+    ):  # fmt: skip
+        seen: list[WeightsState | None] = []
+        await inference.watch_state("weights", WeightsState, seen.append)
+
+        async def stored() -> Any:
+            return await admin.client.request(f"$JS.API.DIRECT.GET.KV_{RUN}-state.{key}")
+
+        async def refused(why: str) -> None:
+            await eventually(lambda: why in inference.troubles.get("announcement of weights", ""), what=why)
+            assert await inference.get_state("weights", WeightsState) is None and seen[-1] == second
+            assert await learner.get_state("weights", WeightsState) is None  # so it announces again
+
+        await learner.put_state("weights", first)
+        earlier = await stored()
+        await learner.put_state("weights", second)
+        await eventually(lambda: seen[-1:] == [second] and not inference.troubles)
+        # 1. The broker sends what a monitor's key has stored, word for word, as if it were an announcement.
+        await ui.client.request(entry, encode(forged))
+        await ui.client.publish(nodes, b'{"last_by_subj": "%s"}' % entry.encode(), reply=key)
+        await refused("it is not signed")
+        assert decode((await stored()).data, WeightsState) == forged
+        # 2. Somebody who may write everything sends an old announcement again, and one with a key of his own.
+        await admin.client.publish(key, earlier.data, headers=earlier.headers)
+        await refused("a later one was seen before")
+        stranger = NodeKey(keys.new_seed()).signer
+        signed = {TIME_HEADER: "9" * 17, **stranger.headers(key, b"9" * 17, encode(forged))}
+        await admin.client.publish(key, encode(forged), headers=signed)
+        await refused("a key that is not among the run's learners")
+        # 3. So does a pause that the monitor's key lets the broker ask for.
+        paused: list[Message] = []
+
+        async def pause(request: PauseRequest) -> Message:
+            paused.append(request)
+            return PauseAcknowledged(epoch=request.epoch, node_id="i")
+
+        await inference.serve(subjects.PAUSE, PauseRequest, pause, queue=None, limit=4)
+        await ui.client.request(entry, encode(PauseRequest(epoch=9, seconds=60.0)))
+        await ui.client.publish(nodes, b'{"last_by_subj": "%s"}' % entry.encode(), reply=f"{RUN}.{subjects.PAUSE}")
+        await eventually(lambda: f"announcement of {subjects.PAUSE}" in inference.troubles)
+        asked = PauseRequest(epoch=1, seconds=1.0)
+        assert len(await learner.gather_acks(subjects.PAUSE, asked, PauseAcknowledged, expected=1, timeout=10)) == 1
+        assert paused == [asked]
+        # 4. The learner is heard again; after its key was revoked, it is heard with its new one.
+        await learner.put_state("weights", third)
+        await eventually(lambda: seen[-1] == third and not inference.troubles)
+        keys.revoke(server.store, RUN, "learner")
+        await learner.put_state("weights", first)
+        await eventually(lambda: "announcement of weights" in inference.troubles)
+        await server.take_keys()
+    async with as_role(server, "learner") as learner, as_role(server, "inference") as inference:
+        await learner.put_state("weights", second)
+        assert await inference.get_state("weights", WeightsState) == second
+
+
 async def history_of(bus: Bus) -> bool:
     return len(await bus.history(Point)) > 0
 
@@ -344,6 +408,7 @@ def test_invites_are_made_and_taken_back(tmp_path: Path, capsys: pytest.CaptureF
     store = ["--store", str(tmp_path)]
     assert main(["invite", RUN, *store, "--name", "lab", "--url", "nats://h:1"]) == 0
     told = Invite.read(capsys.readouterr().out)
+    assert BusSettings(invite=told.text()).learner_keys() == tuple(announcers(keys.folder_of(tmp_path, RUN)))
     assert (told.run, told.url, told.owner, sorted(told.keys)) == (RUN, "nats://h:1", "lab", ["lean-proxy", "prover"])
     listed = {user.public: user for user in keys.users(tmp_path, RUN)}
     user = listed[NodeKey(told.keys["prover"]).public]

@@ -91,7 +91,8 @@ class ComputeHolder:
         """Continue from the broker's epoch, and release a hold that an earlier learner process left."""
 
         async def read() -> PauseHold | None:
-            return await self._run.bus.get_state(KEY, PauseHold)
+            # Also of a learner whose key was revoked: inference nodes remember its epochs.
+            return await self._run.bus.get_state(KEY, PauseHold, from_anybody=True)
 
         state = await self._run.persistently(read, "pause state not read yet")
         self._hold.seen(state)

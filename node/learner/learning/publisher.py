@@ -77,10 +77,12 @@ class Publisher:
 
     async def _mend(self) -> None:
         lost = [row for row in self._rows if not await self._run.bus.has_object(row.object_name)]
-        announced = not self._rows or await self._run.bus.get_state(weights.KEY, WeightsState) is not None
+        announced = not self._rows or await self._run.bus.get_state(weights.KEY, WeightsState) == self._state()
         if lost or not announced:
             versions = [row.version for row in lost]
-            self._run.log.error("the broker lost weights; they are published again", versions=versions)
+            self._run.log.error(
+                "the broker lost weights, or what was announced of them; they are published again", versions=versions
+            )
             for row in lost:
                 await self._put(row)
             await self._announce()
@@ -150,16 +152,19 @@ class Publisher:
             ) from error
 
     async def _announce(self) -> None:
+        await weights.announce(self._run.bus, self._run.persistently, self._state())
+
+    def _state(self) -> WeightsState:
+        """What inference nodes should follow. Raises IndexError before the first version."""
         latest = self.latest
         pinned = [row for row in self._rows if row.version in self._pinned]
-        state = WeightsState(
+        return WeightsState(
             version=latest.version,
             digest=latest.digest,
             object_name=latest.object_name,
             step=latest.step,
             pinned=tuple(PinnedWeights(row.version, row.digest, row.object_name) for row in pinned),
         )
-        await weights.announce(self._run.bus, self._run.persistently, state)
 
     async def _prune(self) -> None:
         """Delete old versions that are not pinned, here and in the object store."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.bus import BadKey, Bus, BusSettings, RemoteFailure, Signer, Unanswered, connection
-from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, Verifiers
+from common.bus.signing import KEY_HEADER, SIGNATURE_HEADER, KnownKeys
 from common.lean import Theorem
 from common.protocol.messages import Busy, Failure, LeanVerifyReply, LeanVerifyRequest, Message, encode
 from common.protocol.subjects import LEAN_VERIFY
@@ -31,7 +31,7 @@ def signer(tmp_path: Path) -> Signer:
 
 
 def test_a_signature_binds_subject_request_and_reply(signer: Signer) -> None:
-    known = Verifiers([signer.public])
+    known = KnownKeys([signer.public])
     headers = signer.headers("r.lean.verify", b"request", b"reply")
     assert known.problem(headers, "r.lean.verify", b"request", b"reply") == ""
     original = ("r.lean.verify", b"request", b"reply")
@@ -44,7 +44,7 @@ def test_a_signature_binds_subject_request_and_reply(signer: Signer) -> None:
 
 def test_only_keys_that_the_asker_knows_count(signer: Signer, tmp_path: Path) -> None:
     stranger = Signer.of_file(tmp_path / "stranger.pem")
-    known = Verifiers([signer.public])
+    known = KnownKeys([signer.public])
     said = known.problem(stranger.headers("s", b"a", b"b"), "s", b"a", b"b")
     assert said == "it is signed with a key that is not among the run's verifiers"
     claimed = stranger.headers("s", b"a", b"b") | {KEY_HEADER: signer.public}
@@ -82,7 +82,7 @@ def test_a_file_that_is_no_key_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["secret", "AAAA", "ÿ" * 44])
 def test_a_public_key_that_is_none_is_named(text: str) -> None:
     with pytest.raises(BadKey, match=r"\[bus\] verifiers: .* is not a public key"):
-        Verifiers([text])
+        KnownKeys([text])
 
 
 def test_keys_come_from_the_settings_and_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
