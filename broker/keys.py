@@ -18,14 +18,39 @@ from pathlib import Path
 from typing import Any
 
 from broker.settings import BrokerSettings, is_loopback
+from broker.streams import HEADROOM
 from common.bus.asking import BadKey
 from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
 from common.bus.permissions import Role, rights
 from common.output.command import UserError
+from common.protocol.messages import MAX_MESSAGE_BYTES
 from common.protocol.subjects import OWNER, check_run_name
 
 ANSWER_WITHIN = "1h"
 """Longest time from a request to its reply: a proof may be verified for that long, not longer."""
+
+MOST_STREAMS = 16
+"""Streams of a run, which has seven."""
+
+MOST_CONSUMERS = 4096
+"""Readers of a run's streams: two or three for each inference node, one for each command that waits for results."""
+
+MOST_CONNECTIONS = 4096
+"""Connections of a run: one for each node and command."""
+
+MOST_SUBSCRIPTIONS = 1024
+"""Subscriptions of one connection. Nodes have fewer than a hundred."""
+
+LIMITS: dict[str, Any] = {
+    "jetstream": {"max_streams": MOST_STREAMS, "max_consumers": MOST_CONSUMERS},
+    "limits": {
+        "max_connections": MOST_CONNECTIONS,
+        "max_subscriptions": MOST_SUBSCRIPTIONS,
+        "max_payload": MAX_MESSAGE_BYTES + HEADROOM,
+    },
+}
+"""What one run may take of a server that it shares with others. Not its disk: what an account may take of that is
+reserved for it, so that few runs would fit; each stream has a limit instead (`broker.streams`)."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 
@@ -133,7 +158,7 @@ def revoke(store: str | Path, run: str, who: str) -> list[User]:
 def accounts(store: str | Path, runs: Iterable[str] | None = None) -> dict[str, Any]:
     """The accounts of nats-server's configuration: those of these runs, or of all that have keys. Raises BadKey."""
     return {
-        run: {"jetstream": "enabled", "users": [_as_configured(user, run) for user in users(store, run)]}
+        run: LIMITS | {"users": [_as_configured(user, run) for user in users(store, run)]}
         for run in (runs_with_keys(store) if runs is None else runs)
     }
 

@@ -48,6 +48,10 @@ MAX_ACK_PENDING = 20_000
 """Most leases at a time in the whole mesh, for each consumer. The server's default of 1,000 would silently slow down a
 mesh of some hundred provers."""
 
+ATTEMPTS_WAITING = 32_768
+"""Most attempts of one purpose that the learner, self-play, or one owner of clients may have in the queue, leased ones
+included: as many as all leases, and half as many again to have ready. Others wait in their sender's outbox."""
+
 MAX_WAITING = 4_096
 """Most waiting pull requests, one for each prover and purpose; the server's default is 512."""
 
@@ -66,7 +70,12 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
     return RunSpec(
         streams=(
             StreamSpec(
-                todo_stream, tuple(f"{run}.{todo(p, '>')}" for p in PURPOSES), *TODO_BYTES, largest, DUPLICATE_WINDOW
+                todo_stream,
+                tuple(f"{run}.{todo(p, '>')}" for p in PURPOSES),
+                *TODO_BYTES,
+                largest,
+                DUPLICATE_WINDOW,
+                ATTEMPTS_WAITING,
             ),
             StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), *RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
@@ -100,7 +109,7 @@ def _announced(run: str) -> tuple[str, ...]:
 
 
 def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> ConsumerSpec:
-    return ConsumerSpec(name, stream, subject, ack_wait, MAX_ACK_PENDING, MAX_WAITING)
+    return ConsumerSpec(name, stream, subject, ack_wait, MAX_ACK_PENDING, MAX_WAITING, names.MOST_LEASED)
 
 
 async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> list[str]:

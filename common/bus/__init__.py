@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         NotThere,
         RemoteFailure,
         StreamConflict,
+        TooManyWaiting,
         Unanswered,
         persistently,
     )
@@ -74,6 +75,7 @@ __all__ = [
     "StreamSpec",
     "StreamState",
     "Subscription",
+    "TooManyWaiting",
     "Unanswered",
     "file_digest",
     "names",

@@ -14,8 +14,11 @@ from common.bus.asking import BusError, NoRoom, NotThere, StreamConflict, Unansw
 from common.bus.connection import Replies
 from common.bus.stored import api
 
-_LIMITS = {"max_bytes", "max_msgs", "max_msg_size", "duplicate_window", "max_ack_pending", "max_waiting"}
+_LIMITS = {"max_bytes", "max_msgs", "max_msg_size", "duplicate_window", "max_ack_pending", "max_waiting", "max_batch"}
 """Settings of a stream or consumer that are kept if they are larger than needed; -1 is no limit."""
+
+_PER_SUBJECT = "max_msgs_per_subject"
+"""The same, but that -1 is not kept: streams of older versions have it."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class StreamSpec:
     """Size to which it may grow."""
     max_message_bytes: int
     duplicate_window: float
+    most_waiting: int = 0
+    """Most messages on each subject; 0: no limit."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class ConsumerSpec:
     ack_wait: float
     max_ack_pending: int
     max_waiting: int
+    max_batch: int
+    """Most messages of one request."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ def _work_queue(spec: StreamSpec) -> dict[str, Any]:
         "max_msg_size": spec.max_message_bytes,
         "duplicate_window": _nanoseconds(spec.duplicate_window),
         "allow_direct": True,
+        **({"max_msgs_per_subject": spec.most_waiting, "discard_new_per_subject": True} if spec.most_waiting else {}),
     }
 
 
@@ -180,6 +188,7 @@ def _consumer(spec: ConsumerSpec) -> dict[str, Any]:
         "max_deliver": -1,
         "max_ack_pending": spec.max_ack_pending,
         "max_waiting": spec.max_waiting,
+        "max_batch": spec.max_batch,
     }
 
 
@@ -214,7 +223,9 @@ def raised(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, A
     result = dict(current)
     for key, value in wanted.items():
         present = current.get(key)
-        if key not in _LIMITS or present is None or -1 < present < value:
+        if key == _PER_SUBJECT and present is not None:
+            result[key] = max(present, value)
+        elif key not in _LIMITS or present is None or -1 < present < value:
             result[key] = value
     if result.get("max_age"):  # the broker refuses a longer window
         result["duplicate_window"] = min(result.get("duplicate_window", 0), result["max_age"])

@@ -75,6 +75,10 @@ class NoRoom(BusError):
     """The broker's disk limit is too low for the requested size. A retry will not help."""
 
 
+class TooManyWaiting(BusError):
+    """As many attempts of this client wait as one may have. They are taken one after another, so a retry helps."""
+
+
 class StreamConflict(BusError):
     """A stream or consumer exists with a configuration that cannot be changed to the requested one."""
 

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from common.bus import admin, names, stored
-from common.bus.asking import BadKey, BusError, BusyError, NotThere, RemoteFailure, RetryDelay, Unanswered
+from common.bus.asking import (
+    BadKey,
+    BusError,
+    BusyError,
+    NotThere,
+    RemoteFailure,
+    RetryDelay,
+    TooManyWaiting,
+    Unanswered,
+)
 from common.bus.connection import (
     DRAIN_SECONDS,
     REQUEST_SECONDS,
@@ -346,11 +355,13 @@ class Bus:
         """Publish into a work queue, and wait until the broker confirms that it is stored. Equal ids are stored once.
 
         Raises Unanswered (the caller retries with the same id), BusError (the broker refuses it: a full stream),
-        OversizedMessage.
+        TooManyWaiting, OversizedMessage.
         """
         stream = names.stream_that_stores(self.run, subject)
         try:
             await stored.publish_durable(self._replies, self._prefix + subject, encode(message), message_id, timeout)
+        except TooManyWaiting:
+            raise  # no trouble of the queue: the sender is ahead of the provers
         except BusError as error:
             self._note_trouble(f"writing to {stream}", str(error))
             raise

@@ -14,6 +14,9 @@ lean-proxy, short enough that the attempt of a killed prover soon continues."""
 NODE_TTL = 10.0
 """Seconds until the registry entry of a node expires. Nodes renew it after a third of this time."""
 
+MOST_LEASED = 256
+"""Most messages that one request for leases may get. Who has room for more asks again."""
+
 RESULTS_PREFIX = "results-"
 TODO_PREFIX = "todo-"
 CONSUMERS = (

@@ -23,8 +23,9 @@ from nats.js.api import ConsumerConfig, DeliverPolicy
 from nats.js.errors import APIError, Error as JetStreamError, NotFoundError
 
 from common.bus import connection
-from common.bus.asking import BusError, DigestMismatch, NotThere, Unanswered
+from common.bus.asking import BusError, DigestMismatch, NotThere, TooManyWaiting, Unanswered
 from common.bus.connection import NO_RESPONDERS, Connection, Replies, status_of
+from common.bus.names import MOST_LEASED
 from common.protocol.messages import AnyMessage, MessageError, decode
 
 if TYPE_CHECKING:
@@ -129,9 +130,10 @@ class Puller:
         self._connection.on_lost.append(lambda: self._queue.put_nowait((time.monotonic(), None)))
 
     async def lease(self, types: tuple[type[AnyMessage], ...], limit: int, wait: float) -> list[Lease[AnyMessage]]:
-        """Up to `limit` leases of queued messages. If there are none, waits up to `wait` seconds for the first."""
+        """Up to `limit` leases of queued messages, and at most MOST_LEASED. If there are none, waits up to `wait` seconds for the first."""
         async with self._lock:
             deadline = time.monotonic() + wait
+            limit = min(limit, MOST_LEASED)
             raw = self._left_over(limit)
             if not raw and await self._connection.wait_connected(wait):
                 raw = await self._pull({"batch": limit, "no_wait": True}, limit, 0)
@@ -210,12 +212,14 @@ async def api(
 
 
 def checked(answer: Msg, subject: str) -> dict[str, Any]:
-    """The broker's JSON reply. Raises NotThere or BusError if it is an error."""
+    """The broker's JSON reply. Raises NotThere, TooManyWaiting or BusError if it is an error."""
     content: dict[str, Any] = json.loads(answer.data)
     error = content.get("error")
     if error is None:
         return content
     text = f"{subject}: {error.get('description', error)}"
+    if "per subject" in text:
+        raise TooManyWaiting(f"{text}: as many of yours wait as one client may have; more go as these end")
     raise NotThere(text) if error.get("code") == 404 else BusError(text)
 
 
@@ -228,7 +232,7 @@ async def publish_durable(
     headers: dict[str, str] | None = None,
 ) -> int:
     """Publish into a stream, and wait until the broker confirms it. Returns the sequence number. Raises Unanswered,
-    BusError."""
+    TooManyWaiting, BusError."""
     if message_id:
         headers = {**(headers or {}), "Nats-Msg-Id": message_id}
     try:

@@ -77,13 +77,10 @@ def new_client(command: str, owner: str = OWNER) -> str:
 
 
 def todo(purpose: str, client: str = LEARNER) -> str:
-    """Subject for the attempts of one purpose that a client asks for."""
-    return f"theorem.todo.{purpose}.{client}"
-
-
-def client_of(todo: str) -> str:
-    """The client that has asked on a subject for attempts."""
-    return todo.split(".", 3)[3]
+    """Subject for the attempts of one purpose that a client asks for. All clients of an owner share it, so that the
+    broker can bound how many attempts of an owner wait."""
+    owner, of_owner, _ = client.partition(".")
+    return f"theorem.todo.{purpose}.of.{owner}" if of_owner else f"theorem.todo.{purpose}.{client}"
 
 
 def samples(model: str) -> str:
@@ -163,15 +160,16 @@ CHANNELS: tuple[Channel, ...] = (
         "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
     ),
     Channel(
-        "theorem.todo.<purpose>.<owner>.<client>",
+        "theorem.todo.<purpose>.of.<owner>",
         Delivery.WORK_QUEUE,
         (attempts.Attempt,),
         senders=("eval --url", "prove --url"),
         readers=("prover",),
         stored_in="<run>-todo",
-        notes="In the same queues. `<owner>` is the name of the key that the command has, `client` without one; each "
-        "command chooses a `<client>` that no other has. A prover refuses an attempt that names another client than "
-        "its subject: its result would go to somebody who has not asked.",
+        notes="In the same queues. `<owner>` is the name of the key that the command has, `client` without one. The "
+        "attempt names the client that gets its result, `<owner>.<client>`; each command chooses a `<client>` that no "
+        "other has. A prover refuses an attempt for a client of another owner than its subject's: its result would go "
+        "to somebody who has not asked.",
     ),
     Channel(
         "theorem.result.<durable client>",

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from nats.aio.client import Client
 
 from broker import binary, keys, streams
 from broker.command import main
 from broker.launcher import Server, _read_ports
-from broker.settings import BrokerSettings
 from common.bus import Bus, BusError, BusSettings, NotAllowed, Role, Signer, names
-from common.bus.connection import _OrderedClient
 from common.bus.credentials import NodeKey, announcers
 from common.bus.permissions import rights
 from common.bus.signing import TIME_HEADER
@@ -45,14 +41,13 @@ from common.protocol.messages import (
 )
 from common.settings import Invite
 from tests.background import Background
+from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
 from tests.message_values import example_of
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
 
-RUN, OTHER = "demo", "other"
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
-GUESTS = ("ada", "bob")
 ROLES = [role for role in Role if role is not Role.ADMIN]
 
 
@@ -64,69 +59,6 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
     background.run(with_streams(server))
     yield server
     background.run(server.stop(grace=0))
-
-
-def keyed(folder: Path) -> Server:
-    server = Server(BrokerSettings(port=0, store=str(folder / "store")))
-    for run in (RUN, OTHER):
-        keys.make(server.store, run)
-    for guest in GUESTS:
-        seeds = keys.invite(server.store, RUN, [Role.CLIENT], guest)
-        (folder / guest).write_text(Invite(RUN, "", guest, seeds).text())
-    return server
-
-
-async def with_streams(server: Server) -> None:
-    for run in (RUN, OTHER):
-        async with as_role(server, "admin", run) as bus:
-            await streams.ensure(bus)
-
-
-@asynccontextmanager
-async def as_role(server: Server, role: str, run: str = RUN) -> AsyncIterator[Bus]:
-    """A node with its role's key; an invited guest is a client."""
-    settings = BusSettings(url=server.bus.url, key=server.bus.key)
-    if role in GUESTS:
-        settings = BusSettings(url=server.bus.url, invite=(server.store.parent / role).read_text())
-    name = Role.CLIENT if role in GUESTS else role
-    bus = await Bus.connect(settings, run=run, name="n", role=name, wait=10)
-    yield bus
-    await bus.close()
-
-
-@asynccontextmanager
-async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
-    """Somebody with a role's key and a program of his own."""
-    file = keys.folder_of(server.store, RUN) / f"{role}.nk"
-    key, said = NodeKey(file.read_text().strip()), list[str]()
-    client = _OrderedClient(key)
-
-    async def hear(error: Exception) -> None:
-        said.append(str(error))
-
-    await client.connect(server.bus.url, error_cb=hear, signature_cb=key.sign, inbox_prefix=f"_INBOX.{role}")
-    yield Thief(client, said)
-    await client.close()
-
-
-class Thief:
-    def __init__(self, client: Client, said: list[str]) -> None:
-        self.client = client
-        self.said = said
-
-    async def may(self, action: str) -> bool:
-        """Whether the broker lets him do `pub SUBJECT`, or `sub SUBJECT [GROUP]`."""
-        kind, subject, *group = action.split()
-        self.said.clear()
-        if kind == "pub":
-            await self.client.publish(subject, b"\xc1")
-        else:
-            subscription = await self.client.subscribe(subject, queue="".join(group))
-        await self.client.flush()
-        refused = [line for line in self.said if "permissions violation" in line]
-        if kind == "sub" and not refused:
-            await subscription.unsubscribe()
-        return not refused
 
 
 def concrete(pattern: str) -> str:
@@ -154,7 +86,7 @@ EVERYTHING = [
     *(f"pub $JS.API.{call}" for call in (f"CONSUMER.CREATE.{RUN}-answers", f"CONSUMER.NAMES.{RUN}-answers",
       f"CONSUMER.CREATE.{RUN}-answers.x.{RUN}.theorem.result.>", f"DIRECT.GET.{RUN}-answers",
       f"STREAM.MSG.GET.{RUN}-todo", f"STREAM.MSG.GET.{RUN}-results", "STREAM.LIST", "STREAM.NAMES", "INFO")),
-    *(f"pub {subject}" for subject in (f"{RUN}.theorem.todo.train.ada.x", f"{OTHER}.tactic.request", "x",
+    *(f"pub {subject}" for subject in (f"{RUN}.theorem.todo.train.of.ada", f"{OTHER}.tactic.request", "x",
       "_INBOX.learner.x", f"$KV.{RUN}-nodes.learner.x", f"$KV.{RUN}-nodes.broker.x",
       f"{RUN}.telemetry.broker.x.heartbeat")),
     *(f"sub {subject}" for subject in (">", f"{RUN}.>", "_INBOX.>", "$JS.>", "$KV.>", "$SYS.>", f"{RUN}.theorem.>",

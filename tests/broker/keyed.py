@@ -1,0 +1,85 @@
+"""A broker with keys, for tests: nodes of each role, invited clients, and a thief with a program of his own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from nats.aio.client import Client
+
+from broker import keys, streams
+from broker.launcher import Server
+from broker.settings import BrokerSettings
+from common.bus import Bus, BusSettings, Role
+from common.bus.connection import _OrderedClient
+from common.bus.credentials import NodeKey
+from common.settings import Invite
+
+RUN, OTHER = "demo", "other"
+GUESTS = ("ada", "bob")
+
+
+def keyed(folder: Path) -> Server:
+    server = Server(BrokerSettings(port=0, store=str(folder / "store")))
+    for run in (RUN, OTHER):
+        keys.make(server.store, run)
+    for guest in GUESTS:
+        seeds = keys.invite(server.store, RUN, [Role.CLIENT], guest)
+        (folder / guest).write_text(Invite(RUN, "", guest, seeds).text())
+    return server
+
+
+async def with_streams(server: Server) -> None:
+    for run in (RUN, OTHER):
+        async with as_role(server, "admin", run) as bus:
+            await streams.ensure(bus)
+
+
+@asynccontextmanager
+async def as_role(server: Server, role: str, run: str = RUN) -> AsyncIterator[Bus]:
+    """A node with its role's key; an invited guest is a client."""
+    settings = BusSettings(url=server.bus.url, key=server.bus.key)
+    if role in GUESTS:
+        settings = BusSettings(url=server.bus.url, invite=(server.store.parent / role).read_text())
+    name = Role.CLIENT if role in GUESTS else role
+    bus = await Bus.connect(settings, run=run, name="n", role=name, wait=10)
+    yield bus
+    await bus.close()
+
+
+@asynccontextmanager
+async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
+    """Somebody with a role's key and a program of his own."""
+    file = keys.folder_of(server.store, RUN) / f"{role}.nk"
+    key, said = NodeKey(file.read_text().strip()), list[str]()
+    client = _OrderedClient(key)
+
+    async def hear(error: Exception) -> None:
+        said.append(str(error))
+
+    await client.connect(
+        server.bus.url, error_cb=hear, signature_cb=key.sign, inbox_prefix=f"_INBOX.{role}", allow_reconnect=False
+    )
+    yield Thief(client, said)
+    await client.close()
+
+
+class Thief:
+    def __init__(self, client: Client, said: list[str]) -> None:
+        self.client = client
+        self.said = said
+
+    async def may(self, action: str) -> bool:
+        """Whether the broker lets him do `pub SUBJECT`, or `sub SUBJECT [GROUP]`."""
+        kind, subject, *group = action.split()
+        self.said.clear()
+        if kind == "pub":
+            await self.client.publish(subject, b"\xc1")
+        else:
+            subscription = await self.client.subscribe(subject, queue="".join(group))
+        await self.client.flush()
+        refused = [line for line in self.said if "permissions violation" in line]
+        if kind == "sub" and not refused:
+            await subscription.unsubscribe()
+        return not refused

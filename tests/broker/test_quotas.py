@@ -1,0 +1,117 @@
+"""What one node, key or run may take of a broker: a hostile client for each quota, and others whose work goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from broker import keys, streams
+from broker.launcher import Server
+from common.bus import Bus, BusError, TooManyWaiting, names
+from common.bus.stored import api
+from common.lean import Theorem
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, Purpose
+from tests.background import Background
+from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.broker
+
+WAITING, CONNECTIONS = 4, 12
+
+
+@pytest.fixture(scope="module")
+def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A broker with keys, and with small limits."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(streams, "ATTEMPTS_WAITING", WAITING)
+        patched.setitem(keys.LIMITS["limits"], "max_connections", CONNECTIONS)
+        server = keyed(tmp_path_factory.mktemp("broker"))
+        background.run(server.start())
+        background.run(with_streams(server))
+    yield server
+    background.run(server.stop(grace=0))
+
+
+async def asks(bus: Bus, client: str, number: int) -> None:
+    attempt = Attempt(
+        f"{client}-{number}", "t", Theorem("t", "", "True"), Purpose.EVAL, seed=1, simulations=1, client=client
+    )
+    await bus.publish_durable(subjects.todo(Purpose.EVAL, client), attempt, message_id=attempt.attempt_id)
+
+
+async def test_who_has_too_many_attempts_waiting_waits_and_others_go_on(server: Server) -> None:
+    async with as_role(server, "ada") as ada, as_role(server, "bob") as bob, as_role(server, "prover") as prover:
+        for number in range(WAITING):
+            await asks(ada, ada.new_client("eval"), number)
+        with pytest.raises(TooManyWaiting, match="as many of yours wait as one client may have"):
+            await asks(ada, ada.new_client("eval"), WAITING)
+        assert not ada.troubles, "the queue is well"
+        await asks(bob, bob.new_client("eval"), 0)
+        leases = await prover.lease("todo-eval", Attempt, limit=10, wait=10)
+        assert [lease.message.client[:4] for lease in leases] == WAITING * ["ada."] + ["bob."]
+        await leases[0].ack()
+        await asks(ada, ada.new_client("eval"), WAITING)
+        for lease in [*leases[1:], *await prover.lease("todo-eval", Attempt, limit=1, wait=10)]:
+            await lease.ack()
+
+
+async def test_one_request_gets_no_more_leases_than_a_node_can_play(server: Server) -> None:
+    async with as_role(server, "learner") as learner, as_role(server, "prover") as prover:
+        await asks(learner, "learner", 0)
+        async with thief(server, "prover") as someone:
+            body = json.dumps({"batch": 1_000_000, "no_wait": True}).encode()
+            answer = await someone.client.request(f"$JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-eval", body, timeout=10)
+            assert "MaxRequestBatch" in (answer.headers or {})["Description"]
+        (lease,) = await prover.lease("todo-eval", Attempt, limit=1_000_000, wait=10)
+        await lease.ack()
+
+
+async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(server: Server) -> None:
+    async with as_role(server, "admin") as admin, as_role(server, "learner", OTHER) as other:
+        # 1. Streams.
+        made = 0
+        with pytest.raises(BusError, match="maximum number of streams reached"):
+            for made in range(100):
+                await api(
+                    admin._replies, f"STREAM.CREATE.x{made}", {"name": f"x{made}", "subjects": [f"{RUN}.x{made}"]}
+                )
+        assert made == keys.MOST_STREAMS - len(names.streams_of(RUN))
+        for number in range(made):
+            await api(admin._replies, f"STREAM.DELETE.x{number}")
+        # 2. Connections.
+        taken = []
+        try:
+            with pytest.raises(Exception, match="maximum account active connections exceeded"):
+                for _ in range(100):
+                    taken.append(thief(server, "prover"))
+                    await taken[-1].__aenter__()
+            assert len(taken) == CONNECTIONS
+            async with as_role(server, "prover", OTHER) as prover:
+                await asks(other, "learner", 0)
+                assert len(await prover.lease("todo-eval", Attempt, limit=1, wait=10)) == 1
+        finally:
+            for each in taken[:-1]:
+                await each.__aexit__(None, None, None)
+
+
+async def test_who_subscribes_to_too_much_is_refused(server: Server) -> None:
+    async with thief(server, "prover") as someone:
+        for number in range(keys.MOST_SUBSCRIPTIONS + 1):
+            await someone.client.subscribe(f"_INBOX.prover.{number}")
+        await eventually(lambda: "maximum subscriptions exceeded" in server.log_file.read_text())
+
+
+async def test_streams_of_older_versions_get_the_limit_and_an_operator_s_own_stays(server: Server) -> None:
+    async with as_role(server, "admin", OTHER) as admin:
+        name = names.todo_stream(OTHER)
+        for by_hand, kept in ((-1, streams.ATTEMPTS_WAITING), (10**6, 10**6)):
+            config = (await api(admin._replies, f"STREAM.INFO.{name}"))["config"]
+            changed = {**config, "max_msgs_per_subject": by_hand, "discard_new_per_subject": by_hand > 0}
+            await api(admin._replies, f"STREAM.UPDATE.{name}", changed)
+            await streams.ensure(admin)
+            after = (await api(admin._replies, f"STREAM.INFO.{name}"))["config"]
+            assert after["max_msgs_per_subject"] == kept and after["discard_new_per_subject"]
