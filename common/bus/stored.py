@@ -130,7 +130,8 @@ class Puller:
         self._connection.on_lost.append(lambda: self._queue.put_nowait((time.monotonic(), None)))
 
     async def lease(self, types: tuple[type[AnyMessage], ...], limit: int, wait: float) -> list[Lease[AnyMessage]]:
-        """Up to `limit` leases of queued messages, and at most MOST_LEASED. If there are none, waits up to `wait` seconds for the first."""
+        """Up to `limit` leases of queued messages, and at most MOST_LEASED. If there are none, waits up to `wait`
+        seconds for the first."""
         async with self._lock:
             deadline = time.monotonic() + wait
             limit = min(limit, MOST_LEASED)
