@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from broker.settings import BrokerSettings, is_loopback
+from broker.settings import BrokerSettings
 from common.config import load, load_node
+from common.machine import is_loopback
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, visible
 from common.protocol.subjects import OWNER, check_run_name

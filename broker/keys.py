@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker.settings import BrokerSettings, is_loopback
+from broker.settings import BrokerSettings
 from broker.streams import HEADROOM
 from common.bus.asking import BadKey
 from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
 from common.bus.permissions import Role, rights
+from common.machine import is_loopback
 from common.output.command import UserError
 from common.protocol.messages import MAX_MESSAGE_BYTES
 from common.protocol.subjects import OWNER, check_run_name

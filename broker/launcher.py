@@ -18,9 +18,10 @@ from filelock import FileLock, Timeout
 
 from broker import binary, keys
 from broker.errors import BrokerError
-from broker.settings import BrokerSettings, is_loopback
+from broker.settings import BrokerSettings
 from common.bus.asking import BadKey
 from common.life.process import kill_group, spawn_child
+from common.machine import is_loopback
 from common.settings import BusSettings
 
 log = structlog.get_logger("broker")

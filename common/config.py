@@ -309,5 +309,5 @@ def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, str)
         else value
         for key, value in table.items()
-        if value is not None and key not in ("password", "api_key", "invite")
+        if value is not None and key not in ("password", "api_key", "invite", "token")
     }

@@ -6,12 +6,16 @@ by these numbers. Every role logs its numbers.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+EVERY_ADDRESS = ("0.0.0.0", "::", "")
+"""Addresses to listen on that mean all addresses of the machine."""
 
 LEAN_WORKER_MB = 300
 """Resident memory of a busy pocket Lean worker (measured: 130 to 190 MB), with some reserve."""
@@ -204,6 +208,22 @@ def measure(seconds: float = SECONDS) -> Pace:
 
 # ----------------------------------------------------------------------------------------------------------------------
 # TCP ports of this machine.
+
+
+def is_loopback(host: str) -> bool:
+    """True if an address can be reached only from this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def name_for_others(host: str) -> str:
+    """What to write into an address for a server that listens on `host`: this machine's name if it listens on all its
+    addresses, IPv6 in brackets."""
+    if host in EVERY_ADDRESS:
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
 
 
 def listenable(host: str, port: int) -> int:

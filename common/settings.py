@@ -7,7 +7,7 @@ import json
 import os
 import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import unquote
 
 from common.limits import Duration, Nucleus, Port, StopTexts, Temperature, Timeout
@@ -164,8 +164,47 @@ def _listed(keys: tuple[str, ...], variable: str) -> tuple[str, ...]:
 
 
 @dataclass
-class LifeSettings:
+class WebSettings:
+    """Who may use an HTTP server of ours, and under which names (`common.life.serving`)."""
+
+    section: ClassVar[str] = ""
+    """The section of a configuration file that has these settings, for error texts."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on."""
+
+    hosts: tuple[str, ...] = ()
+    """Further names under which this server is asked, such as a DNS name or a proxy's. Requests for other names than
+    the bound address and loopback get 403, as do those of web pages from elsewhere, which could read answers. With a
+    token or `client_ca` every name is right: those pages have neither."""
+
+    certificate: str = ""
+    """File with the certificate (PEM) of this server, which then speaks only https. A file that is replaced is read
+    within 5 seconds."""
+
+    certificate_key: str = ""
+    """File with the private key of `certificate`; empty: it is in the same file."""
+
+    client_ca: str = ""
+    """File with the certificate of the authority that vouches for clients: each needs a certificate, too."""
+
+    def check(self) -> None:
+        """Raises ValueError for a part of the encryption without the certificate."""
+        for name in ("certificate_key", "client_ca"):
+            if getattr(self, name) and not self.certificate:
+                raise ValueError(f"{name}: set `certificate`, too: without it nothing is encrypted")
+
+
+def token_of(*tokens: str) -> str:
+    """The first token that is set, or else that of the environment; empty: none."""
+    return next(filter(None, tokens), "") or os.environ.get("PROOFMESH_TOKEN", "")
+
+
+@dataclass
+class LifeSettings(WebSettings):
     """Settings of a node of any role: log, metrics, and how long it waits for the broker at start."""
+
+    section = "node"
 
     broker_wait: Duration | None = None
     """Seconds to wait for the broker at start; none waits for ever. If the connection is lost later, a node always
@@ -173,7 +212,11 @@ class LifeSettings:
 
     host: str = "127.0.0.1"
     """Address that /metrics and /healthz listen on. With `0.0.0.0` the registry has this machine's address on the way
-    to the broker."""
+    to the broker. Any address except loopback needs a token or `client_ca`."""
+
+    token: str = field(default="", repr=False)
+    """What programs that read /metrics send as `Authorization: Bearer TOKEN`; empty takes PROOFMESH_TOKEN, and without
+    both none is needed. Without it, /healthz says `ok` or `unhealthy`, and no more."""
 
     metrics_port: Port = 0
     """Port of /metrics and /healthz; 0 takes a free port, which the registry and the log show."""

@@ -17,8 +17,9 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from common.life.hosts import Hosts
+from common.life.serving import Access
 from common.protocol.messages import Point
+from common.settings import WebSettings
 from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
 from ui.run_files import Change as RunChange, RunFiles
 from ui.training_runs import Change, TrainingRuns
@@ -33,6 +34,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-cache",
+    "Referrer-Policy": "no-referrer",
 }
 """The page may load content from this server only; plotly needs inline styles."""
 
@@ -48,11 +50,11 @@ class Monitor:
         *,
         mesh: bool = True,
         files: RunFiles | None = None,
-        hosts: Hosts | None = None,
+        access: Access | None = None,
     ) -> None:
-        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs. `hosts`:
-        the names under which the page may be opened; None: loopback."""
-        self._hosts = hosts or Hosts()
+        """`mesh`: whether a mesh is watched. If not, the page shows the run from `files`, and training runs. `access`:
+        who may open the page; None: everybody on this machine."""
+        self._access = access or Access(WebSettings())
         self.state = state
         self.run = run
         self.training = training
@@ -133,9 +135,12 @@ class Monitor:
 
     @web.middleware
     async def _from_here(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse requests that a page from elsewhere has made."""
-        if problem := self._hosts.problem(request):
-            return web.Response(status=403, text=problem + "\n")
+        """Refuse requests that a page from elsewhere has made, and those of strangers."""
+        refusal = self._access.refusal(request)
+        if (refusal is None or refusal.status == 401) and (entry := self._access.entry(request)) is not None:
+            return entry
+        if refusal is not None:
+            return web.Response(status=refusal.status, text=refusal.reason + "\n", headers=refusal.headers)
         return await handler(request)
 
     async def _index(self, _: web.Request) -> web.StreamResponse:

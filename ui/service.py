@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
@@ -21,11 +22,12 @@ from common import curves
 from common.curves import Evaluated, Tail
 from common.life.node import NodeContext, NodeFailure, NodeSettings, run_node
 from common.output.command import UserError, refuse
+from common.output.visible import say
 from common.protocol.messages import Heartbeat, LogRecord, Message, Point, ProofFound
 from common.protocol.subjects import telemetry
 from ui.mesh_state import MeshState
 from ui.run_files import Change, RunFiles, is_run, run_folders
-from ui.settings import TRAINING, UiSettings
+from ui.settings import TRAINING, UiSettings, page_token
 from ui.training_runs import TrainingRuns
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
     logging.configure(node.log_level if node.log_level in logging.LEVELS else "info")
     try:
         files = asyncio.run(choose(settings, node))
-    except NoSuchRun as error:
+        settings.token = page_token(settings, node)
+    except UserError as error:
         return refuse("proofmesh ui", error)
     watched = settings.mesh and files is None
     monitor = _monitor(settings, node.run if watched or files else TRAINING, files, watched=watched)
@@ -65,13 +68,13 @@ def main(settings: UiSettings, node: NodeSettings) -> int:
 
 def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched: bool) -> Monitor:
     """A monitor with the present content of the files."""
-    from common.life.hosts import Hosts
+    from common.life.serving import Access
     from ui.server import Monitor
 
     state = MeshState()
     training = TrainingRuns(Path(settings.runs)) if settings.runs else None
-    hosts = Hosts(settings.host, settings.hosts)
-    monitor = Monitor(state, run, training, mesh=watched, files=files, hosts=hosts)
+    access = Access(settings, settings.token, more=", or open the address with the token that it has printed")
+    monitor = Monitor(state, run, training, mesh=watched, files=files, access=access)
     # 1. What earlier runs have left: the page shows curves at once, not only from now on.
     if settings.history:
         beside = Path(settings.history).with_name(curves.EVALUATIONS)
@@ -134,25 +137,21 @@ async def _beside(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 @asynccontextmanager
 async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> AsyncIterator[str]:
     """Serve the page; yields its address. Raises NodeFailure if the port is in use."""
-    from aiohttp import web
+    from common.life.serving import CannotServe, address, served
 
-    runner = web.AppRunner(monitor.application(), access_log=None)
-    await runner.setup()
     try:
-        await web.TCPSite(runner, settings.host, settings.port).start()
-    except OSError as error:
-        await runner.cleanup()
-        raise NodeFailure(
-            f"cannot serve the monitor on {settings.host}:{settings.port} ({error.strerror}); "
-            "choose another port with --port or [ui] port, or 0 for a free one"
-        ) from error
-    address = f"http://{settings.host}:{runner.addresses[0][1]}/"
-    ctx.log.info("monitor", url=address)
-    try:
-        yield address
-    finally:
-        monitor.close()
-        await runner.cleanup()
+        async with served(monitor.application(), settings, settings.port) as runner:
+            where = f"{address(settings, runner)}/"
+            ctx.log.info("monitor", url=where)
+            # Not in the log, which every reader of the run's telemetry sees. Under `up` it is `up` that prints it.
+            if settings.token and not ctx.settings.log_json:
+                say(f"monitor: {where}?token={settings.token}", file=sys.stderr, flush=True)
+            try:
+                yield where
+            finally:
+                monitor.close()
+    except CannotServe as error:
+        raise NodeFailure(f"the monitor: {error}", error.exit_code) from error
 
 
 async def listen(ctx: NodeContext, monitor: Monitor) -> None:

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from common.limits import Duration, Port
+from common.machine import is_loopback
+from common.output.command import UserError
+from common.settings import LifeSettings, WebSettings, token_of
 
 TRAINING = "training"
 """Name in place of a run's: show training runs only."""
 
 
+TOKEN_FILE = ".monitor-token"
+"""In the folder of runs: the token that was made for their monitors."""
+
+TOKEN_BYTES = 24
+"""Random bytes of a token."""
+
+
 @dataclass
-class UiSettings:
+class UiSettings(WebSettings):
     """The web monitor: one live page about a run, and about training runs."""
 
-    host: str = "127.0.0.1"
-    """Address to listen on. The page has no password: on a shared machine leave it on loopback and tunnel to it."""
+    section = "ui"
 
-    hosts: tuple[str, ...] = ()
-    """Further names under which the page is opened, such as a proxy's. Requests for other names than the bound address
-    and loopback get 403: a web page from elsewhere could read the run."""
+    host: str = "127.0.0.1"
+    """Address to listen on. On loopback the page needs no token: everybody on this machine can read it. On any other
+    address it needs one, or `client_ca`."""
+
+    token: str = field(default="", repr=False)
+    """What a reader needs: a browser opens http://HOST:PORT/?token=TOKEN once, a program sends `Authorization: Bearer
+    TOKEN`. Empty takes that of [node], or PROOFMESH_TOKEN. If there is none and the page needs one, it is made, kept in
+    `.monitor-token` in the folder of runs, and printed with the address."""
 
     port: Port = 5050
     """Port to listen on; 0 takes a free one and prints it."""
@@ -40,3 +57,27 @@ class UiSettings:
     patience: Duration | None = 3.0
     """Seconds in which the broker must answer and have nodes of the run; otherwise the run is shown from its files.
     None: wait for the broker."""
+
+
+def page_token(settings: UiSettings, node: LifeSettings) -> str:
+    """The token of the monitor's page; empty if it needs none. Makes one if it must. Raises UserError."""
+    token = token_of(settings.token, node.token)
+    if token or settings.client_ca or is_loopback(settings.host):
+        return token
+    if not settings.runs:
+        return secrets.token_urlsafe(TOKEN_BYTES)
+    file = Path(settings.runs) / TOKEN_FILE
+    try:
+        # The same at each start, so that an address that somebody has kept stays right.
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "r+") as kept:
+            if not (token := kept.read().strip()):
+                token = secrets.token_urlsafe(TOKEN_BYTES)
+                kept.write(token + "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"cannot keep a token for the monitor in {file} ({error}); set [ui] token (or PROOFMESH_TOKEN), or listen "
+            "on 127.0.0.1"
+        ) from error
+    return token

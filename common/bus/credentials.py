@@ -147,10 +147,37 @@ def tls(settings: BusSettings) -> ssl.SSLContext | None:
     """How to encrypt the connection; None: it is not encrypted. Raises BadKey."""
     if not settings.ca:
         return None
+    # Not the authorities that the system knows: they vouch for everybody who has a name.
+    return _shown(settings, _trusting(settings, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)))
+
+
+def web_tls(settings: BusSettings) -> ssl.SSLContext:
+    """How to encrypt requests to https addresses. Besides [bus] ca the authorities that the system knows count, because
+    a web server may have its certificate from one of them. Raises BadKey."""
+    return _shown(settings, _trusting(settings, ssl.create_default_context()))
+
+
+def why_no_https(error: Exception) -> str:
+    """Why the certificate of a web server does not count, and what to do."""
+    reason = getattr(error, "verify_message", error)
+    return (
+        f"its certificate does not count ({reason}); compare PROOFMESH_CA and the name in the address with the "
+        "certificate, its dates, and this machine's clock"
+    )
+
+
+def _trusting(settings: BusSettings, context: ssl.SSLContext) -> ssl.SSLContext:
+    """With the authority of [bus] ca. Raises BadKey."""
     try:
-        context = ssl.create_default_context(cadata=text_of(settings.ca))
+        if settings.ca:
+            context.load_verify_locations(cadata=text_of(settings.ca))
     except ssl.SSLError as error:
         raise BadKey(f"[bus] ca: no certificate as PEM ({error.reason or error})") from error
+    return context
+
+
+def _shown(settings: BusSettings, context: ssl.SSLContext) -> ssl.SSLContext:
+    """With this node's own certificate, if it has one. Raises BadKey."""
     if settings.certificate:
         try:
             context.load_cert_chain(settings.certificate, settings.certificate_key or None)

@@ -14,24 +14,19 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from common.machine import EVERY_ADDRESS
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-EVERY_ADDRESS = ("0.0.0.0", "::", "")
-"""Addresses to listen on that mean all addresses of the machine."""
+
+OTHERWISE = "add the name to its setting `hosts`"
+"""What to do to have requests for other names answered."""
 
 
 class Hosts:
     """The names under which a server may be asked for."""
 
-    def __init__(
-        self,
-        bound: str = "127.0.0.1",
-        more: Iterable[str] = (),
-        *,
-        otherwise: str = "add the name to its setting `hosts`",
-    ) -> None:
-        """`bound`: the address that the server listens on. `more`: further names, without port. `otherwise`: what to do
-        to have requests for other names answered."""
-        self._otherwise = otherwise
+    def __init__(self, bound: str = "127.0.0.1", more: Iterable[str] = ()) -> None:
+        """`bound`: the address that the server listens on. `more`: further names, without port."""
         self._names = {_plain(name) for name in (*LOOPBACK, bound, *more)} - {""}
         self._every = bound in EVERY_ADDRESS
         if bound not in LOOPBACK:  # other machines reach it, and call it by its name
@@ -42,12 +37,10 @@ class Hosts:
         hosts, origins = request.headers.getall("Host", []), request.headers.getall("Origin", [])
         for host in () if any_host else hosts:
             if not self._is_ours(_name(f"//{host}")):
-                return (
-                    f"Host {host!r} is not a name of this server: ask for it as {self._listed()}, or {self._otherwise}"
-                )
+                return f"Host {host!r} is not a name of this server: ask for it as {self._listed()}, or {OTHERWISE}"
         for origin in origins:
             if _name(origin) not in self._names and not _is_same(origin, hosts):
-                return f"a web page of {origin!r} may not ask this server: open {self._listed()}, or {self._otherwise}"
+                return f"a web page of {origin!r} may not ask this server: open {self._listed()}, or {OTHERWISE}"
         return ""
 
     def _is_ours(self, name: str) -> bool:

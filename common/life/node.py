@@ -22,7 +22,7 @@ from common.life.waiting import unless_stopped, wait_first
 from common.output.command import Exit, UserError
 from common.output.visible import say
 from common.protocol.subjects import BadRunName, check_run_name
-from common.settings import BusSettings, NodeSettings
+from common.settings import BusSettings, LifeSettings, NodeSettings, token_of
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -163,15 +163,13 @@ def _handle_signals(ctx: NodeContext) -> None:
 
 @asynccontextmanager
 async def _endpoints(ctx: NodeContext) -> AsyncIterator[Endpoints]:
-    endpoints = Endpoints(ctx.metrics, ctx.healthz)
-    host, port = ctx.settings.host, ctx.settings.metrics_port
+    from common.life.serving import CannotServe
+
+    endpoints = Endpoints(ctx.metrics, ctx.healthz, ctx.settings)
     try:
-        await endpoints.start(host, port)
-    except OSError as error:
-        raise NodeFailure(
-            f"cannot serve /metrics on {host}:{port} ({error.strerror}); choose another port with "
-            "--node.metrics-port (0 takes a free one)"
-        ) from error
+        await endpoints.start()
+    except CannotServe as error:
+        raise NodeFailure(f"/metrics: {error}", error.exit_code) from error
     try:
         yield endpoints
     finally:
@@ -264,65 +262,72 @@ async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
 class Endpoints:
     """Serves a node's metrics (Prometheus' text) and health (JSON; status 503 while something is wrong).
 
-    On loopback no web page from elsewhere may read them, under whichever name. On another address any name is right:
-    Prometheus uses what its configuration says, and every program of the network may read them anyway.
+    Who has no token, where one is needed, still learns from `/healthz` whether the node is well: probes of container
+    systems send none.
     """
 
-    def __init__(self, metrics: Metrics, health: Callable[[], dict[str, Any]]) -> None:
+    def __init__(self, metrics: Metrics, health: Callable[[], dict[str, Any]], settings: LifeSettings) -> None:
         self._metrics = metrics
         self._health = health
-        self._runner: web.AppRunner | None = None
-        self._address: tuple[str, int] = ("", 0)
+        self._settings = settings
+        self._open = AsyncExitStack()
+        self.address: tuple[str, int] = ("", 0)
+        """Host and port; empty before the start."""
 
-    async def start(self, host: str, port: int) -> None:
-        """Listen; 0 takes a free port. Raises OSError (port in use, no such address)."""
+    async def start(self) -> None:
+        """Listen. Raises CannotServe."""
         from aiohttp import web
 
-        from common.life.hosts import LOOPBACK, Hosts
+        from common.life.serving import Access, CannotServe, is_open, served
 
-        # A page in a browser of this machine could read the metrics under a name of its own (DNS rebinding).
-        hosts = Hosts(host, otherwise="let the node listen on another address than loopback ([node] host)")
+        settings = self._settings
+        token = token_of(settings.token)
+        if is_open(settings, token):
+            raise CannotServe(
+                f"[node] host = {settings.host}: everybody on the network could read it; set [node] token (or "
+                "PROOFMESH_TOKEN) or [node] client_ca, or listen on 127.0.0.1",
+                Exit.UNUSABLE,
+            )
+        access = Access(settings, token)
 
         @web.middleware
         async def guarded(
             request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
         ) -> web.StreamResponse:
-            problem = hosts.problem(request, any_host=host not in LOOPBACK)
-            return web.Response(status=403, text=problem) if problem else await handler(request)
+            refusal = access.refusal(request)
+            if refusal is None:
+                return await handler(request)
+            if refusal.status == 401 and request.path == "/healthz":
+                return self._show_health({"status": self._health()["status"]})
+            return web.Response(status=refusal.status, text=refusal.reason + "\n", headers=refusal.headers)
+
+        async def show_metrics(_: web.Request) -> web.Response:
+            return web.Response(body=self._metrics.render(), content_type="text/plain")
+
+        async def show_health(_: web.Request) -> web.Response:
+            return self._show_health(self._health())
 
         application = web.Application(middlewares=[guarded])
-        application.router.add_get("/metrics", self._show_metrics)
-        application.router.add_get("/healthz", self._show_health)
-        # The node has its own handlers of signals.
-        self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
-        await self._runner.setup()
-        try:
-            await web.TCPSite(self._runner, host, port).start()
-        except OSError:
-            await self.stop()
-            raise
-        self._address = self._runner.addresses[0][:2]
+        application.router.add_get("/metrics", show_metrics)
+        application.router.add_get("/healthz", show_health)
+        serving = served(application, settings, settings.metrics_port, port_setting="--node.metrics-port")
+        runner = await self._open.enter_async_context(serving)
+        self.address = runner.addresses[0][:2]
 
     async def metrics_url(self, broker: str) -> str:
         """The address of `/metrics` for programs on other machines. `broker`: the host of the broker."""
-        host, port = self._address
-        return f"http://{in_url(await address_for_others(host, broker))}:{port}/metrics"
+        from common.life.serving import scheme
+
+        host, port = self.address
+        return f"{scheme(self._settings)}://{in_url(await address_for_others(host, broker))}:{port}/metrics"
 
     async def stop(self) -> None:
         """Close the port."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._open.aclose()
 
-    async def _show_metrics(self, _: web.Request) -> web.Response:
+    def _show_health(self, health: dict[str, Any]) -> web.Response:
         from aiohttp import web
 
-        return web.Response(body=self._metrics.render(), content_type="text/plain")
-
-    async def _show_health(self, _: web.Request) -> web.Response:
-        from aiohttp import web
-
-        health = self._health()
         status = 200 if health["status"] == "ok" else 503
         return web.Response(body=msgspec.json.encode(health), status=status, content_type="application/json")
 

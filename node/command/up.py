@@ -83,7 +83,7 @@ async def run(plan: MeshPlan) -> int:
     mesh = Mesh(plan, status.event)
     status.children = mesh.children
     stop_signal = _listen_to_signals(status)
-    say(f"proofmesh up: {_title(plan)}", file=sys.stderr)
+    say(f"proofmesh up: {_title(mesh)}", file=sys.stderr)
     say(f"sized to the machine: {sizes(read_machine()).describe()}", file=sys.stderr)
     try:
         await mesh.start()
@@ -140,8 +140,9 @@ def _listen_to_signals(status: Status) -> tuple[asyncio.Event, asyncio.Event]:
     return first, second
 
 
-def _title(plan: MeshPlan) -> str:
-    monitor = f", monitor at {plan.ui_url}" if plan.ui_url else ""
+def _title(mesh: Mesh) -> str:
+    plan = mesh.plan
+    monitor = f", monitor at {mesh.ui_url}" if mesh.ui_url else ""
     return f"run {plan.node.run}, broker {plan.node.bus.url}{monitor}, logs in {plan.directory / 'logs'}"
 
 

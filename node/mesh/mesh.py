@@ -10,9 +10,11 @@ from types import TracebackType
 from broker import keys
 from common import config
 from common.bus import BadKey, Signer
+from common.machine import name_for_others
 from common.settings import BusSettings
 from node.mesh.plan import MeshPlan, UpSettings, check_port, make_plan
 from node.mesh.supervisor import Child, Listener, Supervisor
+from ui.settings import page_token
 
 
 class Mesh:
@@ -58,8 +60,13 @@ class Mesh:
 
     @property
     def ui_url(self) -> str:
-        """Address of the monitor; empty when not known."""
-        return self.plan.ui_url
+        """Address of the monitor, with the token that its reader needs; empty when not known. Raises UserError."""
+        ui = self.plan.ui
+        if ui is None or not ui.port:
+            return ""
+        token = page_token(ui, self.plan.node)
+        scheme = "https" if ui.certificate else "http"
+        return f"{scheme}://{name_for_others(ui.host)}:{ui.port}" + (f"/?token={token}" if token else "")
 
     @property
     def children(self) -> list[Child]:

@@ -18,7 +18,7 @@ from common.limits import Duration, Natural, Timeout
 from common.machine import gpu_names, listenable
 from common.output.visible import without_credentials
 from common.protocol.subjects import check_run_name
-from common.settings import NodeSettings, RunSettings
+from common.settings import NodeSettings, RunSettings, token_of
 from node.data.grammar import is_there
 from node.lean_proxy.settings import LeanProxySettings
 from node.llm.address import BadModel, ModelAddress
@@ -130,8 +130,8 @@ class MeshPlan:
     """Host and port of the mesh's own broker; None if it has none."""
     directory: Path
     """The run directory."""
-    ui_url: str
-    """Address of the monitor; empty if there is none or its port is not known in advance."""
+    ui: UiSettings | None
+    """The monitor; None if there is none."""
     verifier_key: str = ""
     """The file of the key that signs the verdicts of its lean-proxies; empty: they verify no proofs."""
     key_store: str = ""
@@ -173,6 +173,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
     own["ui"] = [] if ui.history else ["--history", str(directory / "metrics.jsonl")]
     own["ui"] += ["--patience", "None"]  # the monitor waits for the broker, which starts at the same time
     if "runs" not in config.read(file).get("ui", {}):
+        ui.runs = run_dir
         own["ui"] += ["--runs", run_dir]
     key = ""
     if up.lean_proxy and (up.broker or up.learner or up.policy):
@@ -181,7 +182,7 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         own["lean-proxy"] = ["--key", key]
     shared += ["--bus.url", node.bus.url, "--node.log-json"]
     # Secrets stay out of command lines, which every user of the machine can read. What a file says must not win.
-    shared += ["--bus.user", "", "--bus.password", "", "--bus.key", "", "--bus.invite", ""]
+    shared += ["--bus.user", "", "--bus.password", "", "--bus.key", "", "--bus.invite", "", "--node.token", ""]
     tls = {"ca": node.bus.ca, "certificate": node.bus.certificate, "certificate-key": node.bus.certificate_key}
     for name, value in (tls | {"broker-name": node.bus.broker_name}).items():
         if value and not value.startswith("-----"):  # a certificate as text comes with the invite
@@ -213,8 +214,8 @@ def make_plan(file: Path | None, up: UpSettings, node: NodeSettings) -> MeshPlan
         )
         for index, (role, name) in enumerate(nodes)
     ]
-    ui_url = f"http://{reachable(ui.host)}:{ui.port}" if up.ui and ui.port else ""
-    return MeshPlan(children, up, node, address, directory, ui_url, key, key_store, notes, [*models.values()])
+    shown = ui if up.ui else None
+    return MeshPlan(children, up, node, address, directory, shown, key, key_store, notes, [*models.values()])
 
 
 def _serving(up: UpSettings, note: Callable[[str], None]) -> tuple[UpSettings, dict[str, list[str]], Sequence[str]]:
@@ -255,11 +256,13 @@ def environment(role: str, model: str, environ: Mapping[str, str]) -> dict[str, 
 
 
 def credentials_of(node: NodeSettings, role: str) -> dict[str, str]:
-    """The variables with which a child shows the broker who it is: its own key, and no other role's. `role`: that of
-    its key."""
+    """The variables with which a child shows the broker who it is: its own key, and no other role's; and the token for
+    readers of its metrics. `role`: that of its key."""
     role = "admin" if role == "broker" else role
     user, password = node.bus.credentials()
     shown = {"PROOFMESH_NATS_USER": user, "PROOFMESH_NATS_PASSWORD": password} if user or password else {}
+    if token := token_of(node.token):
+        shown["PROOFMESH_TOKEN"] = token
     if (invite := node.bus.told()) is not None:
         shown["PROOFMESH_INVITE"] = invite.only(role).text()
     elif named := node.bus.key or os.environ.get("PROOFMESH_KEY", ""):

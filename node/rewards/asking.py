@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import errno
 import hashlib
 import os
 import threading
@@ -25,9 +26,11 @@ import msgspec
 import stamina
 from cachetools import LRUCache
 
+from common.bus.asking import BadKey
+from common.bus.credentials import web_tls, why_no_https
 from common.machine import read_machine, sizes
 from common.output.visible import without_credentials
-from common.settings import LeanSettings
+from common.settings import BusSettings, LeanSettings
 from node.lean.snippets.asked import AskedSnippets
 from node.lean.snippets.snippet import VERIFY_SECONDS, NoAnswer, Snippet, SnippetLimits, SnippetResult, Verdict
 
@@ -178,6 +181,12 @@ class _Busy(Exception):
     """Ask again."""
 
 
+def _may_pass(error: Exception) -> bool:
+    """Whether to ask again. A certificate that does not count will not do so by itself."""
+    passing = (_Busy, aiohttp.ClientConnectionError, TimeoutError)
+    return isinstance(error, passing) and not isinstance(error, aiohttp.ClientConnectorCertificateError)
+
+
 class _Service:
     """Sends texts to a `proofmesh serve`."""
 
@@ -191,7 +200,7 @@ class _Service:
         async with self._gate:
             try:
                 async for attempt in stamina.retry_context(
-                    on=(_Busy, aiohttp.ClientConnectionError, TimeoutError),
+                    on=_may_pass,
                     attempts=None,
                     timeout=self._where.patience,
                     wait_initial=0.2,
@@ -200,17 +209,35 @@ class _Service:
                     with attempt:
                         return await self._ask(snippet)
             except (aiohttp.ClientError, _Busy, TimeoutError) as error:
-                raise Unavailable(f"{self._where.shown}: {error or type(error).__name__}") from error
+                raise Unavailable(f"{self._where.shown}: {self._why(error)}") from error
         raise AssertionError("every attempt returns or raises")
 
     async def reach(self) -> None:
         """Raises Unavailable."""
-        self._http = self._http or aiohttp.ClientSession()
         try:
-            async with self._http.get(self._where.place, timeout=aiohttp.ClientTimeout(REACH_SECONDS)):
+            async with self._session().get(self._where.place, timeout=aiohttp.ClientTimeout(REACH_SECONDS)):
                 pass  # any response shows that the service is running
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise Unavailable(f"{self._where.shown}: {error or type(error).__name__}") from error
+            raise Unavailable(f"{self._where.shown}: {self._why(error)}") from error
+
+    def _session(self) -> aiohttp.ClientSession:
+        """Made at first use, because it belongs to the running event loop. Raises Unavailable."""
+        if self._http is None:
+            try:
+                self._http = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=web_tls(BusSettings())))
+            except BadKey as error:
+                raise Unavailable(str(error)) from error
+        return self._http
+
+    def _why(self, error: Exception) -> str:
+        """What an error of the connection means."""
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return why_no_https(error.certificate_error)
+        if isinstance(error, (aiohttp.ServerDisconnectedError, ConnectionResetError)) or (
+            isinstance(error, OSError) and error.errno == errno.ECONNRESET
+        ):
+            return f"{error}; does it encrypt (https://), or ask for a certificate (PROOFMESH_CERTIFICATE)?"
+        return str(error) or type(error).__name__
 
     async def stop(self) -> None:
         """Closes the connections."""
@@ -218,9 +245,8 @@ class _Service:
             await self._http.close()
 
     async def _ask(self, snippet: Snippet) -> SnippetResult:
-        # 1. The session is made at first use, because it belongs to the running event loop.
+        # 1. What the service reads.
         key = self._where.api_key or os.environ.get(KEY_VARIABLE, "")
-        self._http = self._http or aiohttp.ClientSession()
         body = {
             "snippets": [{"id": "0", "code": snippet.code, "against": snippet.against}],
             "allow_own_syntax": snippet.allow_own_syntax,
@@ -229,7 +255,7 @@ class _Service:
         }
         # 2. Longer than the service itself may take: its own answer says more than a timeout of ours.
         most = 2 * (snippet.seconds + VERIFY_SECONDS) + GRACE_SECONDS + self._where.patience
-        async with self._http.post(
+        async with self._session().post(
             f"{self._where.place.rstrip('/')}/api/check",
             json=body,
             headers={"Authorization": f"Bearer {key}"} if key else {},

@@ -5,7 +5,7 @@ the request:
 
     400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long, or has too many snippets
     401  the key is missing or wrong; 404 no such address; 405 wrong method
-    403  a web page asks, or the name in `Host` is not ours (`common.life.hosts`); 415 the body is not sent as JSON
+    403  a web page asks, or the name in `Host` is not ours (`common.life.serving`); 415 the body is not sent as JSON
     429  too many snippets wait, of all clients or of this one: retry after the seconds in `Retry-After`
 
 The messages are typed structs. Field names are the API's.
@@ -14,7 +14,6 @@ The messages are typed structs. Field names are the API's.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import math
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -25,8 +24,9 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from common.life.hosts import Hosts, unread_type
+from common.life.hosts import unread_type
 from common.life.metrics import Metrics
+from common.life.serving import Access
 from common.limits import LONGEST
 from node.lean.snippets.snippet import (
     SORRY_WARNING,
@@ -236,21 +236,18 @@ class Application:
         service: SnippetService,
         metrics: Metrics,
         *,
-        hosts: Hosts,
-        api_key: str,
+        access: Access,
         max_body: int,
         max_snippets: int,
         client_most: int,
         longest: float,
     ) -> None:
-        """`hosts`: the names under which it may be asked for. `api_key`: the key that each request must send; empty for
-        none. `max_body`, `max_snippets`: most bytes and snippets of a request. `client_most`: while more snippets of a
-        client wait or run, its requests are refused. `longest`: longest time limit of a snippet in seconds, whatever
-        its request asks for."""
+        """`access`: who may ask. `max_body`, `max_snippets`: most bytes and snippets of a request. `client_most`: while
+        more snippets of a client wait or run, its requests are refused. `longest`: longest time limit of a snippet in
+        seconds, whatever its request asks for."""
         self._service = service
         self._metrics = metrics
-        self._hosts = hosts
-        self._key = api_key.encode()
+        self._access = access
         self._max_snippets = max_snippets
         self._client_most = client_most
         self._of_client: Counter[str] = Counter()
@@ -313,20 +310,12 @@ class Application:
     def _refusal(self, request: web.Request) -> web.Response | None:
         """The response to a request that is refused by its headers: a web page's, one without the right key, or one
         whose body is not sent as JSON. None for all others."""
-        if problem := self._hosts.problem(request, any_host=bool(self._key)):
-            return _problem(403, problem)
-        if self._key and (refusal := self._wrong_key(request)) is not None:
-            return refusal
+        if (refusal := self._access.refusal(request)) is not None:
+            # The API's own words for a key.
+            key = "Invalid API key" if "Authorization" in request.headers else "Missing API key"
+            return _problem(refusal.status, key if refusal.status == 401 else refusal.reason, refusal.headers)
         problem = unread_type(request)
         return _problem(415, problem) if problem else None
-
-    def _wrong_key(self, request: web.Request) -> web.Response | None:
-        """The response to a request without the right key; None if the key is right."""
-        header = request.headers.get("Authorization", "")
-        token = header.removeprefix("Bearer ").strip().encode(errors="replace")
-        if hmac.compare_digest(token, self._key):
-            return None
-        return _problem(401, "Invalid API key" if header else "Missing API key", {"WWW-Authenticate": "Bearer"})
 
     # --- addresses --------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ be used.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
+import secrets
 import signal
 import sys
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.limits import Duration, Megabytes, Natural, Port, Positive, Share, Timeout
-from common.machine import LEAN_SHARE, LEAN_WORKER_MB, read_machine
+from common.machine import LEAN_SHARE, LEAN_WORKER_MB, is_loopback, read_machine
 from common.output.command import Exit
 from common.output.visible import say
-from common.settings import LeanSettings
+from common.settings import LeanSettings, WebSettings
 from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS, SnippetLimits, SnippetService
 
 if TYPE_CHECKING:
@@ -41,19 +41,17 @@ busy lean-proxies refuse snippets."""
 
 
 @dataclass
-class ServeSettings:
+class ServeSettings(WebSettings):
     """Serve Kimina Lean Server's HTTP API over our Lean workers, or over the lean-proxies of a mesh."""
 
+    section = "serve"
+
     host: str = "127.0.0.1"
-    """Address to listen on. Any address except loopback needs a key, because clients can run any Lean code."""
+    """Address to listen on. Any address except loopback needs a key or `client_ca`, because clients can run any Lean
+    code."""
 
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
-
-    hosts: tuple[str, ...] = ()
-    """Further names under which clients ask for this server, such as a DNS name. Requests for other names than the
-    bound address and loopback, and requests of web pages from elsewhere, get 403: a web page could run Lean here. With
-    a key, every name is accepted, because a web page does not know the key."""
 
     api_key: str = ""
     """The key that clients must send as `Authorization: Bearer KEY`. If empty, LEAN_SERVER_API_KEY of the environment;
@@ -137,10 +135,12 @@ def main(argv: Sequence[str]) -> int:
     settings = tyro.cli(ServeSettings, args=list(argv), default=default, prog="proofmesh serve")
     config.check_flags(settings)
     settings.api_key = settings.api_key or os.environ.get(KEY_VARIABLE, "")
-    if not settings.api_key and not _is_loopback(settings.host):
+    if not (settings.api_key or settings.client_ca or is_loopback(settings.host)):
+        # Not one that is made at each start, as for the monitor: its clients are programs, which keep their key.
         return _failed(
             f"--host {settings.host}: other machines could run Lean code here, because no key is set; set "
-            f"{KEY_VARIABLE} (or --api-key, or api_key in [serve]), or listen on 127.0.0.1",
+            f"{KEY_VARIABLE} (or api_key in [serve]), for example to {secrets.token_urlsafe(24)}, or client_ca, or "
+            "listen on 127.0.0.1",
             Exit.UNUSABLE,
         )
     return asyncio.run(serve(settings))
@@ -216,10 +216,10 @@ async def serve_on(settings: ServeSettings, service: SnippetService, stop: async
     """Serve over a snippet service until `stop` is set. Returns the exit code. `facts`: text for the first line."""
     from common.life.serving import serve_http
 
-    key = "with a key" if settings.api_key else "without a key"
-    served = await serve_http(
+    key = "with a key" if settings.api_key else "with certificates" if settings.client_ca else "without a key"
+    return await serve_http(
         make_application(settings, service).application(),
-        settings.host,
+        settings,
         settings.port,
         stop,
         say=_say,
@@ -227,21 +227,19 @@ async def serve_on(settings: ServeSettings, service: SnippetService, stop: async
         drain_seconds=settings.drain_seconds,
         handler_cancellation=True,
     )
-    return Exit.DONE if served else Exit.FAILED
 
 
 def make_application(settings: ServeSettings, service: SnippetService) -> Application:
     """The HTTP application over a service."""
-    from common.life.hosts import Hosts
     from common.life.metrics import METRICS
+    from common.life.serving import Access
     from node.serve.application import Application
 
     max_body = settings.max_body_mb * 2**20
     return Application(
         service,
         METRICS,
-        hosts=Hosts(settings.host, settings.hosts),
-        api_key=settings.api_key,
+        access=Access(settings, settings.api_key),
         max_body=max_body,
         max_snippets=settings.max_snippets,
         client_most=max(1, int(settings.client_share * settings.queue)),
@@ -262,14 +260,6 @@ def make_checker(settings: ServeSettings, toolchain: LeanToolchain) -> SnippetCh
         verify_seconds=settings.verify_seconds,
     )
     return checker.make_checker(toolchain, limits)
-
-
-def _is_loopback(host: str) -> bool:
-    """True for an address that other machines cannot reach."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _failed(message: str, code: int) -> int:

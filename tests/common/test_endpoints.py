@@ -9,6 +9,7 @@ import pytest
 from common.life import node as endpoints
 from common.life.metrics import Metrics
 from common.life.node import Endpoints, address_for_others, own_address
+from common.settings import LifeSettings
 
 
 async def no_way(host: str, family: socket.AddressFamily) -> str:
@@ -16,10 +17,10 @@ async def no_way(host: str, family: socket.AddressFamily) -> str:
 
 
 async def test_an_address_of_ipv6_is_in_brackets() -> None:
-    served = Endpoints(Metrics(), dict)
-    await served.start("::1", 0)
-    assert served._address[0] == "::1"
-    assert await served.metrics_url("127.0.0.1") == f"http://[::1]:{served._address[1]}/metrics"
+    served = Endpoints(Metrics(), dict, LifeSettings(host="::1"))
+    await served.start()
+    assert served.address[0] == "::1"
+    assert await served.metrics_url("127.0.0.1") == f"http://[::1]:{served.address[1]}/metrics"
     await served.stop()
 
 
@@ -37,9 +38,9 @@ async def test_all_addresses_are_the_one_on_the_way_to_the_broker(monkeypatch: p
         return {socket.AF_INET: "192.0.2.7", socket.AF_INET6: "2001:db8::7"}[family]
 
     monkeypatch.setattr(endpoints, "own_address", way)
-    served = Endpoints(Metrics(), dict)
+    served = Endpoints(Metrics(), dict, LifeSettings())
     for bound, shown in (("0.0.0.0", "http://192.0.2.7:9101/metrics"), ("::", "http://[2001:db8::7]:9101/metrics")):
-        served._address = (bound, 9101)
+        served.address = (bound, 9101)
         assert await served.metrics_url("broker.example") == shown
     assert asked == [("broker.example", socket.AF_INET), ("broker.example", socket.AF_INET6)]
 

@@ -24,7 +24,7 @@ def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
         assert "--node.log-json" in child.argv, "docs/operations.md: JSON lines in logs/"
         assert child.log == tmp_path / "r" / "logs" / f"{child.name}.log"
     assert f"--port {url.rpartition(':')[2]}" in " ".join(plan.children[0].argv)
-    assert plan.ui_url == "http://127.0.0.1:5051"
+    assert plan.ui is not None and plan.ui.port == 5051
 
 
 KEYS = {

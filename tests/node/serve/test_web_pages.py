@@ -5,6 +5,7 @@ import json
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -12,12 +13,15 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from common.life.hosts import Hosts
 from common.life.metrics import METRICS
 from common.life.node import Endpoints
+from common.life.serving import Access, scheme, served
+from common.settings import LifeSettings, WebSettings
 from node.lean.snippets.snippet import QueueFull, Snippet, SnippetResult, Verdict
+from node.rewards.asking import Unavailable, Where, open_desk
 from node.serve.application import BadBody, CheckBody, VerifyBody, decode
 from node.serve.service import ServeSettings, make_application
+from tests.authority import Authority
 from tests.waiting import eventually
 from ui.mesh_state import MeshState
 from ui.server import Monitor
@@ -54,21 +58,16 @@ class Waiting:
 
 
 @asynccontextmanager
-async def served(application: web.Application, host: str = "127.0.0.1") -> AsyncIterator[str]:
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1, handler_cancellation=True)
-    await runner.setup()
-    await web.TCPSite(runner, host, 0).start()
-    try:
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
+async def opened(application: web.Application, settings: WebSettings) -> AsyncIterator[str]:
+    async with served(application, settings, 0, drain_seconds=1, handler_cancellation=True) as runner:
+        yield f"{scheme(settings)}://localhost:{runner.addresses[0][1]}"
 
 
 @asynccontextmanager
 async def service(**changes: Any) -> AsyncIterator[tuple[Waiting, str]]:
     settings = ServeSettings(**changes)
     waiting = Waiting(settings.queue)
-    async with served(make_application(settings, waiting).application(), settings.host) as url:
+    async with opened(make_application(settings, waiting).application(), settings) as url:
         yield waiting, url
 
 
@@ -120,9 +119,37 @@ async def test_with_a_key_any_name_is_accepted_and_no_foreign_page() -> None:
         assert (await sent(f"{url}/api/check", JSON | key | {"Origin": "https://evil.example"}))[0] == 403
 
 
+async def test_a_reward_reaches_a_service_over_tls_or_says_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = Authority(tmp_path / "ours"), Authority(tmp_path / "theirs")
+    shown = dict(zip(("certificate", "certificate_key"), ours.issue("server"), strict=True))
+    past = dict(zip(("certificate", "certificate_key"), ours.issue("past", days=-1), strict=True))
+    friend = ours.issue("friend")
+
+    async def why(url: str, ca: Authority, own: tuple[str, str] = ("", "")) -> str:
+        for name, file in zip(("CA", "CERTIFICATE", "CERTIFICATE_KEY"), (str(ca.file), *own), strict=True):
+            monkeypatch.setenv(f"PROOFMESH_{name}", file)
+        desk = await open_desk(Where(url, patience=0.05))
+        try:
+            await desk.check(Snippet("theorem t : 1 = 1 := rfl", 9))
+        except Unavailable as error:
+            return str(error)
+        finally:
+            await desk.stop()
+        return ""
+
+    async with service(**shown, client_ca=str(ours.file)) as (_, url), service(**past) as (_, old):
+        assert await why(url, ours, friend) == ""
+        assert "its certificate does not count (self-signed" in await why(url, theirs, friend)
+        assert "(certificate has expired); compare PROOFMESH_CA and the name in the address" in await why(old, ours)
+        for wrong in (url, url.replace("https", "http")):
+            assert "does it encrypt (https://), or ask for a certificate" in await why(wrong, ours)
+
+
 async def test_on_all_addresses_any_address_is_ours_but_no_foreign_name() -> None:
-    monitor = Monitor(MeshState(), "demo", hosts=Hosts("0.0.0.0"))
-    async with served(monitor.application(), "0.0.0.0") as url:
+    monitor = Monitor(MeshState(), "demo", access=Access(WebSettings("0.0.0.0")))
+    async with opened(monitor.application(), WebSettings("0.0.0.0")) as url:
         assert (await sent(url, {"Host": "192.0.2.4:5050"}, None))[0] == 200
         assert (await sent(url, {"Host": "192.0.2.4:5050", "Origin": "http://192.0.2.4:5050"}, None))[0] == 200
         assert (await sent(url, {"Host": "192.0.2.4:5050", "Origin": "http://192.0.2.9"}, None))[0] == 403
@@ -132,21 +159,21 @@ async def test_on_all_addresses_any_address_is_ours_but_no_foreign_name() -> Non
 @pytest.mark.parametrize("path", ["/", "/api/state", "/events", "/static/page.js", "/nowhere"])
 async def test_a_page_from_elsewhere_does_not_read_the_monitor(path: str) -> None:
     monitor = Monitor(MeshState(), "demo")
-    async with served(monitor.application()) as url:
+    async with opened(monitor.application(), WebSettings()) as url:
         for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
             status, text = await sent(url + path, headers, None)
             assert status == 403 and "evil.example" in text
 
 
-@pytest.mark.parametrize(("host", "any_name"), [("127.0.0.1", 403), ("0.0.0.0", 200)])
+@pytest.mark.parametrize(("token", "any_name"), [("", 403), ("t", 200)])
 @pytest.mark.parametrize("page", ["metrics", "healthz"])
-async def test_a_page_from_elsewhere_does_not_read_a_node(host: str, any_name: int, page: str) -> None:
-    endpoints = Endpoints(METRICS, lambda: {"status": "ok"})
-    await endpoints.start(host, 0)
-    assert endpoints._runner is not None
-    url = f"http://127.0.0.1:{endpoints._runner.addresses[0][1]}/{page}"
+async def test_a_page_from_elsewhere_does_not_read_a_node(token: str, any_name: int, page: str) -> None:
+    endpoints = Endpoints(METRICS, lambda: {"status": "ok"}, LifeSettings(token=token))
+    await endpoints.start()
+    url = f"http://127.0.0.1:{endpoints.address[1]}/{page}"
     asked = ({}, {"Host": "localhost:9100"}, {"Origin": "https://evil.example"}, {"Host": "trainer-3.example:9100"})
-    assert [(await sent(url, headers, None))[0] for headers in asked] == [200, 200, 403, any_name]
+    key = {"Authorization": f"Bearer {token}"}
+    assert [(await sent(url, headers | key, None))[0] for headers in asked] == [200, 200, 403, any_name]
     await endpoints.stop()
 
 

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import aiohttp
 import msgspec
 
+from common.bus.credentials import web_tls, why_no_https
+from common.settings import BusSettings
 from node.lean.adapters.leantree.protocol import (
     BadBody,
     BranchAnswer,
@@ -104,8 +106,8 @@ class LeanTreeClient:
         self._http: aiohttp.ClientSession | None = None
 
     def open(self) -> None:
-        """Get ready, in the event loop of the later requests. Connections are opened on demand."""
-        connector = aiohttp.TCPConnector(limit=0)
+        """Get ready, in the event loop of the later requests. Connections are opened on demand. Raises BadKey."""
+        connector = aiohttp.TCPConnector(limit=0, ssl=web_tls(BusSettings()))
         self._http = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(connect=CONNECT_SECONDS))
 
     async def close(self) -> None:
@@ -158,6 +160,8 @@ class LeanTreeClient:
                     status, retry_after = response.status, response.headers.get("Retry-After", "")
         except TimeoutError as error:
             raise DeadlinePassed(f"{self.url} did not answer {path} in {seconds:g} s") from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise ServerLost(f"{self.url}: {why_no_https(error.certificate_error)}") from error
         except (aiohttp.ClientError, OSError) as error:
             raise ServerLost(
                 f"{self.url} cannot be reached: {error}; check the server and [lean] leantree_url"

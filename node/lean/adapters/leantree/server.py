@@ -4,7 +4,7 @@ Answers have LeanTree's form. The result of a tactic or a theorem has status 200
 400 or above, also with `error`, is an error of the request or of this server:
 
     400  the body is not a message of the protocol, or Lean refuses a command
-    403  a web page asks, or the name in `Host` is not ours (`common.life.hosts`); 415 the body is not sent as JSON
+    403  a web page asks, or the name in `Host` is not ours (`common.life.serving`); 415 the body is not sent as JSON
     404  no such address, process or state; 405 wrong method; 413 the body is too long
     503  no worker was free: retry after the seconds in `Retry-After`; says nothing about the tactic
 """
@@ -24,8 +24,10 @@ import structlog
 from aiohttp import web
 
 from common.lean import Outcome, OutcomeKind, Step, Theorem
-from common.life.hosts import Hosts, unread_type
+from common.life.hosts import unread_type
+from common.life.serving import Access
 from common.protocol.messages import Busy, Failure, FailureKind, LeanRunReply, LeanRunRequest
+from common.settings import WebSettings
 from node.lean.adapters.leantree.protocol import (
     BadBody,
     BranchAnswer,
@@ -169,14 +171,14 @@ class LeanTreeServer:
         requests: Requests,
         sessions: Sessions,
         *,
-        hosts: Hosts | None = None,
+        access: Access | None = None,
         patience: float = 1.0,
         clock: Clock = time.monotonic,
     ) -> None:
-        """`hosts`: the names under which it may be asked for; None: those of loopback. `patience`: factor of the times
-        for which requests wait for a worker; with 0 they get 503 at once."""
+        """`access`: who may ask; None: programs of this machine. `patience`: factor of the times for which requests
+        wait for a worker; with 0 they get 503 at once."""
         assert isinstance(requests.backend, Pool)  # commands need its workers, which elaborate whole texts
-        self._hosts = hosts or Hosts()
+        self._access = access or Access(WebSettings())
         self._patience = patience
         self._requests = requests
         self.pool = requests.backend
@@ -240,8 +242,8 @@ class LeanTreeServer:
         """Refuse web pages from elsewhere, which could run Lean; record the request while it is open, and turn
         exceptions into error answers."""
         # 1. Before anything is read.
-        if problem := self._hosts.problem(request):
-            return _error(403, problem)
+        if (refusal := self._access.refusal(request)) is not None:
+            return _error(refusal.status, refusal.reason)
         if problem := unread_type(request):
             return _error(415, problem)
         # 2. LeanTree's `status` lists open requests with their age.

@@ -22,6 +22,7 @@ import tyro
 from common.limits import Duration, Natural, Port, Timeout
 from common.output.command import Exit
 from common.output.visible import say
+from common.settings import WebSettings
 from node.lean.settings import LeanProcessSettings
 
 if TYPE_CHECKING:
@@ -33,18 +34,15 @@ FIRST_NUMBERS = 2**40
 
 
 @dataclass
-class LeanTreeServerSettings:
+class LeanTreeServerSettings(WebSettings):
     """Serve LeanTree's HTTP protocol over our Lean workers."""
 
     host: str = "127.0.0.1"
-    """Address to listen on. Clients can run any Lean command: use only networks that you trust."""
+    """Address to listen on. Clients can run any Lean command, and LeanTree's own send no token: use only networks that
+    you trust, or `client_ca`."""
 
     port: Port = 8000
     """Port to listen on; 0 takes a free one."""
-
-    hosts: tuple[str, ...] = ()
-    """Further names under which clients ask for this server, such as a DNS name. Requests for other names than the
-    bound address and loopback, and requests of web pages from elsewhere, get 403: a web page could run Lean here."""
 
     processes: Natural = 0
     """Most processes that clients hold at the same time. 0 means one for each worker. They share the workers."""
@@ -104,23 +102,22 @@ async def serve_on(settings: LeanTreeServerSettings, toolchain: LeanToolchain, s
 
     server, workers = make_server(settings, toolchain)
     gaps = ", ".join(toolchain.protections.gaps()) or "none"
-    served = await serve_http(
+    return await serve_http(
         server.application(),
-        settings.host,
+        settings,
         settings.port,
         stop,
         say=_say,
         facts=f"{workers} Lean workers; not protected: {gaps}",
         drain_seconds=settings.drain_seconds,
     )
-    return Exit.DONE if served else Exit.FAILED
 
 
 def make_server(
     settings: LeanTreeServerSettings, toolchain: LeanToolchain, *, patience: float = 1.0
 ) -> tuple[LeanTreeServer, int]:
     """A server and the number of its workers. `patience`: see LeanTreeServer."""
-    from common.life.hosts import Hosts
+    from common.life.serving import Access
     from node.lean.adapters.leantree.server import LeanTreeServer
     from node.lean.adapters.leantree.sessions import Sessions
     from node.lean.backend import OutcomeCache
@@ -137,8 +134,7 @@ def make_server(
     # session of another.
     first = secrets.randbelow(FIRST_NUMBERS) + 1
     sessions = Sessions(settings.processes or workers, settings.idle_seconds, settings.header, first=first)
-    hosts = Hosts(settings.host, settings.hosts)
-    return LeanTreeServer(requests, sessions, hosts=hosts, patience=patience), workers
+    return LeanTreeServer(requests, sessions, access=Access(settings), patience=patience), workers
 
 
 def _say(message: str) -> None:
