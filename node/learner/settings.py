@@ -37,8 +37,8 @@ class TrainerSettings:
     machines: Positive = 1
     """Machines that train together, each with as many ranks. The others run `proofmesh join-trainer`."""
     rendezvous: str = ""
-    """HOST:PORT of this machine, to which torchrun on the others connects; needed with several machines. Anyone who
-    can reach the port can join: use it only on a trusted network."""
+    """HOST:PORT of this machine, to which torchrun on the others connects; needed with several machines. It listens on
+    this address and no other. Anyone who can reach the port can join: name an address of a trusted network."""
     batch: Positive = 64
     """Transitions per step, over all ranks."""
     rl_batch: Natural = 0

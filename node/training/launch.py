@@ -2,14 +2,16 @@
 monitor's page beside them.
 
 On one machine, the ranks are child processes that find each other through a file. On several machines, torchrun starts
-them, and they find each other through its rendezvous.
+them, and they find each other through its rendezvous, which listens on the address that is named.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ from typing import IO, Any
 
 from common.life.process import kept, kill_group, spawn_child
 from common.life.waiting import wait_first
-from common.machine import listenable, read_machine, thread_environment
+from common.machine import is_loopback, listenable, read_machine, thread_environment
 from node.data.errors import TrainingError
 
 RENDEZVOUS = "PROOFMESH_RENDEZVOUS"
@@ -82,7 +84,7 @@ def torchrun(
     if not host or not port.isdigit():
         raise ValueError(f"the rendezvous of several machines is HOST:PORT of the first one, not {where!r}")
     return [
-        *("-m", "torch.distributed.run", "--nnodes", str(machines), "--node-rank", str(machine)),
+        *("-m", "node.training.launch", "--nnodes", str(machines), "--node-rank", str(machine)),
         *("--nproc-per-node", str(ranks), "--master-addr", host, "--master-port", port, "--max-restarts", "0"),
         *("-m", module, *arguments),
     ]
@@ -194,3 +196,68 @@ def _port() -> int:
         return listenable("127.0.0.1", PORT)
     except OSError:
         return 0
+
+
+# --- torchrun's rendezvous: `python -m node.training.launch`, with torchrun's arguments --------------------------------
+#
+# torch's store listens on all addresses of a machine, whatever `--master-addr` says, and asks nobody for a key.
+
+
+def run_torchrun(argv: Sequence[str]) -> None:
+    """Run torchrun with its own arguments."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--node-rank", type=int)
+    parser.add_argument("--master-addr")
+    parser.add_argument("--master-port", type=int)
+    named, _ = parser.parse_known_args(argv)
+    # 1. The port opens before torch is imported, which takes seconds: a wrong address is said at once.
+    if named.node_rank == 0:
+        listen_only(opened(named.master_addr, named.master_port))
+    # 2. The rest is torchrun's.
+    from torch.distributed.run import main as torchrun
+
+    torchrun(list(argv))
+
+
+def opened(host: str, port: int) -> socket.socket:
+    """A socket that listens on this address. Ends the program, with one line, if others could not reach it there."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        if is_loopback(str(address[0])) and not is_loopback(host):
+            sys.exit(
+                f"rendezvous {host}:{port}: {host} is {address[0]} on this machine, which no other machine reaches; "
+                "write this machine's address in their network"
+            )
+        return socket.create_server(address[:2], family=family)
+    except OSError as error:
+        reason = str(error.strerror).partition(" (while")[0]
+        sys.exit(
+            f"rendezvous {host}:{port}: this machine cannot listen there ({reason}); write its own address in "
+            "the network of the other machines, and a free port"
+        )
+
+
+def listen_only(listener: socket.socket) -> None:
+    """Make torchrun's store use this socket, instead of all addresses of the machine."""
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+    from torch.distributed.elastic.rendezvous import static_tcp_rendezvous as torchs
+
+    class Named(torchs.StaticTCPRendezvous):
+        def next_rendezvous(self) -> Any:
+            if self._store is None:
+                self._store = TCPStore(
+                    self.master_addr,
+                    self.master_port,
+                    self.world_size,
+                    is_master=True,
+                    timeout=self.timeout,
+                    multi_tenant=True,
+                    master_listen_fd=listener.detach(),
+                )
+            return super().next_rendezvous()
+
+    torchs.StaticTCPRendezvous = Named  # type: ignore[misc]
+
+
+if __name__ == "__main__":
+    run_torchrun(sys.argv[1:])

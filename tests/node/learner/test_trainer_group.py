@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 import structlog
 import torch
@@ -203,6 +204,12 @@ async def test_ranks_of_several_machines_join_through_torchrun_and_join_again(
     other = await spawn_child([sys.executable, "-m", "node.command.cli", "join-trainer", *arguments])
     try:
         await group.start(fresh)
+        open_to = {
+            each.laddr.ip
+            for each in psutil.net_connections("tcp")
+            if each.status == psutil.CONN_LISTEN and each.laddr.port == int(where.rpartition(":")[2])
+        }
+        assert open_to == {"127.0.0.1"}, "the rendezvous is open on the address that is named, and nowhere else"
         found = await losses(group, refs, range(2))
         await group.checkpoint(tmp_path / "step-000002")
         await group.step(batch(refs, 2))

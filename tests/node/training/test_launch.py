@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from pathlib import Path
 
@@ -45,3 +46,15 @@ def test_the_rank_that_failed_gives_the_exit_code(tmp_path: Path) -> None:
 def test_several_machines_need_an_address(where: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         launch.torchrun("module", [], machines=2, machine=1, ranks=1, where=where)
+
+
+def test_a_rendezvous_is_open_where_it_is_named_or_says_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    with launch.opened("127.0.0.1", 0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+    with pytest.raises(SystemExit, match=r"192.0.2.7:29500: this machine cannot listen there .*write its own address"):
+        launch.opened("192.0.2.7", 29500)
+    # What Debian writes into its list of hosts for the machine's own name.
+    own = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 29500))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: own)
+    with pytest.raises(SystemExit, match=r"trainer-1 is 127.0.1.1 on this machine, which no other machine reaches"):
+        launch.opened("trainer-1", 29500)
