@@ -198,7 +198,7 @@ def _port() -> int:
         return 0
 
 
-# --- torchrun's rendezvous: `python -m node.training.launch`, with torchrun's arguments --------------------------------
+# --- torchrun's rendezvous: `python -m node.training.launch`, with torchrun's arguments -------------------------------
 #
 # torch's store listens on all addresses of a machine, whatever `--master-addr` says, and asks nobody for a key.
 
