@@ -19,7 +19,7 @@ import msgspec
 from common.life.context import NodeContext
 from common.life.metrics import Metrics
 from common.life.waiting import unless_stopped, wait_first
-from common.output.command import Exit, UserError
+from common.output.command import Exit
 from common.output.visible import say
 from common.protocol.subjects import BadRunName, check_run_name
 from common.settings import BusSettings, LifeSettings, NodeSettings, token_of
@@ -132,7 +132,7 @@ async def live(ctx: NodeContext, main: Main, forwarder: Forwarder, around: Aroun
                 await _work(ctx, main, forwarder)
     except Exception as error:
         _log_failure(ctx, error)
-        return int(Exit.UNUSABLE if isinstance(error, UserError) and error.exit_code == Exit.UNUSABLE else Exit.FAILED)
+        return int(Exit.UNUSABLE if getattr(error, "exit_code", 0) == Exit.UNUSABLE else Exit.FAILED)
     code = 0 if ctx.crash is None else getattr(ctx.crash, "exit_code", 1)
     ctx.log.info("node left", exit_code=code)
     return code

@@ -17,10 +17,12 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from common.config import ConfigError, load
 from common.life import serving
+from common.life.logging import Forwarder
 from common.life.metrics import Metrics
-from common.life.node import Endpoints
+from common.life.node import Endpoints, NodeContext, live
 from common.life.serving import Access, CannotServe, Certificates, scheme, served
-from common.settings import LifeSettings, WebSettings
+from common.output.command import Exit
+from common.settings import LifeSettings, NodeSettings, WebSettings
 from tests.authority import Authority
 from tests.waiting import until
 from ui.mesh_state import MeshState
@@ -89,6 +91,9 @@ async def test_nodes_show_strangers_only_whether_they_are_well() -> None:
     await endpoints.stop()
     with pytest.raises(CannotServe, match=r"\[node\] host = 0.0.0.0: everybody .* set \[node\] token"):
         await Endpoints(Metrics(), lambda: health, LifeSettings(host="0.0.0.0")).start()
+    # `up` does not start such a node again.
+    ctx = NodeContext("prover", NodeSettings(host="0.0.0.0"))
+    assert await live(ctx, lambda _: asyncio.sleep(0), Forwarder(ctx.role, ctx.id)) == Exit.UNUSABLE
 
 
 def test_the_monitor_makes_a_token_where_it_needs_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -405,6 +405,48 @@ async def streams(bus: Bus, runs: Mapping[str, Sequence[StreamState]]) -> Row:
     return Row("broker", "streams", "ok", seen, facts=facts)
 
 
+# --- certificates -----------------------------------------------------------------------------------------------------
+
+SOON_DAYS = 14
+"""Days before its end from which a certificate is a warning: those that renew themselves do so earlier."""
+
+
+async def certificates(file: Path | None, node: NodeSettings) -> list[Row]:
+    """A row for each certificate that the file or the environment names: whether it is valid now, and for how long."""
+    from common.config import read
+
+    names = ("certificate", "ca", "client_ca")
+    named = {f"[{part}] {name}": table[name] for part, table in read(file).items() for name in names if table.get(name)}
+    named |= {f"[bus] {name}": text for name in names[:2] if (text := getattr(node.bus, name))}
+    return [_certificate(name, text) for name, text in named.items()]
+
+
+def _certificate(name: str, text: str) -> Row:
+    """The row of a certificate, as a file or as PEM. Of several in a file, the one that ends first counts."""
+    from datetime import UTC, datetime
+
+    from cryptography.x509 import load_pem_x509_certificates
+
+    try:
+        pem = text if text.startswith("-----BEGIN") else Path(text).read_text()
+        found = load_pem_x509_certificates(pem.encode())
+    except (OSError, ValueError) as error:
+        return Row(
+            "broker", name, "broken", f"{text} cannot be read ({error})", "name a file with a certificate as PEM"
+        )
+    now, ends = datetime.now(UTC), min(each.not_valid_after_utc for each in found)
+    begins = max(each.not_valid_before_utc for each in found)
+    place = "its text" if pem is text else text
+    seen = f"{place} is valid from {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC"
+    facts = {"ends": ends.isoformat()}
+    if not begins <= now <= ends:
+        advice = "replace the file, which servers read within 5 seconds; is this machine's clock right?"
+        return Row("broker", name, "broken", seen, advice, facts)
+    if (ends - now).days < SOON_DAYS:
+        return Row("broker", name, "warning", f"{seen}: {(ends - now).days} days left", "renew it", facts)
+    return Row("broker", name, "ok", seen, facts=facts)
+
+
 # --- where no package is installed ------------------------------------------------------------------------------------
 
 

@@ -117,7 +117,10 @@ async def looked_at(
         "packages": [("packages", around.packages, 10.0), ("nats-server", around.nats_server, 25.0)],
         "compute": [("torch", around.compute, around.TORCH_SECONDS)],
         "space": [("disk", around.disk, 20.0), ("memory", around.memory, 5.0)],
-        "broker": [("broker", partial(around.broker, node, wait, asked=asked), wait + 15.0)],
+        "broker": [
+            ("broker", partial(around.broker, node, wait, asked=asked), wait + 15.0),
+            ("certificates", partial(around.certificates, settings.config, node), 5.0),
+        ],
     }
     running = [checked(group, *check) for group in GROUPS if group in wanted for check in checks.get(group, [])]
     for rows in await asyncio.gather(*running):

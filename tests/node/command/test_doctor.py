@@ -26,6 +26,7 @@ from node.command.doctor.rows import Row
 from node.lean.toolchain.lean_toolchain import LeanProblem
 from node.lean.toolchain.pocket import build
 from tests import lean_project
+from tests.authority import Authority
 
 
 def doctor(*arguments: str | Path) -> tuple[int, dict[str, Any]]:
@@ -231,6 +232,19 @@ def test_a_stream_that_is_gone_is_broken_and_named(broker, made):
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
+
+
+def test_certificates_that_have_run_out_or_soon_will_are_told(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "ours")
+    (old, _), (soon, _), (new, _) = authority.issue("old", -1), authority.issue("soon", 3), authority.issue("new", 90)
+    file = tmp_path / "mesh.toml"
+    shown = {"node": old, "ui": soon, "serve": new, "broker": str(tmp_path / "none.pem")}
+    file.write_text("".join(f'[{section}]\ncertificate = "{each}"\n' for section, each in shown.items()))
+    code, document = doctor("--only", "broker", "--config", file, "--wait", "0.1")
+    found = {section: row(document, f"[{section}] certificate") for section in shown}
+    assert [each["state"] for each in found.values()] == ["broken", "warning", "ok", "broken"] and code == Exit.UNUSABLE
+    assert "within 5 seconds" in found["node"]["advice"] and "2 days left" in found["ui"]["seen"]
+    assert "none.pem cannot be read" in found["broker"]["seen"]
 
 
 def test_the_worst_row_decides_and_what_is_not_met_does_not_count():
