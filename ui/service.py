@@ -27,7 +27,7 @@ from common.protocol.messages import Heartbeat, LogRecord, Message, Point, Proof
 from common.protocol.subjects import telemetry
 from ui.mesh_state import MeshState
 from ui.run_files import Change, RunFiles, is_run, run_folders
-from ui.settings import TRAINING, UiSettings, page_token
+from ui.settings import TRAINING, UiSettings, page_token, with_token
 from ui.training_runs import TrainingRuns
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ async def serving(ctx: NodeContext, settings: UiSettings, monitor: Monitor) -> A
             ctx.log.info("monitor", url=where)
             # Not in the log, which every reader of the run's telemetry sees. Under `up` it is `up` that prints it.
             if settings.token and not ctx.settings.log_json:
-                say(f"monitor: {where}?token={settings.token}", file=sys.stderr, flush=True)
+                say(f"monitor: {with_token(where.rstrip('/'), settings.token)}", file=sys.stderr, flush=True)
             try:
                 yield where
             finally:

@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import tyro
 
@@ -81,3 +82,8 @@ def page_token(settings: UiSettings, node: LifeSettings) -> str:
             "on 127.0.0.1"
         ) from error
     return token
+
+
+def with_token(address: str, token: str) -> str:
+    """The address, without a path, that a browser opens once."""
+    return f"{address}/?token={quote(token, safe='')}" if token else address

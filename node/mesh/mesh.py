@@ -14,7 +14,7 @@ from common.machine import name_for_others
 from common.settings import BusSettings
 from node.mesh.plan import MeshPlan, UpSettings, check_port, make_plan
 from node.mesh.supervisor import Child, Listener, Supervisor
-from ui.settings import page_token
+from ui.settings import page_token, with_token
 
 
 class Mesh:
@@ -64,9 +64,8 @@ class Mesh:
         ui = self.plan.ui
         if ui is None or not ui.port:
             return ""
-        token = page_token(ui, self.plan.node)
         scheme = "https" if ui.certificate else "http"
-        return f"{scheme}://{name_for_others(ui.host)}:{ui.port}" + (f"/?token={token}" if token else "")
+        return with_token(f"{scheme}://{name_for_others(ui.host)}:{ui.port}", page_token(ui, self.plan.node))
 
     @property
     def children(self) -> list[Child]:

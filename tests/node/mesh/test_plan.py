@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from common.config import ConfigError, load, load_node
 from common.settings import NodeSettings
+from node.mesh.mesh import Mesh
 from node.mesh.plan import UpSettings, environment, make_plan
+from ui.settings import TOKEN_FILE
 
 
 def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
@@ -25,6 +28,18 @@ def test_every_child_gets_run_file_and_broker(tmp_path: Path) -> None:
         assert child.log == tmp_path / "r" / "logs" / f"{child.name}.log"
     assert f"--port {url.rpartition(':')[2]}" in " ".join(plan.children[0].argv)
     assert plan.ui is not None and plan.ui.port == 5051
+
+
+def test_tokens_reach_nodes_by_their_environment_and_the_reader_of_the_monitor_with_its_address(tmp_path: Path) -> None:
+    file = tmp_path / "mesh.toml"
+    ui = 'host = "0.0.0.0"\nport = 5051\ncertificate = "c.pem"'
+    file.write_text(f'[run]\nname = "r"\ndir = "{tmp_path}"\n[broker]\nport = 0\n[ui]\n{ui}\n')
+    plan = make_plan(file, UpSettings(), NodeSettings(run="r", token="of the nodes"))
+    assert all((child.env or {})["PROOFMESH_TOKEN"] == "of the nodes" for child in plan.children)
+    assert not [child for child in plan.children if "of the nodes" in " ".join(child.argv)]
+    assert Mesh(plan).ui_url == f"https://{socket.gethostname()}:5051/?token=of%20the%20nodes"
+    own = Mesh(make_plan(file, UpSettings(), NodeSettings(run="r"))).ui_url.rpartition("=")[2]
+    assert own == (tmp_path / TOKEN_FILE).read_text().strip()
 
 
 KEYS = {
