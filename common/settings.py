@@ -339,6 +339,9 @@ class LeanSettings:
 SAMPLES = 6
 """† K: default number of tactics sampled per expansion († from reimplementations of AlphaProof)."""
 
+SUGGESTIONS = 16
+"""Default number of tactics sampled for a person, who looks at a state once. A search comes back to it."""
+
 
 @dataclass(frozen=True)
 class Sampling:

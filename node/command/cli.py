@@ -131,12 +131,14 @@ TOOLS: dict[str, Command] = {
     "prove": Command(
         "prove a statement, a theorem or `sorry` of a file, or many statements", "node.command.proofs.prove:main"
     ),
+    "suggest": Command("show a policy's tactics for proof states, and their value", "node.command.suggest:main"),
     "eval": Command(
         "evaluate policies and methods on benchmarks; compare and show results", "node.command.evaluate.command:main"
     ),
     "fill": Command("replace `sorry`s in .lean files by proofs, printed or written", "node.command.proofs.fill:main"),
     "inspect": Command(
-        "show a search of `prove --explain`, or the theorems of a run", "node.command.proofs.inspect:main"
+        "show a search of `prove --explain`, or a run's theorems, attempts, proofs, tactics",
+        "node.command.proofs.inspect:main",
     ),
     "verify": Command(
         "check the proofs in .lean files and folders with Lean's kernel", "node.command.proofs.verify:main"
@@ -157,7 +159,9 @@ TOOLS: dict[str, Command] = {
         "prover models: families and exact prompts, try one, convert ours to Hugging Face format and back",
         "node.llm.command:main",
     ),
-    "replay": Command("rebuild a run's replay buffer from its records", "node.learner.replay.command:main"),
+    "replay": Command(
+        "show a run's replay buffer as the model reads it, or rebuild it", "node.learner.replay.command:main"
+    ),
     "demo": Command("run a small mesh that learns: warm start, reinforcement learning", "node.command.demo:main"),
     "repl": Command("serve the community REPL's protocol on stdin and stdout", "node.lean.adapters.repl.service:main"),
     "leantree-server": Command(

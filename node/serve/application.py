@@ -1,12 +1,14 @@
-"""The HTTP application of `proofmesh serve`: Kimina Lean Server's API over a `SnippetService`.
+"""The HTTP application of `proofmesh serve`: Kimina Lean Server's API over a `SnippetService`, and LeanCopilot's for
+editors (`node.serve.suggestions`).
 
 The results of snippets, timeouts included, are in the body of a response with status 200. Other statuses are errors of
 the request:
 
     400  the body is not UTF-8; 422 it is not a message of the API; 413 it is too long, or has too many snippets
-    401  the key is missing or wrong; 404 no such address; 405 wrong method
+    401  the key is missing or wrong; 404 no such address, or no model of that name; 405 wrong method
     403  a web page asks, or the name in `Host` is not ours (`common.life.serving`); 415 the body is not sent as JSON
     429  too many snippets wait, of all clients or of this one: retry after the seconds in `Retry-After`
+    502  a suggesting model failed
 
 The messages are typed structs. Field names are the API's.
 """
@@ -28,6 +30,7 @@ from common.life.hosts import unread_type
 from common.life.metrics import Metrics
 from common.life.serving import Access
 from common.limits import LONGEST
+from common.output.command import Exit, UserError
 from node.lean.snippets.snippet import (
     SORRY_WARNING,
     Diagnostics,
@@ -39,6 +42,7 @@ from node.lean.snippets.snippet import (
     Verdict,
     failed,
 )
+from node.serve.suggestions import EncodeBody, GenerateBody, NoModel, Suggestions
 
 T = TypeVar("T")
 
@@ -143,7 +147,7 @@ class BadBody(ValueError):
         self.status = status
 
 
-def decode(body: bytes, kind: type[T], most: int) -> T:
+def decode(body: bytes, kind: type[T], most: int = 0) -> T:
     """Parse a body of at most `most` snippets. Raises BadBody."""
     try:
         body.decode("utf-8")
@@ -241,10 +245,12 @@ class Application:
         max_snippets: int,
         client_most: int,
         longest: float,
+        suggestions: Suggestions | None = None,
     ) -> None:
         """`access`: who may ask. `max_body`, `max_snippets`: most bytes and snippets of a request. `client_most`: while
         more snippets of a client wait or run, its requests are refused. `longest`: longest time limit of a snippet in
-        seconds, whatever its request asks for."""
+        seconds, whatever its request asks for. `suggestions`: the models for editors; None: there are none."""
+        self._suggestions = suggestions or Suggestions({}, {})
         self._service = service
         self._metrics = metrics
         self._access = access
@@ -271,6 +277,8 @@ class Application:
             app.router.add_post(path, self._check)
         for path in ("/verify", "/verify/", "/one_pass_verify_batch", "/one_pass_verify_batch/"):
             app.router.add_post(path, self._verify)
+        app.router.add_post("/generate", self._generate)
+        app.router.add_post("/encode", self._encode)
         for path in ("/", "/health", "/health/"):
             app.router.add_get(path, self._health)
         app.router.add_get("/metrics", self._show_metrics)
@@ -291,6 +299,10 @@ class Application:
         except BadBody as error:
             detail = [{"type": "value_error", "loc": error.place, "msg": str(error)}]
             response = _problem(error.status, detail if error.status == 422 else str(error))
+        except NoModel as error:
+            response = _problem(404, error.args[0])
+        except UserError as error:  # a state that cannot be advised on, or a model that failed
+            response = _problem(422 if error.exit_code == Exit.UNUSABLE else 502, str(error))
         except QueueFull as error:
             retry = {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
             response = _problem(429, f"No available REPLs: {error}", retry)
@@ -330,6 +342,12 @@ class Application:
         results = await self._run(body.limited(self._longest), request.remote or "")
         pairs = zip(body.codes, results, strict=True)
         return _json(Results([verify_result(each, result) for each, result in pairs]))
+
+    async def _generate(self, request: web.Request) -> web.Response:
+        return _json(await self._suggestions.generate(decode(await request.read(), GenerateBody)))
+
+    async def _encode(self, request: web.Request) -> web.Response:
+        return _json(await self._suggestions.encode(decode(await request.read(), EncodeBody)))
 
     async def _health(self, _: web.Request) -> web.Response:
         return _json({"status": "ok"})

@@ -1,5 +1,7 @@
 """`proofmesh serve`: a verification service with Kimina Lean Server's HTTP API, on any toolchain.
 
+With `--generators` it also suggests tactics to editors, by LeanCopilot's external API.
+
 Clients and reward functions for that server work with this one. Unlike that server, it accepts a snippet as proved only
 if Lean's kernel accepts it in fresh processes, and if it uses only Lean's own axioms.
 
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from common.limits import Duration, Megabytes, Natural, Port, Positive, Share, Timeout
 from common.machine import LEAN_SHARE, LEAN_WORKER_MB, is_loopback, read_machine
-from common.output.command import Exit
+from common.output.command import Exit, UserError
 from common.output.visible import say
 from common.settings import LeanSettings, WebSettings
 from node.lean.snippets.snippet import HEARTBEATS, MEMORY_MB, VERIFY_SECONDS, SnippetLimits, SnippetService
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from node.lean.snippets.checker import SnippetChecker
     from node.lean.toolchain.lean_toolchain import LeanToolchain
     from node.serve.application import Application
+    from node.serve.suggestions import Suggestions
 
 
 KEY_VARIABLE = "LEAN_SERVER_API_KEY"
@@ -99,6 +102,14 @@ class ServeSettings(WebSettings):
     sandbox: bool = True
     """Confine Lean processes as far as the system allows: no network, no child processes, one folder to write to, and
     only their toolchain, project and input to read."""
+
+    generators: tuple[str, ...] = ()
+    """Models that give editors tactics (`POST /generate`, LeanCopilot's external API), each as NAME=POLICY, such as
+    `demo=own:runs/demo`. A policy is any that `prove --policy` knows."""
+
+    encoders: tuple[str, ...] = ()
+    """Models that give vectors of states (`POST /encode`), each as NAME=ENCODER: the folder of an index of premises, of
+    a retriever, or an id of Hugging Face's hub."""
 
     config: Path | None = None
     """A TOML file. Its sections [serve] and [lean] have the defaults of the flags."""
@@ -215,22 +226,30 @@ async def serve_here(settings: ServeSettings, stop: asyncio.Event) -> int:
 async def serve_on(settings: ServeSettings, service: SnippetService, stop: asyncio.Event, facts: str) -> int:
     """Serve over a snippet service until `stop` is set. Returns the exit code. `facts`: text for the first line."""
     from common.life.serving import serve_http
+    from node.serve import suggestions
 
     key = "with a key" if settings.api_key else "with certificates" if settings.client_ca else "without a key"
-    return await serve_http(
-        make_application(settings, service).application(),
-        settings,
-        settings.port,
-        stop,
-        say=_say,
-        facts=f"{key}; {facts}",
-        drain_seconds=settings.drain_seconds,
-        handler_cancellation=True,
-    )
+    try:
+        async with suggestions.opened(settings.generators, settings.encoders, _say) as models:
+            return await serve_http(
+                make_application(settings, service, models).application(),
+                settings,
+                settings.port,
+                stop,
+                say=_say,
+                facts=f"{key}; {facts}",
+                drain_seconds=settings.drain_seconds,
+                handler_cancellation=True,
+            )
+    except UserError as error:
+        await service.stop()
+        return _failed(str(error), error.exit_code)
 
 
-def make_application(settings: ServeSettings, service: SnippetService) -> Application:
-    """The HTTP application over a service."""
+def make_application(
+    settings: ServeSettings, service: SnippetService, suggestions: Suggestions | None = None
+) -> Application:
+    """The HTTP application over a service. `suggestions`: its models for editors."""
     from common.life.metrics import METRICS
     from common.life.serving import Access
     from node.serve.application import Application
@@ -244,6 +263,7 @@ def make_application(settings: ServeSettings, service: SnippetService) -> Applic
         max_snippets=settings.max_snippets,
         client_most=max(1, int(settings.client_share * settings.queue)),
         longest=settings.longest,
+        suggestions=suggestions,
     )
 
 

@@ -56,9 +56,9 @@ MAY_IMPORT = {
     "node.inference": {"common", "node.llm", "node.model"},
     "node.prover": {"common", "node.lean", "node.llm", "node.progress", "node.retrieval"},
     "node.lean_proxy": {"common", "node.lean"},
-    "node.serve": {"common", "node.lean"},
     # What uses the parts of roles in one process, without a mesh.
     "node.play": {"common", "node.inference", "node.lean", "node.llm", "node.model", "node.prover"},
+    "node.serve": {"common", "node.lean", "node.play", "node.retrieval"},
     "node.proving": {"common", "node.lean", "node.llm", "node.play", "node.progress", "node.prover"},
     "node.agent": {
         "common",
