@@ -210,6 +210,56 @@ def steps_to_learn(path: Path) -> list[StepToLearn]:
     return [StepToLearn(Theorem(*row[:4]), *row[4:]) for row in rows]
 
 
+class ReplayRow(NamedTuple):
+    """A recorded transition or a state off a proof, and where it came from."""
+
+    number: int
+    """Of the transition; minus the number of a state off a proof."""
+    state: str
+    tactic: str
+    """Empty for a state off a proof."""
+    remaining_steps: int
+    failed: str
+    """The network's failed tactics (JSON)."""
+    weight: float
+    theorem_id: str
+    attempt_id: str
+    purpose: str
+    recorded: float
+    """Unix time."""
+    found_at: int | None
+    """Training step of the weights that found it; None: not known."""
+
+
+_WEIGHTS_SINCE = 9
+"""Schema version from which transitions have weights and failed tactics."""
+
+_STATES_SINCE = 11
+"""Schema version from which there are states off proofs."""
+
+
+def replay_rows(path: Path) -> list[ReplayRow]:
+    """Everything that a replay buffer is made of, in the order of recording: transitions, then states off proofs.
+    Raises UnreadableRecords."""
+    with reading(path) as database:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        if version < _WEIGHTS_SINCE:
+            raise UnreadableRecords(f"{path}: an earlier version of proofmesh wrote it; resume the run once to upgrade")
+        origin = (
+            "theorem_id, attempt_id, purpose, recorded, step FROM {} JOIN results USING (attempt_id)"
+            " JOIN attempts USING (attempt_id) LEFT JOIN weights ON version = weights_last ORDER BY 1"
+        )
+        rows = database.execute(
+            f"SELECT transition_id, state, tactic, remaining_steps, failed, weight, {origin.format('transitions')}"
+        ).fetchall()
+        if version >= _STATES_SINCE:
+            rows += database.execute(
+                "SELECT -states_off_proof.number, state, '', remaining_steps, '[]', 1.0,"
+                f" {origin.format('states_off_proof')} DESC"
+            ).fetchall()
+    return [ReplayRow(*row) for row in rows]
+
+
 def results(path: Path) -> list[tuple[str, str, float]]:
     """(attempt, outcome, Unix time of recording) of every result, also while the learner creates the file; none without
     it."""

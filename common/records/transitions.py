@@ -51,6 +51,13 @@ class TransitionReader:
             raise UnreadableRecords(f"{self._path}: transition {number} is missing")
         return transition(*row)
 
+    def count(self) -> int:
+        """Transitions of the file. Raises UnreadableRecords."""
+        try:
+            return int(self._db.execute("SELECT COUNT(*) FROM transitions").fetchone()[0])
+        except sqlite3.Error as error:
+            raise UnreadableRecords(f"{self._path}: {error}") from error
+
     def close(self) -> None:
         self._db.close()
 

@@ -30,6 +30,7 @@ from node.model.checkpoint_folders import (
     proofs_note,
     prune,
 )
+from node.model.config import ModelConfig
 from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
 from node.model.weights import (
@@ -143,6 +144,16 @@ def load(directory: Path, *, optimizer: bool = True) -> Checkpoint:
     except (FileMismatch, TokenizerError, safetensors.SafetensorError, OSError) as error:
         raise CheckpointError(f"checkpoint {directory}: {error}") from error
     return Checkpoint(model, tokenizer, state["step"], optimizer_state, state["config"], state["extra"])
+
+
+def load_reading(directory: Path) -> tuple[Tokenizer, ModelConfig, int]:
+    """How a checkpoint's network reads text, without its weights: tokenizer, configuration and step. Raises
+    CheckpointError."""
+    state = check(directory)
+    try:
+        return Tokenizer.load(directory / TOKENIZER), config_from_dict(state["model"]), state["step"]
+    except (FileMismatch, TokenizerError, OSError) as error:
+        raise CheckpointError(f"checkpoint {directory}: {error}") from error
 
 
 # --- weights of a file or of a checkpoint -----------------------------------------------------------------------------

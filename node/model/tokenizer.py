@@ -152,9 +152,9 @@ class Tokenizer:
             return f"[{self._inner.id_to_token(token)}]"
         return text.replace(" ", "␣").replace("\n", "⏎")
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of the ids without special ids. Invalid UTF-8 becomes U+FFFD."""
-        return self._inner.decode(list(ids), skip_special_tokens=True)
+    def decode(self, ids: Sequence[int], *, special: bool = False) -> str:
+        """The text of the ids, without special ids unless `special`. Invalid UTF-8 becomes U+FFFD."""
+        return self._inner.decode(list(ids), skip_special_tokens=not special)
 
     def decode_batch(self, batch: Sequence[Sequence[int]]) -> list[str]:
         return self._inner.decode_batch([list(ids) for ids in batch], skip_special_tokens=True)

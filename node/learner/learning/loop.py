@@ -317,6 +317,16 @@ NOT_KNOWN = -1
 """Step of a transition that was found without weights, or by a version with an unknown step: it has no age."""
 
 
+def read_uses(file: Path) -> dict[int, int]:
+    """How often each transition of a replay buffer has been trained on, by its number; empty if the file cannot be
+    read."""
+    try:
+        with np.load(file, allow_pickle=False) as saved:
+            return dict(zip(saved["numbers"].tolist(), saved["uses"].tolist(), strict=True))
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        return {}
+
+
 class Usage:
     """Counts how training batches use one replay buffer. Supervised transitions do not count."""
 
@@ -325,17 +335,12 @@ class Usage:
         the file of the buffer's references (`Replay.source`)."""
         self._file = file
         self._source = source
-        self._uses: dict[int, int] = {}
+        self._uses = read_uses(file)
         self._found_at: dict[int, int] = {}
         """By number, for transitions in the window: the training step of the weights that found it."""
         self._batches: list[tuple[float | None, float, int]] = []
         self._last_id = 0
         self._step = -1
-        try:
-            with np.load(file, allow_pickle=False) as saved:
-                self._uses = dict(zip(saved["numbers"].tolist(), saved["uses"].tolist(), strict=True))
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
-            pass
 
     def new_after(self, window: Sequence[Ref]) -> int:
         """The number after which the transitions of the window have not been added with `add`."""

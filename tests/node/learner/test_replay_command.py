@@ -1,17 +1,23 @@
-"""`proofmesh replay rebuild`: from the records, and not while a learner owns the directory."""
+"""`proofmesh replay`: rebuilt, but not while a learner owns the directory; shown as the network reads it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from common.output.command import Exit
 from common.records.store import Store
+from common.records.transitions import TransitionReader
 from node.learner.replay.command import main
 from node.learner.replay.replay import Replay, ReplaySettings
 from node.learner.run import RunDirectory
+from node.model import checkpoint
+from node.training.documents import Room, transition_document
+from tests.commands import Run
 from tests.node.learner.builders import planned, proved, result, row
+from tests.node.model.tiny import tiny_model, tiny_tokenizer
 
 WINDOW = 5
 
@@ -62,3 +68,29 @@ def test_a_directory_that_a_learner_owns_is_left_alone(
 def test_what_is_no_run_directory_is_refused_and_not_made(argv: list[str], tmp_path: Path) -> None:
     assert main([*argv[:1], *(str(tmp_path / name) for name in argv[1:])]) == Exit.UNUSABLE
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_are_shown_with_the_exact_tokens_that_the_trainer_reads(directory: RunDirectory, called: Run) -> None:
+    without = called(main, "show", directory.path)
+    assert without.code == Exit.UNUSABLE and "no checkpoint yet" in without.err
+    checkpoint.save(directory.checkpoints / "step-000003", tiny_model(3), tiny_tokenizer(), step=3)
+    before = {path: path.stat().st_mtime_ns for path in directory.path.rglob("*")}
+    shown = [json.loads(line) for line in called(main, "show", directory.path, "--rows", 99, "--json").out.splitlines()]
+    assert {path: path.stat().st_mtime_ns for path in directory.path.rglob("*")} == before
+    # 1. What the ranks read: the same documents, by the same references.
+    store, replay = Store(directory.database), Replay(directory.database, ReplaySettings(window=WINDOW))
+    replay.fill(store.examples)
+    store.close()
+    assert sorted(each["number"] for each in shown) == sorted(n for _, n in [*replay.refs(), *replay.held_out()])
+    reader, tokenizer, config = TransitionReader(directory.database), tiny_tokenizer(), tiny_model(3).config
+    for each in shown:
+        read = transition_document(tokenizer, reader.read(each["number"]), Room(config.context, config.longest_tactic))
+        assert read is not None and (*each["input_tokens"], *each["target_tokens"]) == read.tokens
+        assert each["input"].startswith("<|bos|><|state|>") and each["target"].endswith("<|eos|>")
+        assert (each["theorem"], each["purpose"], each["times_trained"]) == ("t", "train", 0)
+    reader.close()
+    # 2. Filter and sample.
+    one = shown[0]
+    texts = called(main, "show", directory.path, "--filter", one["attempt"], "--sample", 1).out
+    assert texts.count("input, ") == 1 and f"attempt {one['attempt']}" in texts
+    assert "0 of 0 rows" in called(main, "show", directory.path, "--filter", "\x1b[31m").out
