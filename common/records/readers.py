@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 import sqlite3
 import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -402,8 +404,17 @@ class Level:
     expansions: int
 
 
-def read_theorems(path: Path, limit: int, order: Order) -> tuple[list[Level], list[TheoremRecord]]:
-    """The run's levels, and its first theorems by `order`. Raises UnreadableRecords."""
+def read_theorems(
+    path: Path, limit: int, order: Order, containing: str = ""
+) -> tuple[list[Level], list[TheoremRecord]]:
+    """The run's levels, and its first theorems by `order` whose name or statement contains a text. Raises
+    UnreadableRecords."""
+    with _with_statistics(path) as database:
+        return _levels(database), _theorems(database, limit, order, containing)
+
+
+@contextmanager
+def _with_statistics(path: Path) -> Iterator[sqlite3.Connection]:
     with reading(path) as database:
         version: int = database.execute("PRAGMA user_version").fetchone()[0]
         if version < STATISTICS_SINCE:
@@ -411,7 +422,7 @@ def read_theorems(path: Path, limit: int, order: Order) -> tuple[list[Level], li
                 f"{path}: an earlier version of proofmesh wrote it, without statistics of theorems; resume the run "
                 "once to add them"
             )
-        return _levels(database), _theorems(database, limit, order)
+        yield database
 
 
 def _levels(database: sqlite3.Connection) -> list[Level]:
@@ -425,12 +436,105 @@ def _levels(database: sqlite3.Connection) -> list[Level]:
     return [Level(*row) for row in rows]
 
 
-def _theorems(database: sqlite3.Connection, limit: int, order: Order) -> list[TheoremRecord]:
+def _theorems(database: sqlite3.Connection, limit: int, order: Order, containing: str) -> list[TheoremRecord]:
     rows = database.execute(
         "SELECT theorem_id, family, level, binders, conclusion, attempts, failures, tries, proofs, disproved, refused,"
         " in_a_row, shortest, last_budget, last_weights, expansions, lean_attempts"
-        f" FROM theorem_statistics JOIN theorems USING (theorem_id) ORDER BY {_ORDERS[order]}, theorem_id LIMIT ?",
-        (limit,),
+        " FROM theorem_statistics JOIN theorems USING (theorem_id)"
+        " WHERE INSTR(theorem_id || ' ' || family || ' ' || binders || ' : ' || conclusion, ?)"
+        f" ORDER BY {_ORDERS[order]}, theorem_id LIMIT ?",
+        (containing, limit),
     )
     flagged = ([*row[:9], bool(row[9]), bool(row[10]), *row[11:]] for row in rows)  # SQLite has no booleans
     return [TheoremRecord(*values) for values in flagged]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Attempts, and tactics of proofs.
+
+
+@dataclass(frozen=True)
+class AttemptRecord:
+    """A dispatched attempt, with its result if there is one."""
+
+    number: int
+    """Counts up over the run."""
+    attempt_id: str
+    theorem_id: str
+    purpose: str
+    outcome: str
+    """`outstanding` without a result."""
+    budget: int
+    """Simulations that it may spend."""
+    simulations: int | None
+    """None here and below: there is no result."""
+    expansions: int | None
+    lean_attempts: int | None
+    """Tactics that were sent to Lean."""
+    tactics_failed: int | None
+    seconds: float | None
+    """Of the search; those of policy and Lean are summed over expansions, which overlap."""
+    seconds_policy: float | None
+    seconds_lean: float | None
+    weights: int | None
+    """Version at its end; 0: none."""
+    prover_id: str | None
+    created: float
+    """Unix time, as is `recorded`."""
+    recorded: float | None
+    message: str | None
+
+
+def read_attempts(path: Path, limit: int, containing: str = "") -> list[AttemptRecord]:
+    """The newest attempts whose id, theorem, purpose, outcome, prover or message contains a text. Raises
+    UnreadableRecords."""
+    with _with_statistics(path) as database:
+        rows = database.execute(
+            "SELECT number, attempt_id, theorem_id, purpose, COALESCE(outcome, 'outstanding') AS outcome,"
+            " attempts.simulations, results.simulations, expansions, lean_attempts, tactics_failed, seconds,"
+            " seconds_policy, seconds_lean, weights_last, prover_id, created, recorded, message"
+            " FROM attempts LEFT JOIN results USING (attempt_id)"
+            " WHERE INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' || COALESCE(outcome, 'outstanding')"
+            " || ' ' || COALESCE(prover_id || ' ' || message, ''), ?) ORDER BY number DESC LIMIT ?",
+            (containing, limit),
+        ).fetchall()
+    return [AttemptRecord(*row) for row in rows]
+
+
+@dataclass(frozen=True)
+class TacticRecord:
+    """The recorded tactics with the same first word."""
+
+    head: str
+    uses: int
+    """Steps of verified proofs."""
+    theorems: int
+    failed: int
+    """Failed tactics that provers have reported from states of proofs; runs that do not train on them have none."""
+    example: str
+    """The most frequent one."""
+
+
+_HEAD = re.compile(r"[^\W\d][\w'.?!]*")
+
+
+def read_tactics(path: Path, limit: int, containing: str = "") -> list[TacticRecord]:
+    """The first words of recorded tactics that contain a text, the most used first. Raises UnreadableRecords."""
+    uses: dict[str, Counter[str]] = defaultdict(Counter)
+    theorems: dict[str, set[str]] = defaultdict(set)
+    failed: Counter[str] = Counter()
+
+    def head(tactic: str) -> str:
+        match = _HEAD.search(tactic)
+        return match[0] if match else tactic.strip()
+
+    for row in replay_rows(path):
+        if row.tactic and containing in row.tactic:
+            uses[head(row.tactic)][row.tactic] += 1
+            theorems[head(row.tactic)].add(row.theorem_id)
+        failed.update(head(each) for each in json.loads(row.failed) if containing in each)
+    heads = sorted(uses.keys() | failed.keys(), key=lambda each: (-uses[each].total(), -failed[each], each))
+    frequent = {each: next((tactic for tactic, _ in uses[each].most_common(1)), "") for each in heads[:limit]}
+    return [
+        TacticRecord(each, uses[each].total(), len(theorems[each]), failed[each], frequent[each]) for each in frequent
+    ]

@@ -4,25 +4,43 @@ Without STATE: the result, the best line, and the states with most visits. With 
 all its tactics with prior, visits and value, or with Lean's message.
 
 `proofmesh inspect RUN_DIRECTORY`: shows the train theorems of a run by level, and the hardest ones with attempts,
-failures, results and cost. With --proofs, writes the shortest proof of each proved theorem as Lean. It also works while
-the learner runs.
+failures, results and cost; also while the learner runs. Or one of these, with --filter TEXT:
+
+    --theorems 50       theorems, in the order of --by
+    --attempts 50       the newest attempts, with outcome, cost and prover
+    --tactics 50        the tactics of proofs by their first word, the most used first
+    --proofs FILE|-     the shortest proof of each proved theorem, as Lean; `-`: to standard output
+    --json              one JSON object for each row
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+from msgspec import to_builtins
 
 from common.limits import Natural, Positive
 from common.output.command import Exit, UserError, command
-from common.output.visible import visible
+from common.output.visible import as_json, say_data, visible
 from common.output.words import number_of
-from common.records.readers import DATABASE, Order, TheoremRecord, UnreadableRecords, read_theorems, shortest
+from common.records.readers import (
+    DATABASE,
+    AttemptRecord,
+    Level,
+    Order,
+    TacticRecord,
+    TheoremRecord,
+    UnreadableRecords,
+    read_attempts,
+    read_tactics,
+    read_theorems,
+    shortest,
+)
 from common.report.table import Column, Table, Tone
 
 if TYPE_CHECKING:
@@ -37,6 +55,9 @@ STATEMENT = 60
 
 WIDE = 130
 """Columns of a terminal that shows the costs of theorems."""
+
+THEOREMS = 20
+"""Theorems to show if nothing else is asked for."""
 
 TITLES = {
     Order.HARDEST: "hardest: undecided first, then those with most failures",
@@ -61,8 +82,21 @@ class InspectSettings:
     states: Positive = 40
     """Most states of the tree to show. Those with most visits are shown."""
 
-    theorems: Positive = 20
-    """For a run directory: most theorems to show."""
+    theorems: Natural = 0
+    """For a run directory: most theorems to show; 20 if nothing else is asked for."""
+
+    attempts: Natural = 0
+    """For a run directory: most attempts to show, the newest first."""
+
+    tactics: Natural = 0
+    """For a run directory: most first words of tactics to show."""
+
+    filter: str = ""
+    """For a run directory: show only what contains this text: names and statements of theorems and proofs; id, theorem,
+    purpose, outcome, prover and message of attempts; tactics."""
+
+    json: bool = False
+    """Print JSON: one object for each row of a run, or the search or state of a file."""
 
     by: Order = Order.HARDEST
     """For a run directory: the order of theorems. First come undecided ones with most failures (hardest), those with
@@ -70,7 +104,7 @@ class InspectSettings:
 
     proofs: Path | None = None
     """For a run directory: write the shortest proof of every proved or disproved theorem into this .lean file, and into
-    further ones beside it where headers need them."""
+    further ones beside it where headers need them; `-`: print them."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -83,15 +117,41 @@ def _inspect(settings: InspectSettings) -> int:
     from node.proving.explain import read
 
     console = Console(highlight=False)
-    if settings.file.is_dir() and settings.proofs is not None:
-        write_proofs(settings.file, settings.proofs, console)
-    elif settings.file.is_dir():
-        show_run(settings.file, settings.theorems, settings.by, console)
-    elif settings.proofs is not None:
-        raise UserError(f"--proofs: {settings.file} is not a run directory")
-    else:
-        show(read(settings.file), settings, console)
+    if settings.file.is_dir():
+        _inspect_run(settings, console)
+        return Exit.DONE
+    for flag in ("proofs", "attempts", "theorems", "tactics", "filter"):
+        if getattr(settings, flag):
+            raise UserError(f"--{flag}: {settings.file} is not a run directory")
+    show(read(settings.file), settings, console)
     return Exit.DONE
+
+
+def _inspect_run(settings: InspectSettings, console: Console) -> None:
+    """Print what is asked for of a run. Raises UserError."""
+    records, text = _records(settings.file), settings.filter
+    if settings.proofs is not None:
+        write_proofs(settings, console)
+    if settings.attempts:
+        attempts = read_attempts(records, settings.attempts, text)
+        _print(attempts, _attempts(attempts, wide=console.width >= WIDE), settings, console)
+    if settings.tactics:
+        tactics = read_tactics(records, settings.tactics, text)
+        _print(tactics, _tactics(tactics), settings, console)
+    if settings.theorems or not (settings.proofs or settings.attempts or settings.tactics):
+        levels, theorems = read_theorems(records, settings.theorems or THEOREMS, settings.by, text)
+        if not settings.json:
+            console.print(_levels(levels))
+        _print(theorems, _theorems(theorems, settings.by, wide=console.width >= WIDE), settings, console)
+
+
+def _print(rows: Sequence[Any], table: Table, settings: InspectSettings, console: Console) -> None:
+    if not settings.json:
+        console.print(table)
+        return
+    for row in rows:
+        result = {"result": row.result} if isinstance(row, TheoremRecord) else {}
+        say_data(as_json(asdict(row) | result))
 
 
 # --- a search ---------------------------------------------------------------------------------------------------------
@@ -110,7 +170,13 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
         states = searches[settings.search].states
         if not 0 <= settings.state < len(states):
             raise BadExplanation(f"{settings.file}: no state {settings.state}; there are 0 to {len(states) - 1}")
-        _show_state(states[settings.state], console)
+        if settings.json:
+            say_data(as_json(to_builtins(states[settings.state])))
+        else:
+            _show_state(states[settings.state], console)
+        return
+    if settings.json:
+        say_data(as_json(to_builtins(explanation)))
         return
     by = f", by {explanation.by}" if explanation.by else ""
     console.print(
@@ -198,16 +264,37 @@ def _show_state(state: ExplainedState, console: Console) -> None:
 # --- the theorems of a run --------------------------------------------------------------------------------------------
 
 
-def show_run(folder: Path, limit: int, order: Order, console: Console) -> None:
-    """Print a run's levels and its first theorems by `order`. Reads only. Raises UnreadableRecords."""
-    levels, theorems = read_theorems(_records(folder), limit, order)
+def _levels(levels: Sequence[Level]) -> Table:
     columns = ("level", "theorems", "tried", "proved", "disproved", "refused", "attempts", "failed", "expansions")
     table = Table(columns, title="train theorems", framed=False)
     for each in levels:
         counts = (each.theorems, each.tried, each.proved, each.disproved, each.refused)
         table.add(*map(str, (each.level, *counts, each.attempts, each.failures, each.expansions)))
-    console.print(table)
-    console.print(_theorems(theorems, order, wide=console.width >= WIDE))
+    return table
+
+
+def _attempts(attempts: Sequence[AttemptRecord], *, wide: bool) -> Table:
+    """The attempts, with their parts if the terminal is wide enough."""
+    parts = ("expansions", "failed", "policy s", "Lean s", "weights", "prover", "message") if wide else ()
+    table = Table(("attempt", "theorem", "purpose", "outcome", "Lean", "seconds", *parts), title="newest attempts")
+    for each in attempts:
+        tone: Tone = "good" if each.outcome == "proved" else "quiet" if each.recorded is None else ""
+        told = (each.attempt_id, each.theorem_id, each.purpose, each.outcome, each.lean_attempts, each.seconds)
+        searched = (each.expansions, each.tactics_failed, each.seconds_policy, each.seconds_lean, each.weights)
+        more = (*searched, each.prover_id, each.message) if wide else ()
+        table.add(*map(_shown, (*told, *more)), tone=tone)
+    return table
+
+
+def _tactics(tactics: Sequence[TacticRecord]) -> Table:
+    table = Table(("tactic", "uses", "theorems", "failed", "most frequent"), title="tactics of verified proofs")
+    return table.fill(
+        (each.head, str(each.uses), str(each.theorems), str(each.failed), _cut(each.example)) for each in tactics
+    )
+
+
+def _shown(value: float | str | None) -> str:
+    return "" if value is None else f"{value:.1f}" if isinstance(value, float) else _cut(str(value))
 
 
 def _theorems(theorems: Sequence[TheoremRecord], order: Order, *, wide: bool) -> Table:
@@ -237,7 +324,7 @@ def _records(folder: Path) -> Path:
     return path
 
 
-def write_proofs(folder: Path, file: Path, console: Console) -> None:
+def write_proofs(settings: InspectSettings, console: Console) -> None:
     """Write the shortest proof of every theorem that the run has proved or disproved as Lean files, and say where.
 
     Reads the run only. Raises UserError.
@@ -245,7 +332,15 @@ def write_proofs(folder: Path, file: Path, console: Console) -> None:
     from common.output.terminal import line
     from node.lean.check.files.proofs_text import ProvedStatement, proofs_files, write_files
 
-    found = shortest(_records(folder))
+    folder, file = settings.file, settings.proofs
+    assert file is not None
+    found = [each for each in shortest(_records(folder)) if settings.filter in each.theorem.signature]
+    if settings.json and str(file) == "-":
+        for each in found:
+            told = {"name": each.theorem.name, "statement": each.theorem.signature, "script": each.script}
+            more = {"disproof": each.disproof, "proofs": each.proofs, "lean": each.lean_version}
+            say_data(as_json(told | more | {"in_file": each.theorem.place is not None}))
+        return
     proved = [
         ProvedStatement(
             each.theorem.name,
@@ -257,6 +352,9 @@ def write_proofs(folder: Path, file: Path, console: Console) -> None:
     ]
     versions = dict.fromkeys(each.lean_version for each in found)
     files = proofs_files(proved, f"the run {folder.resolve().name}", ", ".join(versions) or "not known")
+    if str(file) == "-":
+        say_data("\n".join(files.texts))
+        return
     try:
         paths = ", ".join(map(str, write_files(file, files.texts)))
     except OSError as error:

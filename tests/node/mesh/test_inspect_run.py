@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome
-from common.records.readers import DATABASE, Order, read_theorems, shortest
+from common.records.readers import DATABASE, Order, read_theorems, replay_rows, shortest
 from common.records.rows import Verdict
 from common.records.store import Store
 from node.command.proofs.inspect import main
+from tests.commands import Run
 from tests.node.learner.builders import PROVED, planned, result, row
 
 
@@ -70,3 +73,37 @@ def test_proofs_never_replace_or_delete_a_file_that_is_not_ours(
     for _ in range(2):
         assert main([str(store.path.parent), "--proofs", str(tmp_path / "proofs.lean")]) == Exit.DONE
     assert all(file.read_text() == "theorem t : True := trivial\n" for file in (mine, beside))
+
+
+def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(store: Store, called: Run) -> None:
+    store.dispatch([planned(6, "new")], 3.0)
+    store.close()
+
+    def rows(*options: str) -> list[dict[str, Any]]:
+        answer = called(main, store.path.parent, *options, "--json")
+        assert answer.code == Exit.DONE
+        return [json.loads(line) for line in answer.out.splitlines()]
+
+    attempts = rows("--attempts", "9")
+    assert [(each["theorem_id"], each["outcome"], each["recorded"]) for each in attempts[:2]] == [
+        ("new", "outstanding", None),
+        ("hard", "failed", 2.0),
+    ]
+    assert [each["number"] for each in attempts] == [6, 5, 4, 3, 2, 1]
+    assert [each["theorem_id"] for each in rows("--attempts", "9", "--filter", "disprove")] == ["false"]
+    assert [(each["theorem_id"], each["result"]) for each in rows("--theorems", "9", "--filter", "har")] == [
+        ("hard", "open")
+    ]
+    assert {each["name"] for each in rows("--proofs", "-")} == {"easy", "false_neg"}
+    steps = replay_rows(store.path)
+    tactics = rows("--tactics", "9")
+    assert sum(each["uses"] for each in tactics) == len(steps) and all(
+        each["head"] in each["example"] for each in tactics
+    )
+    assert rows("--tactics", "9", "--filter", "no such tactic") == []
+    # For people: escaped, and the proofs as the file has them.
+    assert "theorem easy" in called(main, store.path.parent, "--proofs", "-", "--filter", "easy").out
+    for option in ("--attempts", "--tactics", "--theorems"):
+        assert called(main, store.path.parent, option, "3").code == Exit.DONE
+    refused = called(main, store.path, "--attempts", "3")
+    assert refused.code == Exit.UNUSABLE and f"--attempts: {store.path} is not a run directory" in refused.err
