@@ -97,12 +97,11 @@ def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(s
     assert {each["name"] for each in rows("--proofs", "-")} == {"easy", "false_neg"}
     steps = replay_rows(store.path)
     tactics = rows("--tactics", "9")
-    assert sum(each["uses"] for each in tactics) == len(steps) and all(
-        each["head"] in each["example"] for each in tactics
-    )
+    assert sum(each["uses"] for each in tactics) == len(steps)
+    assert all(each["head"] in each["example"] for each in tactics)
     assert rows("--tactics", "9", "--filter", "no such tactic") == []
     # For people: escaped, and the proofs as the file has them.
-    assert "theorem easy" in called(main, store.path.parent, "--proofs", "-", "--filter", "easy").out
+    assert "theorem «easy»" in called(main, store.path.parent, "--proofs", "-", "--filter", "easy").out
     for option in ("--attempts", "--tactics", "--theorems"):
         assert called(main, store.path.parent, option, "3").code == Exit.DONE
     refused = called(main, store.path, "--attempts", "3")
