@@ -18,7 +18,6 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import tyro
@@ -48,8 +47,12 @@ class SuggestSettings:
     policy: str = ""
     """The policy: see `prove --policy`."""
 
-    run: Path | None = None
-    """The folder of a run, whose newest network is asked: short for `--policy own:RUN`."""
+    url: str = ""
+    """Broker of a running mesh, whose inference nodes are asked; empty: in this process."""
+
+    run: str = ""
+    """The folder of a run, whose newest network is asked: short for `--policy own:RUN`. With --url: the name of the
+    mesh's run; empty: demo."""
 
     samples: Positive = SUGGESTIONS
     """Tactics to sample for a state; equal ones are shown once. A list of tactics gives its best ones."""
@@ -92,7 +95,13 @@ async def _suggest(settings: SuggestSettings) -> int:
     code: int = Exit.DONE
     count, console = 0, Console(highlight=False)
     opened = Advisor(
-        _policy(settings), sampling=settings.sampling, models=settings.models, threads=settings.threads, note=_note
+        settings.policy if settings.url else _policy(settings),
+        sampling=settings.sampling,
+        models=settings.models,
+        threads=settings.threads,
+        url=settings.url,
+        run=settings.run or "demo",
+        note=_note,
     )
     async with opened as advisor:
         while (text := await asyncio.to_thread(next, states, None)) is not None:
@@ -112,7 +121,7 @@ def _policy(settings: SuggestSettings) -> str:
     """The policy that is asked. Raises UserError."""
     from node.play.policies import of_the_demo
 
-    if settings.run is not None:
+    if settings.run:
         if settings.policy:
             raise UserError("--run and --policy both name a policy: use one of them")
         return f"own:{settings.run}"

@@ -1,5 +1,5 @@
-"""Tactics and values for single proof states, from any policy, without Lean and without a search: `proofmesh suggest`,
-and the suggestions that `proofmesh serve` gives to editors.
+"""Tactics and values for single proof states, from any policy of this process or of a mesh, without Lean and without a
+search: `proofmesh suggest`, and the suggestions that `proofmesh serve` gives to editors.
 
     async with Advisor("own:runs/demo") as advisor:
         advice = await advisor.advise("p q : Prop\nh : p ∧ q\n⊢ q ∧ p")
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,25 @@ from common.protocol.attempts import Attempt, Purpose
 from common.settings import PLAIN, SUGGESTIONS, Sampling
 from node.lean.text.goals import factorise, split_goals
 from node.llm.settings import ModelSettings
+from node.play import policies
 from node.play.here import LocalSources
-from node.play.policies import address_here, parse, template_here
+from node.play.policies import address_here, check_for_mesh, template_here
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.combined import ByTurns
-from node.prover.policies.names import OWN, BadPolicy, PolicyName, has_network, joined
+from node.prover.policies.names import INFERENCE, OWN, BadPolicy, PolicyName, has_network, joined, parse
 from node.prover.policies.policy import Advice, BadAdvice, Policy, Proposal, StateTooLong, log_probabilities
-from node.prover.policies.sources import writes_proofs
+from node.prover.policies.sources import template_of, writes_proofs
 from node.prover.settings import ProverSettings
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+
+CONNECT_SECONDS = 3.0
+"""Seconds to wait for the broker of a mesh."""
+
+PATIENCE = 30.0
+"""Seconds to wait for an answer in all: a person waits."""
 
 
 class BadState(UserError, ValueError):
@@ -63,42 +72,68 @@ class Advisor:
         sampling: Sampling = PLAIN,
         models: ModelSettings | None = None,
         threads: int = 1,
+        url: str = "",
+        run: str = "demo",
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`threads`: for forward passes. Raises BadPolicy."""
+        """`models`, `threads`: for models of this process. `url`, `run`: a mesh, whose inference nodes are asked; an
+        empty policy is then its network. Raises BadPolicy."""
+        if url:
+            check_for_mesh(policy or INFERENCE)
         # Policies that take turns have separate searches. Without a search, all are asked.
-        self._names = list(dict.fromkeys(replace(name, turn=0) for name in parse(policy)))
-        if writers := [name for name in self._names if _writes(name)]:
+        names = parse(policy or INFERENCE, INFERENCE) if url else policies.parse(policy)
+        self._names = list(dict.fromkeys(replace(name, turn=0) for name in names))
+        if writers := [name for name in self._names if _writes(name, served=bool(url))]:
             raise BadPolicy(f"`{joined(writers)}` writes whole proofs: name a policy that proposes tactics")
         self.policy = joined(self._names)
         """Its name."""
         self.has_values = has_network(self._names)
         """Whether its values are learned."""
-        here = Here()
-        self._sources = LocalSources(here, OWN, threads, models, note)
-        self._policies = AttemptPolicies(here, ProverSettings(policy="", sampling=sampling), self._sources)
+        self._url, self._run = url, run
+        self._models, self._threads, self._note = models, threads, note
+        self._settings = ProverSettings(policy="", sampling=sampling, policy_patience=PATIENCE)
+        self._stack = AsyncExitStack()
         self._opened: Policy | None = None
 
     async def __aenter__(self) -> Advisor:
-        """Raises BadPolicy, and ProvingFailed if no server replies."""
-        try:
-            for name in self._names:
-                await self._sources.open(name)
-            await asyncio.to_thread(self._policies.add, self._names)
+        """Raises BadPolicy, NoAdvice if there is no such mesh, and ProvingFailed if no server replies."""
+        async with AsyncExitStack() as stack:
+            opened = await (self._open_there(stack) if self._url else self._open_here(stack))
+            await asyncio.to_thread(opened.add, self._names)
             # Its tactics are not for a search, so nothing is added to those of the policy (`Purpose.EVAL`).
             attempt = Attempt("suggest", "suggest", _NO_THEOREM, Purpose.EVAL, 0, 0, policy=self.policy)
-            policy = self._policies.policy(attempt)
+            policy = opened.policy(attempt)
             assert not isinstance(policy, ByTurns), "its parts have one turn"
             self._opened = policy
-        except BaseException:
-            await self._sources.stop()
-            raise
+            self._stack = stack.pop_all()
         return self
+
+    async def _open_here(self, stack: AsyncExitStack) -> AttemptPolicies:
+        here = Here()
+        sources = LocalSources(here, OWN, self._threads, self._models, self._note)
+        stack.push_async_callback(sources.stop)
+        for name in self._names:
+            await sources.open(name)
+        return AttemptPolicies(here, self._settings, sources)
+
+    async def _open_there(self, stack: AsyncExitStack) -> AttemptPolicies:
+        from common.bus import Bus, BusSettings
+        from node.play.mesh import check_served
+        from node.prover.policies.sources import MeshSources
+
+        try:
+            broker = BusSettings(url=self._url)
+            bus = await Bus.connect(broker, run=self._run, name="suggest", wait=CONNECT_SECONDS, outage=PATIENCE)
+            stack.push_async_callback(bus.close)
+            await check_served(bus, self.policy)
+        except BusError as error:
+            raise NoAdvice(str(error)) from error
+        return AttemptPolicies(bus, self._settings, MeshSources(bus, self._names, (), patience=PATIENCE))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._sources.stop()
+        await self._stack.aclose()
 
     async def advise(self, text: str, samples: int = SUGGESTIONS, seed: int = 0) -> Advice:
         """Tactics and value for a printed state (see `state_to_advise`). Raises BadState and NoAdvice."""
@@ -122,5 +157,6 @@ _NO_THEOREM = Theorem("suggest", "", "True")
 """In place of the theorem whose state it is, which nobody tells."""
 
 
-def _writes(name: PolicyName) -> bool:
-    return writes_proofs(name, template_here(address_here(name)) if name.is_model else None)
+def _writes(name: PolicyName, *, served: bool) -> bool:
+    template = None if not name.is_model else template_of(name) if served else template_here(address_here(name))
+    return writes_proofs(name, template)

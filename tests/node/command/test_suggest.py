@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from common.bus import Bus
 from common.output.command import Exit
+from common.protocol.messages import SampledTactic, TacticReply
 from node.command.cli import main
+from tests.background import RunOnBroker
 from tests.commands import Run
+from tests.node.prover.nodes import answer_tactics
 
 STATE = "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
 
@@ -33,6 +38,16 @@ def test_a_list_has_no_learned_value_and_policies_that_take_turns_are_all_asked(
     assert "tactics" in {each["source"] for each in json.loads(both.out)["tactics"]}
 
 
+@pytest.mark.broker
+async def test_the_network_of_a_mesh_is_asked(called: Run, bus: Bus, mesh_run: RunOnBroker) -> None:
+    tactics = (SampledTactic("intro h", -1.0), SampledTactic("simp", -2.0))
+    await answer_tactics(bus, [TacticReply(tactics=tactics, value=-3.0, weights=7)])
+    asked = ("suggest", STATE, "--url", mesh_run.bus.url, "--run", mesh_run.name, "--json")
+    told = json.loads((await asyncio.to_thread(called, main, *asked)).out)
+    assert [each["tactic"] for each in told["tactics"]] == ["intro h", "simp"]
+    assert (told["policy"], told["value"]) == ("inference", -3.0)
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -46,6 +61,7 @@ def test_a_list_has_no_learned_value_and_policies_that_take_turns_are_all_asked(
         (["\x1b[31m", "--policy", "tactics"], "a goal without a line"),
         (["p", "q", "--policy", "tactics"], "quote a state that has spaces"),
         (["-", "--policy", "tactics"], "no state on standard input"),
+        (["⊢ p", "--policy", "own:x", "--url", "nats://127.0.0.1:1"], "a mesh cannot use `own:PATH`"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_line(
