@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 
+from common.limits import Name
 from common.output.command import UserError
 from common.settings import SUGGESTIONS
 from node.lean.snippets.snippet import QueueFull
@@ -39,15 +40,15 @@ Text = Annotated[str, msgspec.Meta(max_length=2**18)]
 class GenerateBody(msgspec.Struct):
     """`POST /generate`."""
 
-    name: Text
+    name: Name
     input: Text
-    prefix: Text | None = None
+    prefix: Name | None = None
 
 
 class EncodeBody(msgspec.Struct):
     """`POST /encode`."""
 
-    name: Text
+    name: Name
     input: Text
 
 
