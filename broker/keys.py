@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker.settings import BrokerSettings
-from broker.streams import HEADROOM
+from broker.settings import HEADROOM, BrokerSettings
 from common.bus.asking import BadKey
 from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
 from common.bus.permissions import Role, rights

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from common.limits import Port, Positive
 
+HEADROOM = 4_096
+"""Bytes that headers (the message id, a signature) add to the largest message."""
+
 
 @dataclass
 class BrokerSettings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker.settings import HEADROOM
 from common.bus import (
     ACK_WAIT,
     NODE_TTL,
@@ -54,9 +55,6 @@ included: as many as all leases, and half as many again to have ready. Others wa
 
 MAX_WAITING = 4_096
 """Most waiting pull requests, one for each prover and purpose; the server's default is 512."""
-
-HEADROOM = 4_096
-"""Bytes that headers (the message id) add to the largest message."""
 
 
 def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> RunSpec:
