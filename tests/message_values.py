@@ -15,6 +15,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from common import protocol
+from common.bus.signing import own_identity
 from common.lean import ProofTree
 from common.protocol.messages import Message
 
@@ -84,6 +85,11 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else msgspec.structs.fields(kind)
     return st.builds(kind, **{field.name: values_of(hints[field.name]) for field in fields if field.name != "v"})
+
+
+def named(beginning: str) -> str:
+    """The name of a node of this process; it begins with its role."""
+    return own_identity().name(beginning)
 
 
 SHORTEST: dict[Any, Any] = {int: 1, float: 1.0, str: "x", bool: True, bytes: b"x"}

@@ -32,13 +32,14 @@ from common.bus.connection import (
     ServedSubscription,
     Subscription,
     count_malformed,
+    count_untrusted,
     log,
     message_callback,
     warn_sometimes,
 )
 from common.bus.credentials import find_key, learner_keys
 from common.bus.permissions import Role
-from common.bus.signing import Announcements, KnownKeys, Signer
+from common.bus.signing import SIGNATURE_HEADER, Announcements, Identity, KnownKeys, Names, Order, Signer, own_identity
 from common.bus.stored import Lease, Puller
 from common.protocol.messages import (
     AnyMessage,
@@ -54,6 +55,7 @@ from common.protocol.messages import (
 )
 from common.protocol.subjects import (
     ANNOUNCED,
+    NO_CHANNEL,
     SIGNED,
     VERIFIERS,
     channel_name,
@@ -79,6 +81,8 @@ class Bus:
     def __init__(self, connection: Connection, run: str, outage: float | None = None) -> None:
         """Raises BadKey for [bus] verifiers and [bus] learners."""
         self.run = run
+        self.identity: Identity | None = None
+        """Signs what this process says as a node; None: that of the process, once it is needed."""
         self._outage = outage
         self._prefix = f"{run}."
         self._connection = connection
@@ -94,6 +98,9 @@ class Bus:
             key.signer if key else None, lambda: learner_keys(connection.settings, key, connection.role)
         )
         self._stamped: set[str] = set()
+        self._names, self._registered = Names(), Order()
+        self._entries: dict[str, tuple[str, bytes]] = {}
+        """Signature and content of registry entries that were judged: most are the same again."""
         self.troubles: dict[str, str] = {}
         """Work queues that the broker refuses to this node, with the reason: a stream or consumer is missing, or the
         stream or the broker's disk is full; and announcements that do not count. A success removes the entry. The node
@@ -165,12 +172,17 @@ class Bus:
     # --- plain messages and requests ---------------------------------------------------------------------------------
 
     async def publish(self, subject: str, message: Message) -> None:
-        """Publish to all current subscribers. During an outage messages are buffered; when the buffer is full, they are
-        dropped and counted.
+        """Publish to all current subscribers; telemetry is signed. During an outage messages are buffered; when the
+        buffer is full, they are dropped and counted.
 
         Raises OversizedMessage.
         """
-        await self._connection.publish(self._prefix + subject, encode(message))
+        full, payload = self._prefix + subject, encode(message)
+        headers = self._signed(full, payload) if subject.startswith("telemetry.") else None
+        await self._connection.publish(full, payload, headers=headers)
+
+    def _signed(self, subject: str, payload: bytes) -> dict[str, str]:
+        return (self.identity or own_identity()).headers(subject, payload)
 
     async def subscribe(
         self,
@@ -178,12 +190,33 @@ class Bus:
         types: type[AnyMessage] | tuple[type[Message], ...],
         callback: Callable[[str, Any], None],
     ) -> Subscription:
-        """Call `callback(subject, message)` for each message. It must not block; longer work belongs in a task."""
+        """Call `callback(subject, message)` for each message. It must not block; longer work belongs in a task.
+
+        Telemetry that its own node has not signed, or that comes again, is counted and logged in place of that.
+        """
         accepted = types if isinstance(types, tuple) else (types,)
+        order = Order()
+
+        def counts(subject: str, raw: Any, message: Message) -> bool:
+            if not subject.startswith("telemetry.") or channel_name(subject) == NO_CHANNEL:
+                return True
+            problem = self._not_of_its_node(subject, message, raw.headers, raw.data)
+            if not problem and not order.follows(subject, raw.headers):
+                problem = "it was sent before"
+            return not (problem and count_untrusted(raw.subject, channel_name(subject), problem))
+
         inner = await self._connection.subscribe(
-            self._prefix + subject, message_callback(accepted, self._prefix, callback)
+            self._prefix + subject, message_callback(accepted, self._prefix, callback, counts)
         )
         return Subscription(inner, subject)
+
+    def _not_of_its_node(self, subject: str, message: Message, headers: Any, payload: bytes) -> str:
+        """Why a message is not telemetry of the node that its subject names; empty: it is."""
+        _, role, node_id, _ = subject.split(".")
+        said = getattr(message, "role", role), getattr(message, "node_id", node_id)
+        if said != (role, node_id) or not node_id.startswith(f"{role}-"):
+            return "it says another name or role than its subject"
+        return self._names.problem(node_id, self._prefix + subject, headers, payload)
 
     async def request(self, subject: str, message: Message, reply: type[R], *, timeout: float) -> R:
         """Send a request once. `timeout` in seconds. Raises Unanswered, BusyError, RemoteFailure, OversizedMessage.
@@ -509,34 +542,63 @@ class Bus:
         return watch
 
     async def register(self, info: NodeInfo) -> None:
-        """Put a node into the registry, for NODE_TTL seconds. Raises Unanswered."""
-        key = names.node_key(info.role, info.node_id)
-        await stored.put_key(self._replies, names.nodes_bucket(self.run), key, encode(info))
+        """Put a node into the registry, signed, for NODE_TTL seconds. Raises Unanswered."""
+        bucket, key, payload = names.nodes_bucket(self.run), names.node_key(info.role, info.node_id), encode(info)
+        headers = self._signed(stored.key_subject(bucket, key), payload)
+        await stored.put_key(self._replies, bucket, key, payload, headers)
 
     async def unregister(self, role: str, node_id: str) -> None:
         """Remove a node from the registry. Raises Unanswered."""
         await stored.delete_key(self._replies, names.nodes_bucket(self.run), names.node_key(role, node_id))
 
     async def nodes(self, run: str = "") -> list[NodeInfo]:
-        """All registered nodes of a run; empty: of this one. What their entries say is not checked, except that a node
-        registers under its own role and name.
+        """All registered nodes of a run; empty: of this one. What their entries say is not checked, except that each
+        node has signed its own (others are counted, logged).
 
         Raises Unanswered, NotThere, BusError.
         """
         bucket = names.nodes_bucket(run or self.run)
-        return [
-            info
-            for key, value in (await stored.all_values(self._replies, bucket)).items()
-            if (info := stored.decoded(value, NodeInfo)) and key == names.node_key(info.role, info.node_id)
-        ]
+        found, entries = [], {}
+        for key, value in (await stored.all_values(self._replies, bucket)).items():
+            info = stored.decoded(value, NodeInfo)
+            if info is None or key != names.node_key(info.role, info.node_id):
+                continue
+            subject = stored.key_subject(bucket, key)
+            entry = ((value.headers or {}).get(SIGNATURE_HEADER, ""), value.data)
+            if self._entries.get(subject) != entry and (problem := self._not_registered_by(info, subject, value)):
+                count_untrusted(subject, "<role>.<node id>", problem)
+                continue
+            entries[subject] = entry
+            found.append(info)
+        self._entries = entries
+        return found
+
+    def _not_registered_by(self, info: NodeInfo, subject: str, value: Any) -> str:
+        """Why an entry of the registry is not the node's own; empty: it is."""
+        if not info.node_id.startswith(f"{info.role}-"):
+            return "its name is of another role"
+        if problem := self._names.problem(info.node_id, subject, value.headers, value.data):
+            return problem
+        return "" if self._registered.follows(subject, value.headers, repeated=True) else "it was sent before"
 
     async def history(self, types: type[R] | tuple[type[R], ...]) -> list[R]:
         """Stored telemetry of the run (points and proofs), oldest first. The broker keeps only the newest.
 
-        Messages that cannot be decoded are counted and left out. Raises Unanswered, NotThere, BusError.
+        Messages that cannot be decoded, or that their own node has not signed, are counted and left out. Raises
+        Unanswered, NotThere, BusError.
         """
         accepted = types if isinstance(types, tuple) else (types,)
-        return stored.messages_of(await stored.all_messages(self._replies, names.history_stream(self.run)), *accepted)
+        found: list[R] = []
+        for raw in await stored.all_messages(self._replies, names.history_stream(self.run)):
+            if (message := stored.decoded(raw, *accepted)) is None:
+                continue
+            full = (raw.headers or {})["Nats-Subject"]
+            subject = full.removeprefix(self._prefix)
+            if problem := self._not_of_its_node(subject, message, raw.headers, raw.data):
+                count_untrusted(full, channel_name(subject), problem)
+            else:
+                found.append(message)
+        return found
 
     # --- objects -----------------------------------------------------------------------------------------------------
 

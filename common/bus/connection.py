@@ -74,7 +74,7 @@ WARN_EVERY = 30.0
 """Seconds between log lines about the same continuing problem, so that it does not fill the log."""
 
 _warned: dict[tuple[str, ...], float] = {}
-_logged_senders: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+_logged_senders: OrderedDict[tuple[str, ...], None] = OrderedDict()
 
 
 def warn_sometimes(event: str, about: str, **fields: object) -> None:
@@ -101,13 +101,29 @@ def count_malformed(message: Msg, error: MessageError) -> Failure:
     """Count an invalid payload, log it once per sender and kind, and return the Failure to reply with."""
     kind = failure_kind(error)
     MALFORMED.labels(kind).inc()
-    key = (sender_of(message), message.subject, kind)
-    if key not in _logged_senders:
-        _logged_senders[key] = None
+    sender = sender_of(message)
+    if _first_time(sender, message.subject, kind):
+        log.warning("bad message", subject=message.subject, sender=sender, kind=kind, error=str(error))
+    return Failure(reason=f"{message.subject}: {error}", kind=kind)
+
+
+def count_untrusted(subject: str, channel: str, problem: str) -> bool:
+    """Count a message that its own node has not signed, and log it once per subject and problem. Returns True."""
+    UNTRUSTED.labels(channel).inc()
+    if _first_time(subject, problem, "untrusted"):
+        log.warning(
+            "a message in a node's name does not count", subject=subject, reason=f"{problem} (or its node is older)"
+        )
+    return True
+
+
+def _first_time(*what: str) -> bool:
+    new = what not in _logged_senders
+    if new:
+        _logged_senders[what] = None
         if len(_logged_senders) > _SENDERS_REMEMBERED:
             _logged_senders.popitem(last=False)
-        log.warning("bad message", subject=message.subject, sender=key[0], kind=kind, error=str(error))
-    return Failure(reason=f"{message.subject}: {error}", kind=kind)
+    return new
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -747,10 +763,13 @@ class RequestServer:
 
 
 def message_callback(
-    types: tuple[type[Message], ...], prefix: str, callback: Callable[[str, Any], None]
+    types: tuple[type[Message], ...],
+    prefix: str,
+    callback: Callable[[str, Any], None],
+    counts: Callable[[str, Msg, Message], bool],
 ) -> Callable[[Msg], Coroutine[Any, Any, None]]:
     """A subscription's callback that decodes each message and calls `callback(subject, message)`, with the subject
-    without the run's prefix."""
+    without the run's prefix, if `counts(subject, raw, message)`."""
     skip = len(prefix)
 
     async def received(message: Msg) -> None:
@@ -760,6 +779,8 @@ def message_callback(
             count_malformed(message, error)
             return
         subject = message.subject[skip:]
+        if not counts(subject, message, decoded):
+            return
         try:
             callback(subject, decoded)
         except Exception:

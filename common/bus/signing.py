@@ -1,4 +1,5 @@
-"""Signed messages: who may give a verdict, and who may say which weights are loaded. Signatures are Ed25519.
+"""Signed messages: who may give a verdict, who may say which weights are loaded, and which node speaks. Signatures are
+Ed25519.
 
     signature over   "proofmesh 1", SUBJECT, SHA-256 of each part                          (separated by NUL)
     in the headers   Proofmesh-Key: the public key, Proofmesh-Signature: the signature     (both in base64)
@@ -7,6 +8,9 @@
                      axioms, its header and its toolchain. A verifier signs with the key of its file
     an announcement  parts: the text of the header Proofmesh-Time, the message. A learner signs with the key that it
                      shows to the broker. Its time only grows, so that an older announcement cannot be sent again
+    a node's word    parts as of an announcement. A node signs its registry entry and its telemetry with a key that it
+                     makes when it starts. Its name ends in the first 16 hex digits of the SHA-256 of the public key,
+                     so that nobody else can speak under it
 
 The broker's permission to publish is not enough to make a signature: it needs the key.
 """
@@ -16,8 +20,10 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import functools
 import os
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -32,7 +38,13 @@ KEY_HEADER = "Proofmesh-Key"
 SIGNATURE_HEADER = "Proofmesh-Signature"
 
 TIME_HEADER = "Proofmesh-Time"
-"""Of an announcement: microseconds since 1970, in decimal."""
+"""Of announcements and of what nodes say: microseconds since 1970, in decimal."""
+
+FINGERPRINT = 16
+"""Hex digits at the end of a node's name: to find another key for them, one has to make some 2^64 keys."""
+
+NAMES_REMEMBERED = 8192
+"""Nodes whose keys and newest messages a reader remembers. Limited, since a stranger can make any number of names."""
 
 _PURPOSE = b"proofmesh 1"
 """Begins all signed bytes, so that no signature of another protocol can be taken for one of these."""
@@ -74,6 +86,17 @@ class Signer:
             KEY_HEADER: self.public,
             SIGNATURE_HEADER: _text(self._key.sign(_signed(subject, *parts))),
         }
+
+
+class Clock:
+    """Times for signed messages that only grow, whatever this machine's clock does."""
+
+    def __init__(self) -> None:
+        self.newest = 0
+
+    def stamp(self) -> str:
+        self.newest = max(time.time_ns() // 1000, self.newest + 1)
+        return str(self.newest)
 
 
 class KnownKeys:
@@ -118,7 +141,8 @@ class Announcements:
         whatever was announced counts. Raises BadKey."""
         self._signer, self._learners = signer, learners
         self._any_known = bool(learners())
-        self._newest: dict[str, int] = {}
+        self._clock = Clock()
+        self._order = Order()
 
     def signs(self) -> bool:
         """Whether this node can sign."""
@@ -128,9 +152,9 @@ class Announcements:
         """The headers of an announcement, later than those that were judged before; None: this node has no key."""
         if self._signer is None:
             return None
-        when = max([time.time_ns() // 1000, *(newest + 1 for newest in self._newest.values())])
-        self._newest[subject] = when
-        return {TIME_HEADER: str(when), **self._signer.headers(subject, str(when).encode(), payload)}
+        headers = stamped(self._signer, self._clock, subject, payload)
+        self._order.follows(subject, headers)
+        return headers
 
     def problem(self, subject: str, headers: Mapping[str, str] | None, payload: bytes) -> str:
         """Why an announcement does not count; empty if it does. Raises BadKey."""
@@ -144,11 +168,93 @@ class Announcements:
         if problem := KnownKeys(listed, "learners").problem(headers, subject, told.encode(), payload):
             return problem
         # 2. Equal times are the same announcement again, as after a reconnect.
-        when = int(told) if told.isascii() and told.isdecimal() else 0
-        if when < self._newest.get(subject, 0):
+        if not self._order.follows(subject, headers, repeated=True):
             return "a later one was seen before: somebody has sent it again, or the learner's clock was set back"
-        self._newest[subject] = when
+        self._clock.newest = max(self._clock.newest, _time(headers))
         return ""
+
+
+class Order:
+    """Notices messages that somebody sends again: their times must grow, subject by subject."""
+
+    def __init__(self) -> None:
+        self._newest: OrderedDict[str, int] = OrderedDict()
+
+    def follows(self, subject: str, headers: Mapping[str, str] | None, *, repeated: bool = False) -> bool:
+        """Whether a message is later than those before it. `repeated`: the newest one may come again."""
+        when, newest = _time(headers), self._newest.get(subject, -1)
+        if when < newest or (when == newest and not repeated):
+            return False
+        self._newest[subject] = when
+        self._newest.move_to_end(subject)
+        if len(self._newest) > NAMES_REMEMBERED:
+            self._newest.popitem(last=False)
+        return True
+
+
+class Identity:
+    """Who a process is to other nodes: a key that it makes, and names that end in the key's fingerprint."""
+
+    def __init__(self) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        self._signer, self._clock = Signer(Ed25519PrivateKey.generate()), Clock()
+        self._fingerprint = _fingerprint(self._signer.public)
+
+    def name(self, beginning: str) -> str:
+        """A name that only this process can speak under."""
+        return f"{beginning}-{self._fingerprint}"
+
+    def headers(self, subject: str, payload: bytes) -> dict[str, str]:
+        """The headers of what it says."""
+        return stamped(self._signer, self._clock, subject, payload)
+
+
+@functools.cache
+def own_identity() -> Identity:
+    """That of this process."""
+    return Identity()
+
+
+class Names:
+    """Judges whether a message comes from the node that it names."""
+
+    def __init__(self) -> None:
+        self._keys: OrderedDict[str, KnownKeys] = OrderedDict()
+
+    def problem(self, name: str, subject: str, headers: Mapping[str, str] | None, payload: bytes) -> str:
+        """Why a message is not a node's own; empty if the key that its name ends in has signed it."""
+        key = (headers or {}).get(KEY_HEADER, "")
+        if (known := self._keys.get(name)) is None:
+            if not key:
+                return "it is not signed"
+            try:
+                if _fingerprint(key) != name.rpartition("-")[2]:
+                    return "it is signed with another key than its name says"
+                known = KnownKeys([key], "nodes of this name")
+            except BadKey:
+                return "its signature is wrong"
+            self._keys[name] = known
+            if len(self._keys) > NAMES_REMEMBERED:
+                self._keys.popitem(last=False)
+        return known.problem(headers, subject, (headers or {}).get(TIME_HEADER, "").encode(), payload)
+
+
+def stamped(signer: Signer, clock: Clock, subject: str, payload: bytes) -> dict[str, str]:
+    """The headers of an announcement, or of what a node says."""
+    when = clock.stamp()
+    return {TIME_HEADER: when, **signer.headers(subject, when.encode(), payload)}
+
+
+def _time(headers: Mapping[str, str] | None) -> int:
+    """The time of a message; 0: it has none."""
+    told = (headers or {}).get(TIME_HEADER, "")
+    return int(told) if told.isascii() and told.isdecimal() and len(told) < 20 else 0
+
+
+def _fingerprint(public: str) -> str:
+    """Of a public key in base64. Raises BadKey."""
+    return sha256(_bytes(public)).hexdigest()[:FINGERPRINT]
 
 
 def _signed(subject: str, *parts: bytes) -> bytes:

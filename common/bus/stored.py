@@ -491,11 +491,6 @@ class Watch(Generic[AnyMessage]):
             log.exception("state callback failed", key=self.subject)
 
 
-def messages_of(answers: list[Msg], *kinds: type[AnyMessage]) -> list[AnyMessage]:
-    """The messages of all values that can be decoded."""
-    return [value for answer in answers if (value := decoded(answer, *kinds)) is not None]
-
-
 # ----------------------------------------------------------------------------------------------------------------------
 # Uploads and downloads of files in the broker's object store, with checked digests.
 

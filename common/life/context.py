@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
 import socket
 import time
 from collections.abc import Coroutine
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 
+from common.bus.signing import own_identity
 from common.life.metrics import METRICS, Metrics
 from common.machine import own_version
 from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
@@ -23,10 +24,17 @@ if TYPE_CHECKING:
     from common.bus import Bus
 
 
+_numbers = count()
+"""Of the nodes in this process."""
+
+
 def new_node_id(role: str) -> str:
-    """`role-host-pid-random`, of letters, digits and hyphens only, since it is part of subjects and keys."""
+    """`role-host-pid-fingerprint`, of letters, digits and hyphens only, since it is part of subjects and keys. The
+    fingerprint is that of the key with which this process signs (`common.bus.signing`). Further nodes of one process
+    have a number after the host."""
     host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
-    return f"{role}-{host}-{os.getpid()}-{secrets.token_hex(2)}"
+    number = next(_numbers)
+    return own_identity().name(f"{role}-{host}{f'-{number + 1}' if number else ''}-{os.getpid()}")
 
 
 class NodeContext:

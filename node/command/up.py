@@ -187,7 +187,7 @@ class Status:
         from common.life import logging
 
         def hear(_: str, heartbeat: Heartbeat) -> None:
-            # Node ids end in PROCESS-RANDOM (`common.life.context.new_node_id`).
+            # Node ids end in PROCESS-FINGERPRINT (`common.life.context.new_node_id`).
             process = heartbeat.node_id.split("-")[-2]
             if process.isdigit():
                 self.heartbeats[int(process)] = heartbeat

@@ -18,10 +18,11 @@ import psutil
 
 from broker import streams
 from common.bus import Bus as Client, Role, names
+from common.bus.signing import own_identity
 from common.lean import Theorem
 from common.protocol.attempts import SELF_PLAY, Attempt, Purpose
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest
-from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, todo
+from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, telemetry, todo
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 
 IN_FLIGHT = 64
@@ -126,12 +127,14 @@ async def publish_rate(bus: Client, seconds: float) -> float:
         nonlocal received
         received += 1
 
-    subscription = await bus.subscribe("telemetry.bench.b.heartbeat", Heartbeat, hear)
-    beat = Heartbeat(node_id="b", role="bench", time=0.0, state="running", values={"searches": 1.0})
+    name = own_identity().name("bench")  # it signs each message, and judges it
+    subject = telemetry("bench", name, "heartbeat")
+    subscription = await bus.subscribe(subject, Heartbeat, hear)
+    beat = Heartbeat(node_id=name, role="bench", time=0.0, state="running", values={"searches": 1.0})
     sent, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:
         for _ in range(100):
-            await bus.publish("telemetry.bench.b.heartbeat", beat)
+            await bus.publish(subject, beat)
         sent += 100
         await asyncio.sleep(0)
     await bus.request(LEAN_RUN, request(1), LeanRunReply, timeout=60)

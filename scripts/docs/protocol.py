@@ -15,6 +15,7 @@ import msgspec
 
 from broker import streams
 from common.bus import ACK_WAIT, NODE_TTL, BucketSpec, HistorySpec, StreamSpec, asking, names
+from common.bus.signing import FINGERPRINT
 from common.protocol import attempts, messages
 from common.protocol.subjects import CHANNELS, Channel, Delivery, all_messages
 from node.prover.settings import ProverSettings
@@ -45,7 +46,7 @@ message. `common/protocol/subjects.py` has the names of subjects and the table o
 
 A program joins a mesh with two libraries, one for NATS and one for msgpack; a third one checks signatures. It needs the
 address of the broker and the name of the run. It does not have to register: the registry only shows nodes to each other
-and to people.
+and to people. If it does, it signs its entry (*Names of nodes*, below).
 
 - **The envelope.** Every message has `type` and `v`. Send `v` with the version that your program was written for. The
   version increases when a field changes its meaning or a required field is added. A node answers another version with a
@@ -69,6 +70,12 @@ and to people.
   signature of a learner if the reader knows the learners' keys. Signed are the text "proofmesh 1", the subject
   (`$KV.demo-state.weights`), the SHA-256 digest of the header `Proofmesh-Time` (microseconds since 1970, in decimal),
   and that of the message, joined by zero bytes. An announcement with an earlier time than one that was seen is ignored.
+- **Names of nodes.** A node signs its entry in the registry and its telemetry, and readers ignore what is not
+  signed. It makes an Ed25519 key when it starts. Its name is its role, a hyphen, any letters, digits and hyphens,
+  and at the end a hyphen and the first {fingerprint} hex digits of the SHA-256 digest of the public key (32 bytes):
+  so nobody else can speak under it. Headers and signature are as for announcements, over the subject as it is
+  published: `$KV.demo-nodes.ROLE.NAME`, `demo.telemetry.ROLE.NAME.heartbeat`. Role and name are the same in the
+  message. Times grow from message to message; one that was seen on its subject before does not count again.
 - **Signatures.** A verdict (`lean.verify`) counts only with the signature of a verifier, because everybody with the
   broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an
   Ed25519 signature, both in base64. Signed are the text "proofmesh 1", the subject, the SHA-256 digest of the request
@@ -102,6 +109,7 @@ def page() -> str:
         version=messages.SCHEMA_VERSION,
         size=messages.MAX_MESSAGE_BYTES // 1024,
         longest=asking.LONGEST,
+        fingerprint=FINGERPRINT,
         lease=ACK_WAIT,
         timeout=ProverSettings().verify_timeout,
         patience=ProverSettings().verify_patience,

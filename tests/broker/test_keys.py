@@ -17,7 +17,7 @@ from broker.launcher import Server, _read_ports
 from common.bus import Bus, BusError, BusSettings, NotAllowed, Role, Signer, names
 from common.bus.credentials import NodeKey, announcers
 from common.bus.permissions import rights
-from common.bus.signing import TIME_HEADER
+from common.bus.signing import KEY_HEADER, TIME_HEADER, Identity
 from common.lean import Theorem
 from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
@@ -42,7 +42,7 @@ from common.protocol.messages import (
 from common.settings import Invite
 from tests.background import Background
 from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
-from tests.message_values import example_of
+from tests.message_values import example_of, named
 from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
@@ -201,10 +201,11 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
             (verifier, "lean-proxy"),
             (ui, "ui"),
         ):
-            await bus.register(NodeInfo(f"{role}-1", role=role, host="h", pid=1, version="0", started=0.0))
-            await bus.publish(subjects.telemetry(role, f"{role}-1", "heartbeat"), example_of(Heartbeat))
+            await bus.register(NodeInfo(named(role), role=role, host="h", pid=1, version="0", started=0.0))
+            beat = msgspec.structs.replace(example_of(Heartbeat), role=role, node_id=named(role))
+            await bus.publish(subjects.telemetry(role, named(role), "heartbeat"), beat)
         await eventually(lambda: len(beats) == 6)
-        await learner.publish(subjects.telemetry("learner", "l", "point"), example_of(Point))
+        await learner.publish(subjects.telemetry("learner", named("learner"), "point"), example_of(Point))
         for reader in (ui, learner, ada, viewer):
             assert len(await reader.nodes()) == 5
         await until(lambda: history_of(ui))
@@ -318,6 +319,50 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
     async with as_role(server, "learner") as learner, as_role(server, "inference") as inference:
         await learner.put_state("weights", second)
         assert await inference.get_state("weights", WeightsState) == second
+
+
+async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: Server) -> None:
+    me, stranger = named("prover-7"), Identity()
+    info = NodeInfo(me, role="prover", host="h", pid=1, version="0", started=0.0)
+    beat = Heartbeat(node_id=me, role="prover", time=1.0, state="running")
+    sick, entry = msgspec.structs.replace(beat, state="unhealthy"), f"$KV.{RUN}-nodes.prover.{me}"
+    async with as_role(server, "ui") as ui, as_role(server, "prover") as prover, thief(server, "prover") as other:
+        heard: list[Message] = []
+        raw: list[Any] = []
+
+        async def record(message: Any) -> None:
+            raw.append(message)
+
+        await ui.subscribe(subjects.telemetry("*", "*", "heartbeat"), Heartbeat, lambda _, m: heard.append(m))
+        await ui._connection.subscribe(f"{RUN}.telemetry.*.*.heartbeat", record)
+        await prover.register(info)
+        await prover.publish(subjects.telemetry("prover", me, "heartbeat"), beat)
+        await eventually(lambda: heard == [beat] and len(raw) == 1)
+        # 1. Its heartbeats: unsigned, with a key of one's own, as if with its key, sent again, under other names.
+        mine, sent = raw[0], encode(sick)
+        signed = stranger.headers(mine.subject, sent)
+        own, learners = (f"{RUN}.telemetry.prover.{stranger.name(role)}.heartbeat" for role in ("prover", "learner"))
+        for subject, payload, headers in (
+            (mine.subject, sent, None),
+            (mine.subject, sent, signed),
+            (mine.subject, sent, signed | {KEY_HEADER: mine.headers[KEY_HEADER]}),
+            (mine.subject, sent, mine.headers),
+            (mine.subject, mine.data, mine.headers),
+            (own, sent, stranger.headers(own, sent)),
+            (learners, sent, stranger.headers(learners, sent)),
+        ):
+            await other.client.publish(subject, payload, headers=headers)
+        await other.client.flush()
+        await prover.publish(subjects.telemetry("prover", me, "heartbeat"), beat)
+        await eventually(lambda: len(raw) == 9 and heard == [beat, beat])
+        # 2. Its entry in the registry can be overwritten, and is missing until the node renews it.
+        ill = encode(msgspec.structs.replace(info, state="unhealthy"))
+        for headers in (None, stranger.headers(entry, ill)):
+            await other.client.request(entry, ill, headers=headers)
+            assert info.node_id not in {node.node_id for node in await ui.nodes()}
+        await prover.register(info)
+        assert info in await ui.nodes()
+        await prover.unregister("prover", me)
 
 
 async def history_of(bus: Bus) -> bool:

@@ -8,6 +8,7 @@ from common.bus import Bus, BusSettings
 from common.life.node import NodeSettings
 from common.machine import listenable
 from common.protocol.messages import NodeInfo
+from tests.message_values import named
 from tests.ui.test_run_files import make_run
 from ui.run_files import RunFiles
 from ui.service import NoSuchRun, choose
@@ -29,7 +30,7 @@ async def test_a_run_at_work_is_watched_and_one_that_has_ended_is_shown_from_its
     node = NodeSettings(run=bus.run, bus=broker)
     found = await choose(settings(tmp_path), node)  # the broker is there for other runs
     assert isinstance(found, RunFiles) and found.folder == tmp_path / bus.run
-    await bus.register(NodeInfo(node_id="a", role="learner", host="h", pid=1, version="0", started=0))
+    await bus.register(NodeInfo(node_id=named("learner"), role="learner", host="h", pid=1, version="0", started=0))
     assert await choose(settings(tmp_path), node) is None
     assert isinstance(await choose(settings(tmp_path, mesh=False), node), RunFiles)
 

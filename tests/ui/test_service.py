@@ -12,8 +12,10 @@ from aiohttp import ClientSession
 from common.bus import Bus, BusSettings
 from common.life.node import NodeContext, NodeFailure, NodeSettings
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.protocol.subjects import telemetry
 from node.command import cli
 from tests.commands import Called
+from tests.message_values import named
 from tests.ui.test_run_files import make_run
 from tests.waiting import eventually, until
 from ui.mesh_state import MeshState
@@ -27,6 +29,10 @@ def test_history_is_read_and_a_torn_last_line_is_passed_over(tmp_path: Path) -> 
     lines = [json.dumps({"time": float(i), "step": i, "values": {"loss": 1.0 / (i + 1)}}) for i in range(3)]
     file.write_text("\n".join(lines) + '\n{"time": 3.0, "st')
     assert [point.step for point in read_history(str(file))] == [0, 1, 2]
+
+
+LEARNER = named("learner")
+POINTS = telemetry("learner", LEARNER, "point")
 
 
 def test_no_history_is_no_error(tmp_path: Path) -> None:
@@ -43,12 +49,16 @@ async def test_telemetry_reaches_the_page_and_a_kill_of_the_monitor_loses_nothin
         process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
         try:
             url = await asyncio.wait_for(_address(process), 30)
-            await bus.register(NodeInfo(node_id="a", role="prover", host="h", pid=1, version="0", started=0))
+            await bus.register(
+                NodeInfo(node_id=named("prover"), role="prover", host="h", pid=1, version="0", started=0)
+            )
             async with ClientSession() as session:
 
                 async def shown(session: ClientSession = session, url: str = url) -> bool:
-                    beat = Heartbeat(node_id="a", role="prover", time=1, state="running", values={"expansions": 7})
-                    await bus.publish("telemetry.prover.a.heartbeat", beat)
+                    beat = Heartbeat(
+                        node_id=named("prover"), role="prover", time=1, state="running", values={"expansions": 7}
+                    )
+                    await bus.publish(telemetry("prover", named("prover"), "heartbeat"), beat)
                     state = await (await session.get(f"{url}api/state")).json()
                     return bool(state["totals"].get("prover.expansions") == 7)
 
@@ -90,10 +100,13 @@ async def _address(process: asyncio.subprocess.Process) -> str:
 async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: Bus) -> None:
     for i in range(3):
         point = Point(time=float(i), step=i, values={"loss": 1.0})
-        await bus.publish("telemetry.learner.a.point", point)
+        await bus.publish(POINTS, point)
     proof = ProofFound(theorem_id="t", attempt_id="1", purpose="train", time=9.0, lean="theorem t : True := trivial")
-    await bus.publish("telemetry.learner.a.proof", proof)
-    await bus.publish("telemetry.learner.a.log", LogRecord(node_id="a", role="x", time=0, level="info", event="e"))
+    await bus.publish(telemetry("learner", LEARNER, "proof"), proof)
+    await bus.publish(
+        telemetry("learner", LEARNER, "log"),
+        LogRecord(node_id=LEARNER, role="learner", time=0, level="info", event="e"),
+    )
 
     async def stored() -> bool:
         return len(await bus.history((Point, ProofFound))) == 4
@@ -103,8 +116,8 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
     ctx = NodeContext("ui", NodeSettings())
     ctx.bus = bus
     await listen(ctx, monitor)
-    await bus.publish("telemetry.learner.a.point", Point(time=2.0, step=2, values={}))  # again: shown once
-    await bus.publish("telemetry.learner.a.point", Point(time=3.0, step=3, values={}))
+    await bus.publish(POINTS, Point(time=2.0, step=2, values={}))  # again: shown once
+    await bus.publish(POINTS, Point(time=3.0, step=3, values={}))
     await eventually(lambda: len(monitor.state.points) >= 4)
     assert [point.step for point in monitor.state.points] == [0, 1, 2, 3]
     assert [proof.attempt_id for proof in monitor.state.proofs] == ["1"]
@@ -113,7 +126,7 @@ async def test_a_monitor_that_starts_late_shows_the_run_from_its_beginning(bus: 
 async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(bus: Bus) -> None:
     values = {"eval_solve_rate": 0.5, "eval_statements": 2.0, "eval_solved": 1.0, "eval_simulations": 16.0}
     point = Point(time=3.25, step=7, values=values)
-    await bus.publish("telemetry.learner.a.point", point)
+    await bus.publish(POINTS, point)
 
     async def stored() -> bool:
         return len(await bus.history((Point,))) == 1
@@ -126,7 +139,7 @@ async def test_an_evaluation_reaches_the_page_once_and_also_one_that_opens_late(
     ctx.bus = bus
     await listen(ctx, monitor)
     for each in (point, Point(time=4.0, step=9, values=values)):
-        await bus.publish("telemetry.learner.a.point", each)
+        await bus.publish(POINTS, each)
     await eventually(lambda: len(monitor.state.points) == 2)
     assert [kind for kind, _ in told].count("evaluation") == 2
     assert [each["step"] for each in monitor.history()["evaluations"]] == [7, 9]

@@ -5,7 +5,7 @@ and of messages that come in another order. A new channel is tested without a li
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,15 @@ from common.bus.connection import MALFORMED
 from common.protocol.messages import SCHEMA_VERSION, Failure, FailureKind, Heartbeat, Message, decode, encode
 from common.protocol.subjects import CHANNELS, DURABLE_CLIENTS, PURPOSES, SIGNED, Channel, Delivery, channel_name
 from tests.hostile import HOSTILE, harmless
-from tests.message_values import example_of
+from tests.message_values import example_of, named
 from tests.waiting import eventually, until
 
 
 def subjects_of(channel: Channel) -> list[str]:
-    """The subjects or keys of a channel: all of them where there are few, else one of a node `x`."""
-    few = {"<purpose>": PURPOSES, "<durable client>": DURABLE_CLIENTS}
+    """The subjects or keys of a channel: all of them where there are few, else one of a node of role
+    `x`."""
+    few: dict[str, Sequence[str]] = {"<purpose>": PURPOSES, "<durable client>": DURABLE_CLIENTS}
+    few |= {part: (named("learner" if ".learner." in channel.name else "x"),) for part in ("<id>", "<node id>")}
     parts = [few.get(part, ("x",)) if part.startswith("<") else (part,) for part in channel.name.split(".")]
     return [".".join(chosen) for chosen in itertools.product(*parts)]
 
@@ -76,9 +78,12 @@ OTHER: dict[type, Callable[[Any], Any]] = {
 
 
 def two(channel: Channel) -> tuple[Message, Message]:
-    """Two different messages of a channel."""
+    """Two different messages of a channel; those that name their sender name this process."""
     first = example_of(channel.carries[0])
+    if hasattr(first, "node_id") and hasattr(first, "role"):
+        first = msgspec.structs.replace(first, node_id=named("x"))
     values = {field.name: getattr(first, field.name) for field in msgspec.structs.fields(type(first))}
+    values = {name: value for name, value in values.items() if name not in ("node_id", "role")}
     name = next(name for kind in OTHER for name, value in values.items() if type(value) is kind and name != "v")
     return first, msgspec.structs.replace(first, **{name: OTHER[type(values[name])](values[name])})
 
@@ -161,7 +166,9 @@ async def subscribers(at: Reading) -> None:
     heard: list[Message] = []
     await at.bus.subscribe(at.subject, at.channel.carries, lambda _, message: heard.append(message))
     before, (first, second) = counted(), two(at.channel)
-    await at.send(*payloads(at.channel), *map(encode, (second, first, first)))
+    await at.send(*payloads(at.channel))
+    for message in (second, first, first):
+        await at.bus.publish(at.subject, message)
     await eventually(lambda: heard == [second, first, first])
     assert counted() == more(before, bad(at.channel))
 

@@ -9,6 +9,7 @@ from common.bus import Bus, RemoteFailure
 from common.life.metrics import METRICS
 from common.protocol.messages import PauseAcknowledged, PauseRequest, WeightsState
 from common.protocol.subjects import CHANNELS, NO_CHANNEL, channel_name, samples_at_work
+from tests.message_values import named
 from tests.waiting import eventually
 
 
@@ -51,7 +52,7 @@ async def test_errors_of_callbacks_are_counted_by_channel(bus: Bus) -> None:
 
     await bus.subscribe("telemetry.>", PauseRequest, fail)
     for number in range(5):
-        await bus.publish(f"telemetry.prover.prover-host-{number}.heartbeat", PauseRequest(epoch=0, seconds=0.0))
+        await bus.publish(f"telemetry.prover.{named(f'prover-{number}')}.heartbeat", PauseRequest(epoch=0, seconds=0.0))
         await bus.publish(f"telemetry.{number}", PauseRequest(epoch=0, seconds=0.0))
     await eventually(lambda: len(heard) == 10)
     await (await bus.watch_state("weights", WeightsState, fail)).unsubscribe()

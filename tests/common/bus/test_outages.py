@@ -19,6 +19,7 @@ from common.lean import Theorem
 from common.protocol.attempts import Attempt, Purpose
 from common.protocol.messages import Heartbeat, LogRecord, PauseAcknowledged, PauseHold, PauseRequest
 from common.protocol.subjects import todo
+from tests.message_values import named
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
@@ -115,8 +116,8 @@ async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broke
     await eventually(lambda: not bus.connected and not other.connected)
     with pytest.raises(Unanswered, match="no broker"):
         await bus.request("ctl.x", PauseRequest(epoch=1, seconds=0.0), PauseAcknowledged, timeout=0.1)
-    beat = Heartbeat(node_id="x", role="prover", time=5.0, state="running")
-    await bus.publish("telemetry.prover.x.heartbeat", beat)  # never raises
+    beat = Heartbeat(node_id=named("prover"), role="prover", time=5.0, state="running")
+    await bus.publish(f"telemetry.prover.{named('prover')}.heartbeat", beat)  # never raises
     asking = asyncio.create_task(
         bus.request_patiently("ctl.x", PauseRequest(epoch=6, seconds=0.0), PauseAcknowledged, timeout=5, deadline=60)
     )
@@ -127,7 +128,7 @@ async def test_watches_servers_and_subscriptions_go_on_after_an_outage(own_broke
     await bus.put_state("pause", PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: seen[-1] == PauseHold(epoch=2, seconds=0.0))
     await eventually(lambda: other.connected)
-    await bus.publish("telemetry.prover.x.heartbeat", later(beat, 6.0))
+    await bus.publish(f"telemetry.prover.{named('prover')}.heartbeat", later(beat, 6.0))
     await eventually(lambda: 6.0 in heard)
     await bus.close()
     await other.close()

@@ -9,6 +9,7 @@ import pytest
 
 from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
 from common.protocol.messages import Busy, Failure, Heartbeat, Message, PauseAcknowledged, PauseHold, PauseRequest
+from tests.message_values import named
 from tests.waiting import eventually
 
 
@@ -184,10 +185,10 @@ async def test_subscribers_get_messages_in_order_with_subjects_of_the_run(bus: B
     heard: list[tuple[str, float]] = []
     await other.subscribe("telemetry.>", Heartbeat, lambda subject, message: heard.append((subject, message.time)))
     for n in range(100):
-        beat = Heartbeat(node_id="n1", role="prover", time=float(n), state="running")
-        await bus.publish("telemetry.prover.n1.heartbeat", beat)
+        beat = Heartbeat(node_id=named("prover"), role="prover", time=float(n), state="running")
+        await bus.publish(f"telemetry.prover.{named('prover')}.heartbeat", beat)
     await eventually(lambda: len(heard) == 100)
-    assert heard == [("telemetry.prover.n1.heartbeat", float(n)) for n in range(100)]
+    assert heard == [(f"telemetry.prover.{named('prover')}.heartbeat", float(n)) for n in range(100)]
 
 
 async def test_a_callback_that_raises_does_not_end_its_subscription(bus: Bus, other: Bus) -> None:

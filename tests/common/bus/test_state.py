@@ -11,6 +11,7 @@ import pytest
 from broker import streams
 from common.bus import Bus, BusSettings, DigestMismatch, NotThere, file_digest, stored
 from common.protocol.messages import NodeInfo, PauseHold
+from tests.message_values import named
 from tests.waiting import eventually
 
 
@@ -19,7 +20,15 @@ def hold(epoch: int) -> PauseHold:
 
 
 def node(node_id: str) -> NodeInfo:
-    return NodeInfo(node_id=node_id, role="prover", host="h", pid=1, version="0", started=1.0, capacity={"searches": 4})
+    return NodeInfo(
+        node_id=named(f"prover-{node_id}"),
+        role="prover",
+        host="h",
+        pid=1,
+        version="0",
+        started=1.0,
+        capacity={"searches": 4},
+    )
 
 
 async def test_a_watch_begins_with_the_current_value_and_follows(bus: Bus, other: Bus) -> None:
@@ -105,7 +114,7 @@ async def test_a_node_that_stops_renewing_is_forgotten(bus: Bus) -> None:
         if len(await bus.nodes()) == 1:
             break
         await asyncio.sleep(0.05)
-    assert [info.node_id for info in await bus.nodes()] == ["lively"]
+    assert [info.node_id for info in await bus.nodes()] == [named("prover-lively")]
 
 
 async def test_an_object_with_another_digest_is_not_written(bus: Bus, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from common.protocol.messages import NodeFacts, NodeInfo
 from node.eval.folder import AttemptRecord, Budgets, EvaluationFolder, Plan, StatementRecord, read
 from node.eval.over_mesh import MeshVenue
 from node.eval.player import Runner, due, open_player
+from tests.message_values import named
 from tests.node.eval.small import plan, statement
 
 STATEMENTS = [
@@ -24,7 +25,7 @@ OF = plan(budgets=Budgets(simulations=16))
 
 def info(role: str, searches: int = 0, facts: NodeFacts | None = None, number: int = 1) -> NodeInfo:
     return NodeInfo(
-        node_id=f"{role}-{number}",
+        node_id=named(f"{role}-{number}"),
         role=role,
         host="here",
         pid=1,

@@ -19,6 +19,7 @@ from common.protocol.subjects import PAUSE, RESUME
 from node.learner.learning import compute_hold
 from node.learner.learning.compute_hold import KEY, ComputeHolder
 from node.learner.run import Run
+from tests.message_values import named
 from tests.waiting import eventually, until
 
 
@@ -35,9 +36,13 @@ async def test_inference_is_held_for_an_epoch_and_released(run: Run, bus: Bus) -
 
     await bus.serve(PAUSE, PauseRequest, pause, queue=None, limit=1)
     await bus.serve(RESUME, PauseRequest, resume, queue=None, limit=1)
-    info = NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0, facts=NetworkFacts())
+    info = NodeInfo(
+        node_id=named("inference-1"), role="inference", host="h", pid=1, version="0", started=0.0, facts=NetworkFacts()
+    )
     await bus.register(info)
-    await bus.register(msgspec.structs.replace(info, node_id="i2", facts=ModelFacts(model="openai:prover")))
+    await bus.register(
+        msgspec.structs.replace(info, node_id=named("inference-2"), facts=ModelFacts(model="openai:prover"))
+    )
     await bus.put_state(KEY, PauseHold(epoch=4, seconds=0.0))
     holds = ComputeHolder(run)
     await holds.restore()

@@ -20,6 +20,7 @@ from node.lean.text.script import below
 from node.learner.attempts import dispatcher
 from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.run import Run
+from tests.message_values import named
 from tests.node.learner.builders import FAILED, result, row
 from tests.node.learner.works import dispatching, taken
 from tests.waiting import until
@@ -82,9 +83,11 @@ async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(r
 
 async def test_capacities_are_believed_within_reason(run: Run, bus: Bus) -> None:
     works = await Dispatcher.create(run)
-    for number, searches in enumerate((2**62, -(2**62), 3)):
+    for number, searches in enumerate((2**53, 3)):
         said = {"searches": searches}
-        info = NodeInfo(f"p{number}", role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
+        info = NodeInfo(
+            named(f"prover-{number}"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said
+        )
         await bus.register(info)
     assert await works.slots() == dispatcher.MOST_SEARCHES + 3
 

@@ -22,6 +22,7 @@ from node.learner.attempts.dispatcher import Dispatcher
 from node.learner.attempts.evaluation import EvaluationHistory, Evaluator
 from node.learner.learning.publisher import Publisher
 from node.learner.run import Recorded, Run
+from tests.message_values import named
 from tests.node.learner.builders import proved, result, row
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import until
@@ -111,7 +112,9 @@ async def process(run: Run, bus: Bus, folder: Path, step: int = 0) -> AsyncItera
 
 async def slots(bus: Bus, count: int) -> None:
     said = {"searches": count}
-    await bus.register(NodeInfo("p1", role="prover", host="h", pid=1, version="0", started=0.0, capacity=said))
+    await bus.register(
+        NodeInfo(named("prover"), role="prover", host="h", pid=1, version="0", started=0.0, capacity=said)
+    )
 
 
 async def test_it_takes_its_share_of_the_slots_and_learning_the_rest(run: Run, bus: Bus, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from node.learner.learning.phases import PlanSettings, Progress
 from node.learner.learning.publisher import Publisher
 from node.learner.replay.replay import epochs, sample
 from node.learner.run import Run
+from tests.message_values import named
 from tests.node.learner.builders import planned, proved, result, shown
 from tests.node.learner.stand_in import StandInTrainer
 from tests.waiting import eventually
@@ -140,7 +141,7 @@ async def test_on_a_gpu_inference_pauses_where_it_computes_on_the_same_one(
     paused: bool,
 ) -> None:
     run.settings.schedule.pause, trainer.group.gpus = "auto", ("GPU-a",)
-    info = NodeInfo(node_id="i1", role="inference", host="h", pid=1, version="0", started=0.0)
+    info = NodeInfo(node_id=named("inference"), role="inference", host="h", pid=1, version="0", started=0.0)
     await bus.register(msgspec.structs.replace(info, facts=NetworkFacts(gpu=gpu)))
     seen: list[PauseHold] = []
     await bus.watch_state(PAUSE, PauseHold, lambda state: seen.append(state) if state else None)

@@ -39,6 +39,7 @@ from node.mesh.plan import free_port
 from node.mesh.supervisor import ChildState
 from node.model import weights
 from tests.commands import Called
+from tests.message_values import named
 from tests.node.mesh.whole import mesh_file
 from tests.node.model.tiny import tiny_weights
 
@@ -50,7 +51,7 @@ BAD = {
 
 REQUESTS = (subjects.TACTIC_REQUEST, subjects.LEAN_RUN, subjects.LEAN_VERIFY, subjects.PAUSE, subjects.RESUME)
 QUEUED = (*map(subjects.todo, subjects.PURPOSES), *map(subjects.result, subjects.DURABLE_CLIENTS))
-TELEMETRY = [f"telemetry.prover.x.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
+TELEMETRY = [f"telemetry.prover.{named('prover')}.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
 
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
@@ -145,8 +146,8 @@ async def send_nonsense(bus: Bus) -> None:
     for samples, temperature in ((0, 1.0), (10**9, 1.0), (1, math.nan), (1, -3.0)):
         ask = TacticRequest(state="⊢ True", samples=samples, seed=1, sampling=Sampling(temperature=temperature))
         assert isinstance(await answer_of(bus, subjects.TACTIC_REQUEST, ask, TacticReply), RemoteFailure)
-    await bus.publish("telemetry.prover.x.heartbeat", beat := nan_heartbeat())
-    await bus.register(NodeInfo(node_id=beat.node_id, role="?", host="", pid=-1, version="", started=math.nan))
+    await bus.publish(subjects.telemetry("prover", named("prover"), "heartbeat"), beat := nan_heartbeat())
+    await bus.register(NodeInfo(node_id=beat.node_id, role="prover", host="", pid=-1, version="", started=math.nan))
     for simulations in (0, -5):
         name = uuid.uuid4().hex
         attempt = Attempt(
@@ -156,7 +157,9 @@ async def send_nonsense(bus: Bus) -> None:
 
 
 def nan_heartbeat() -> Heartbeat:
-    return Heartbeat(node_id="x", role="prover", time=math.nan, state="", values={"simulations": math.nan, "a": 1e308})
+    return Heartbeat(
+        node_id=named("prover"), role="prover", time=math.nan, state="", values={"simulations": math.nan, "a": 1e308}
+    )
 
 
 async def answer_of(bus: Bus, subject: str, message: Message, reply: type[Message]) -> Message | RemoteFailure:

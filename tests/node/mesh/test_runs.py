@@ -15,6 +15,7 @@ from common.protocol.attempts import Attempt
 from common.protocol.messages import NodeInfo
 from common.protocol.subjects import todo
 from node.command import runs
+from tests.message_values import named
 
 
 @pytest.fixture
@@ -29,6 +30,9 @@ async def call(broker: BusSettings, *arguments: str) -> int:
     return await asyncio.to_thread(runs.main, [*arguments, "--url", broker.url])
 
 
+PROVER = named("prover-1")
+
+
 def node(name: str) -> NodeInfo:
     return NodeInfo(node_id=name, role="prover", host="h", pid=1, version="0", started=1.0)
 
@@ -36,7 +40,7 @@ def node(name: str) -> NodeInfo:
 async def test_runs_are_listed_with_sizes_messages_activity_and_nodes(
     broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await kept.register(node("prover-1"))
+    await kept.register(node(PROVER))
     foreign = {"name": "shop-results", "subjects": ["sales.>"], "storage": "memory"}
     await api(kept._replies, "STREAM.CREATE.shop-results", foreign)
     try:
@@ -47,7 +51,7 @@ async def test_runs_are_listed_with_sizes_messages_activity_and_nodes(
         await api(kept._replies, "STREAM.DELETE.shop-results")
     assert "shop" not in listed
     run = listed[kept.run]
-    assert run["nodes"] == ["prover-1"]
+    assert run["nodes"] == [PROVER]
     (queue,) = [stream for stream in run["streams"] if stream["name"] == names.todo_stream(kept.run)]
     assert queue["messages"] == 1 and 0 < queue["bytes"] < queue["max_bytes"] and queue["last"].startswith("20")
     table = capsys.readouterr().out
@@ -57,10 +61,10 @@ async def test_runs_are_listed_with_sizes_messages_activity_and_nodes(
 async def test_a_run_at_work_is_not_removed_and_one_that_is_over_is(
     broker: BusSettings, kept: Bus, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await kept.register(node("prover-1"))
+    await kept.register(node(PROVER))
     assert await call(broker, "remove", kept.run, "--yes") == 1
-    assert "1 node of run" in (said := capsys.readouterr().err) and "prover-1" in said
-    await kept.unregister("prover", "prover-1")
+    assert "1 node of run" in (said := capsys.readouterr().err) and PROVER in said
+    await kept.unregister("prover", PROVER)
     assert await call(broker, "remove", kept.run) == 1, "nobody was there to be asked"
     assert "--yes" in capsys.readouterr().err
     assert (await kept.backlog())["todo-train"] == 1
