@@ -41,6 +41,7 @@ from common.bus.credentials import find_key, learner_keys
 from common.bus.permissions import Role
 from common.bus.signing import SIGNATURE_HEADER, Announcements, Identity, KnownKeys, Names, Order, Signer, own_identity
 from common.bus.stored import Lease, Puller
+from common.life import timeline
 from common.protocol.messages import (
     AnyMessage,
     Busy,
@@ -224,11 +225,14 @@ class Bus:
         On a subject of `subjects.SIGNED`, replies without the signature of a verifier do not end the wait.
         """
         payload = encode(message)
-        with REQUEST_SECONDS.labels(channel_name(subject)).time():
+        with REQUEST_SECONDS.labels(channel_name(subject)).time(), timeline.requesting() as replied:
             if subject in SIGNED:
                 answer = await self._signed_reply(subject, payload, timeout)
             else:
-                answer = await self._replies.ask(self._prefix + subject, payload, timeout=timeout)
+                answer = await self._replies.ask(
+                    self._prefix + subject, payload, timeout=timeout, headers=timeline.request_headers()
+                )
+            replied(answer.headers)
         return _decoded_reply(answer, reply)
 
     async def _signed_reply(self, subject: str, payload: bytes, timeout: float) -> Any:
@@ -250,7 +254,9 @@ class Bus:
                 warn_sometimes("a verdict does not count", subject, reason=problem)
             return not problem
 
-        answer = await self._replies.collect(self._prefix + subject, payload, timeout=timeout, done=counts)
+        answer = await self._replies.collect(
+            self._prefix + subject, payload, timeout=timeout, done=counts, headers=timeline.request_headers()
+        )
         if answer is None:
             ignored = f", and {unsigned} without a verifier's signature, which do not count" if unsigned else ""
             raise Unanswered(f"{subject}: no answer within {timeout:g} s{ignored}")

@@ -36,7 +36,7 @@ from prometheus_client.registry import Collector
 from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
 from common.bus.credentials import NodeKey, tls
 from common.bus.signing import Signer
-from common.life import metrics
+from common.life import metrics, timeline
 from common.protocol.messages import (
     Busy,
     Failure,
@@ -729,12 +729,13 @@ class RequestServer:
         task.add_done_callback(self.at_work.discard)
 
     async def _handle(self, message: Msg, request: Message) -> None:
+        served = timeline.serve(message.headers)
         start = time.perf_counter()
         answer = await self._outcome(request)
         seconds = time.perf_counter() - start
         self._seconds.observe(seconds)
         self._time.observe(seconds)
-        await self._answer(message, answer)
+        await self._answer(message, answer, served.headers(seconds) if served is not None else None)
 
     async def _outcome(self, request: Message) -> Message:
         """The handler's reply. Exceptions of the handler become replies, too, so that a request cannot crash a node."""
@@ -749,7 +750,7 @@ class RequestServer:
             log.exception("request handler failed", subject=self._subject)
             return Failure(reason=f"{self._subject}: {type(error).__name__}: {error}")
 
-    async def _answer(self, message: Msg, answer: Message) -> None:
+    async def _answer(self, message: Msg, answer: Message, headers: dict[str, str] | None = None) -> None:
         if not message.reply:
             return
         try:
@@ -758,7 +759,8 @@ class RequestServer:
             payload = encode(
                 Failure(reason=f"{self._subject}: the reply is too large: {error}", kind=FailureKind.OVERSIZED)
             )
-        headers = self._signer.headers(message.subject, message.data, payload) if self._signer is not None else None
+        if self._signer is not None:
+            headers = {**(headers or {}), **self._signer.headers(message.subject, message.data, payload)}
         await self._connection.publish(message.reply, payload, headers=headers)
 
 

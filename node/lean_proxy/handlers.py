@@ -16,7 +16,7 @@ import structlog
 from prometheus_client import Histogram
 
 from common.lean import OutcomeKind, outcome_values
-from common.life import faults, metrics
+from common.life import faults, metrics, timeline
 from common.life.metrics import Followed
 from common.life.node import NodeContext
 from common.protocol.messages import (
@@ -24,6 +24,7 @@ from common.protocol.messages import (
     Failure,
     LeanCheckGone,
     LeanCheckRequest,
+    LeanRunReply,
     LeanRunRequest,
     LeanVerifyReply,
     LeanVerifyRequest,
@@ -78,7 +79,9 @@ class Handlers:
         """Returns LeanRunReply, Busy or Failure."""
         with self._counted(self._run_seconds):
             faults.reach("lean-proxy:request-open")
-            return await self._requests.run(request)
+            answer = await self._requests.run(request)
+        timeline.ran(answer.elapsed if isinstance(answer, LeanRunReply) else 0.0)
+        return answer
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
         """Returns LeanVerifyReply, or Failure if there is no verdict. The bus signs it."""

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from common.bus import BusError
 from common.lean import BadStatement, Outcome, ProofTree
+from common.life import timeline
 from common.protocol.attempts import (
     MOST_HEADS,
     Attempt,
@@ -542,7 +543,8 @@ class Agent(AttemptAgent):
         if leaf.given:
             return Advice([Proposal(tactic, 1.0) for tactic in leaf.given], 0.0, samples=0)
         try:
-            return await self._players[leaf.turn].policy.advise(leaf.state, self.attempt.samples, seed)
+            with timeline.doing("policy"):
+                return await self._players[leaf.turn].policy.advise(leaf.state, self.attempt.samples, seed)
         except StateTooLong as error:
             if not leaf.path:
                 raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from common.bus import BusError, RemoteFailure
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Step, Theorem
+from common.life import timeline
 from common.protocol import subjects
 from common.protocol.messages import (
     FailureKind,
@@ -72,9 +73,10 @@ class LeanEnvironment:
     async def _ask(self, path: tuple[Step, ...], tactics: tuple[str, ...]) -> LeanRunReply:
         request = LeanRunRequest(self._theorem, path, tactics, self._tactic_timeout, self._messages)
         timeout = TRANSPORT_SECONDS + SLOW_TACTICS * self._tactic_timeout
-        return await self._asking.ask(
-            subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience
-        )
+        with timeline.doing("lean"):
+            return await self._asking.ask(
+                subjects.LEAN_RUN, request, LeanRunReply, timeout=timeout, patience=self._patience
+            )
 
 
 def checked(outcome: Outcome) -> Outcome:
@@ -115,9 +117,10 @@ class Verification:
             return LeanVerifyReply(accepted=False, reason=problem)
         request = LeanVerifyRequest(theorem=self._theorem, script=script)
         try:
-            return await self._asking.ask(
-                subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=self._timeout, patience=self._patience
-            )
+            with timeline.doing("verify"):
+                return await self._asking.ask(
+                    subjects.LEAN_VERIFY, request, LeanVerifyReply, timeout=self._timeout, patience=self._patience
+                )
         except OversizedMessage as error:
             return LeanVerifyReply(accepted=False, reason=f"the proof is too large to be verified: {error}")
         except RemoteFailure as failure:

@@ -16,7 +16,7 @@ import structlog
 
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
-from common.life import faults, metrics
+from common.life import faults, metrics, timeline
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, divide, unplayed
@@ -130,8 +130,10 @@ class Prover:
             await lease.terminate("it names a client of another owner than its subject")
             return
         try:
-            async with lease.kept():
-                await self._deliver(lease, await self._result(lease))
+            # The attempt is bound to all that this task logs and asks for.
+            with timeline.attempting(attempt_id):
+                async with lease.kept():
+                    await self._deliver(lease, await self._result(lease))
         except asyncio.CancelledError:
             await self._hand_back(lease, 0.0)
             raise

@@ -23,6 +23,7 @@ from dataclasses import dataclass, fields
 import msgspec
 
 from common.lean import Outcome, OutcomeKind, ProofTree
+from common.life import timeline
 from common.life.waiting import all_results
 from common.protocol.attempts import (
     Attempt,
@@ -235,7 +236,8 @@ class WholeProofAgent(AttemptAgent):
     async def _propose(self, request: ProofRequest) -> Sequence[Draft]:
         """Drafts of the source, whose costs are counted. Raises ProofsUnavailable, BusError."""
         began = time.perf_counter()
-        drafts = await self._source.propose(request)
+        with timeline.doing("policy"):
+            drafts = await self._source.propose(request)
         self.account.seconds_policy += time.perf_counter() - began
         self.account.samples += len(drafts)
         self.account.tokens += sum(draft.tokens for draft in drafts)

@@ -9,6 +9,7 @@ has work. An engine may be used by one thread only.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -197,6 +198,8 @@ class JobAnswer:
     job: Job
     finished: FinishedJob | None
     version: WeightsId
+    seconds: float = 0.0
+    """Since an engine took the job."""
 
 
 @dataclass
@@ -207,7 +210,8 @@ class EngineSet:
     latest: WeightsId | None = None
     _kept: set[WeightsId] = field(default_factory=set)
     _waiting: deque[tuple[Job, WeightsId | None]] = field(default_factory=deque)
-    _jobs: dict[tuple[WeightsId, object], Job] = field(default_factory=dict)
+    _jobs: dict[tuple[WeightsId, object], tuple[Job, float]] = field(default_factory=dict)
+    """The jobs that engines have taken, and when."""
     _past: Counters = field(default_factory=Counters)
 
     def install(self, version: WeightsId, engine: Engine) -> None:
@@ -242,7 +246,8 @@ class EngineSet:
         for version, engine in list(self.engines.items()):
             if engine.busy:
                 for finished in engine.step():
-                    answers.append(JobAnswer(self._jobs.pop((version, finished.key)), finished, version))
+                    job, began = self._jobs.pop((version, finished.key))
+                    answers.append(JobAnswer(job, finished, version, time.perf_counter() - began))
             if version not in self._kept and not engine.busy:
                 self._close(version)
         return answers
@@ -268,7 +273,7 @@ class EngineSet:
                 refused.append(JobAnswer(job, None, version))
             elif self.engines[version].room(job):
                 self.engines[version].submit(job)
-                self._jobs[version, job.key] = job
+                self._jobs[version, job.key] = job, time.perf_counter()
             else:
                 left.append((job, requested))
         self._waiting = left

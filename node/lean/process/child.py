@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import psutil
 
+from common.life import timeline
 from common.life.process import close_pipes, kill_group, spawn_child
 
 # --- Measures the memory of processes, and kills a process that exceeds its limit ------------------------------------
@@ -100,7 +101,7 @@ class MemoryGuard:
 
     def start(self) -> None:
         """Start to measure."""
-        self._task = asyncio.create_task(self._watch(), name="memory guard")
+        self._task = asyncio.create_task(self._watch(), name="memory guard", context=timeline.unbound())
 
     async def stop(self) -> None:
         """Stop measuring."""
@@ -244,7 +245,9 @@ class ConfinedChild:
 
     def drain_stderr(self) -> None:
         """Read standard error while the process runs, so that the pipe never fills. Stores the last lines."""
-        self._drain = asyncio.create_task(self._read_stderr(), name=f"stderr of process {self.pid}")
+        self._drain = asyncio.create_task(
+            self._read_stderr(), name=f"stderr of process {self.pid}", context=timeline.unbound()
+        )
 
     def note(self, line: str) -> None:
         """Add a line to the stored lines of standard error."""

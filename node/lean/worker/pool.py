@@ -7,6 +7,7 @@ queue is full, a request gets Busy with an estimate of the seconds before a retr
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import re
 from collections import deque
 from dataclasses import dataclass, field
@@ -69,6 +70,8 @@ class _Job:
     """Identifies the theorem: a worker whose last job had an equal key is warm for this one."""
     result: asyncio.Future[float]
     """Resolves to the seconds that Lean worked."""
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    """Of its asker: what is logged about the job names the asker's attempt."""
 
     def answer_loading(self) -> None:
         """Fail the request with StillLoading, unless it is already done."""
@@ -239,7 +242,7 @@ class Pool:
     def _give(self, slot: _PoolSlot, job: _Job) -> None:
         self._jobs += 1
         slot.job, slot.warm_key, slot.last_used = job, job.warm_key, self._jobs
-        slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker")
+        slot.task = asyncio.create_task(self._work(slot, job), name="Lean worker", context=job.context)
 
     async def _work(self, slot: _PoolSlot, job: _Job) -> None:
         try:

@@ -16,7 +16,7 @@ import msgspec
 
 from common.bus import BusError, Lease, RemoteFailure, names
 from common.lean import ProofTree
-from common.life import faults, metrics
+from common.life import faults, metrics, timeline
 from common.life.waiting import Gathering
 from common.proofs import transitions_of
 from common.protocol.attempts import (
@@ -115,8 +115,9 @@ class Collector:
     async def _handle_leased(self, lease: ResultLease) -> None:
         """Handle one leased message, then acknowledge it. If it cannot be handled now, hand it back."""
         try:
-            async with lease.kept():
-                handled = await self._handle(lease.message, lease.deliveries)
+            with timeline.attempting(lease.message.attempt_id):
+                async with lease.kept():
+                    handled = await self._handle(lease.message, lease.deliveries)
             if handled:
                 await self._ack(lease)
             else:

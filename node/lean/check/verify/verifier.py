@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from common.lean import Theorem
+from common.life import timeline
 from common.protocol.messages import FailureKind, LeanVerifyReply
 from node.lean.check.verify.checks import BatchCheck, Round, SingleCheck, Verdict, VerificationFailed, batchable
 from node.lean.check.verify.kernel import FreshLean, ProofJudge
@@ -65,6 +66,8 @@ class _Waiting:
     """True if Lean accepted its statement in a batch."""
     seconds: float = 0.0
     """Time of its checks so far; of a batch, its share."""
+    began: float = 0.0
+    """Monotonic time when its first check began; 0: it waits for it."""
 
 
 class Verifier:
@@ -135,7 +138,10 @@ class Verifier:
         waiting = _Waiting(theorem, lex(script).bare)
         self._new.append(waiting)
         self._start_worker()
-        return await waiting.reply
+        try:
+            return await waiting.reply
+        finally:
+            timeline.ran(time.monotonic() - waiting.began if waiting.began else 0.0)
 
     async def prepare(self, theorem: Theorem) -> None:
         """Compile the theorem's statement ahead, while the search for its proof still runs.
@@ -162,7 +168,7 @@ class Verifier:
         """Start a worker if fewer than `at_once` run. It begins when the calling task waits, so that requests sent
         together are in one batch."""
         if len(self._workers) < self._at_once:
-            worker = asyncio.create_task(self._work(), name="verifications")
+            worker = asyncio.create_task(self._work(), name="verifications", context=timeline.unbound())
             self._workers.add(worker)
             # A worker that is cancelled before it begins never reaches the end of `_work`.
             worker.add_done_callback(self._workers.discard)
@@ -222,6 +228,8 @@ class Verifier:
     async def _check_group(self, group: list[_Waiting]) -> None:
         """Check proofs together, or one alone. Proofs without a verdict wait again in smaller groups."""
         started = time.monotonic()
+        for waiting in group:
+            waiting.began = waiting.began or started
         result = await _unless_abandoned(self._round(group), group)
         if result is None:
             return
