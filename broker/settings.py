@@ -48,6 +48,10 @@ class BrokerSettings:
     allow_old: bool = False
     """Use a nats-server older than 2.12.3, which may lose messages when it is killed."""
 
+    busy_messages: Positive = 5_000
+    """Messages a second of one connection from which on it is named in the log and in `proofmesh status`. A prover
+    with eight searches sends some hundred."""
+
     max_store_mb: Positive = 10_240
     """Most disk that streams may take, in MiB."""
 

@@ -4,22 +4,28 @@ writes, and warns of limits that could silently slow down a mesh."""
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import time
+from collections import Counter, deque
 from pathlib import Path
+from typing import Any
 
 import aiohttp
+import msgspec
 
 from broker import keys, streams
 from broker.errors import BrokerError
 from broker.launcher import Server
 from broker.streams import MAX_ACK_PENDING, MIB
-from common.bus import BusError, NoRoom, StreamState, names
+from common.bus import BadKey, BusError, NoRoom, StreamState, names
+from common.bus.connection import warn_sometimes
 from common.life.logging import keep_small
 from common.life.metrics import Followed, counter, gauge
 from common.life.node import NodeContext, NodeFailure
+from common.output.visible import visible
 from common.protocol.messages import BrokerFacts, VerifierKeys
-from common.protocol.subjects import VERIFIERS
+from common.protocol.subjects import OWNER, VERIFIERS
 
 EVERY_SECONDS = 5.0
 ALARM_SHARE = 0.8
@@ -59,6 +65,12 @@ async def watch(ctx: NodeContext, server: Server | None) -> None:
         await asyncio.sleep(EVERY_SECONDS)
 
 
+def note(ctx: NodeContext, **changes: Any) -> None:
+    """Change what the node tells others of the broker."""
+    before = ctx.facts if isinstance(ctx.facts, BrokerFacts) else BrokerFacts()
+    ctx.facts = msgspec.structs.replace(before, **changes)
+
+
 class StreamKeeper:
     """The streams of the node's run."""
 
@@ -84,8 +96,7 @@ class StreamKeeper:
             _made_again.inc(len(made))
             listed = ", ".join(made)
             when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
-            self._ctx.facts = BrokerFacts(lost=f"{listed} had vanished and was made again, empty, at {when}")
-            self._ctx.changed.set()
+            note(self._ctx, lost=f"{listed} had vanished and was made again, empty, at {when}")
             self._ctx.log.error("streams had vanished and were made again; what they held is lost", streams=listed)
         # A state that was made again, or overwritten with nonsense, lists no verifier: then no verdict would count.
         verifiers, bus = self._ctx.settings.bus.verifier_keys(), self._ctx.bus
@@ -146,15 +157,18 @@ class ServerWatch:
         self._ctx = ctx
         self._server = server
         self._restarted = float("-inf")
+        self._offenders = Offenders(server)
 
     async def look(self) -> None:
-        """Read the server's statistics and health, restart it if it must be, and truncate its log if it is large."""
+        """Read the server's statistics and health, name who misbehaves, restart it if it must be, and truncate its log
+        if it is large."""
         # 1. What the server says of itself. One that does not answer is no reason to restart it: it may be busy.
         free = await asyncio.to_thread(_free_bytes, self._server.store)
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
                 await self._statistics(session)
                 refusal = await self._refusal(session)
+                await self._name_offenders(session)
         except (aiohttp.ClientError, TimeoutError) as error:
             self._ctx.log.warning("nats-server not seen", error=str(error))
             return
@@ -171,6 +185,15 @@ class ServerWatch:
                 raise NodeFailure(f"nats-server does not start again: {error}") from error
             self._restarted = time.monotonic()
         await asyncio.to_thread(keep_small, self._server.log_file)
+
+    async def _name_offenders(self, session: aiohttp.ClientSession) -> None:
+        """Not a problem of this node: whoever restarts unhealthy nodes would do the offender's work."""
+        before = self._ctx.facts.offenders if isinstance(self._ctx.facts, BrokerFacts) else ()
+        found = await self._offenders.look(session)
+        if found != before:
+            note(self._ctx, offenders=found)
+        for text in found:
+            warn_sometimes("a connection misbehaves", text.partition(" ")[0], who=text)
 
     async def _take_keys(self) -> None:
         try:
@@ -200,6 +223,100 @@ class ServerWatch:
         _slow.follow(numbers["slow_consumers"])
         _connections.set(numbers["connections"])
         self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
+
+
+REFUSALS, REFUSALS_SECONDS = 10, 60.0
+"""A key that is refused so often within so many seconds is named. Our nodes ask for nothing that they may not."""
+
+MOST_NAMED = 8
+"""Offenders that are named at a time."""
+
+_VIOLATION = re.compile(r'"[^"/]*/nkey:(\w+)" - (?:Publish|Subscription) Violation')
+_refused = counter("server_refusals", "What nodes have asked nats-server for and may not")
+
+
+class Offenders:
+    """Who misbehaves on a nats-server: sends more than a node needs to, or asks for what its role may not."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._sent: dict[int, int] = {}
+        """Messages of each connection, when it was last looked at."""
+        self._looked = time.monotonic()
+        self._read = 0
+        """Bytes of the server's log that were read."""
+        self._refusals: deque[tuple[float, str]] = deque(maxlen=10_000)
+        """Times, and public keys."""
+
+    async def look(self, session: aiohttp.ClientSession) -> tuple[str, ...]:
+        """Those of now, each with what cuts it off."""
+        async with session.get(f"{self._server.monitor_url}/connz?auth=1&limit=100000") as answer:
+            connections = (await answer.json(content_type=None))["connections"] or []
+        await asyncio.to_thread(self._read_log)
+        busy, refused = self._busy(connections), self._refused_lately()
+        if not busy and not refused:
+            return ()
+        known = await asyncio.to_thread(self._known)
+        found = [f"{_who(known, each)} sends {rate:,.0f} messages a second{_cut(known, each)}" for each, rate in busy]
+        for public, number in refused:
+            each = {"authorized_user": public}
+            found.append(f"{_who(known, each)} was refused {number} times within a minute{_cut(known, each)}")
+        return tuple(sorted(found)[:MOST_NAMED])
+
+    def _busy(self, connections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], float]]:
+        """The connections that have sent too much since the last look, and their rates."""
+        now = time.monotonic()
+        seconds, self._looked = max(0.1, now - self._looked), now
+        sent = {each["cid"]: each["in_msgs"] for each in connections}
+        rates = [(each, (sent[each["cid"]] - self._sent.get(each["cid"], 0)) / seconds) for each in connections]
+        self._sent = sent
+        return [(each, rate) for each, rate in rates if rate > self._server.settings.busy_messages]
+
+    def _read_log(self) -> None:
+        """Note the refusals in what the server has logged since the last look."""
+        now = time.monotonic()
+        try:
+            with self._server.log_file.open("rb") as file:
+                if self._server.log_file.stat().st_size < self._read:  # it was truncated
+                    self._read = 0
+                file.seek(self._read)
+                new = file.read()
+        except OSError:
+            return  # the server is just starting
+        self._read += len(new)
+        for match in _VIOLATION.finditer(new.decode(errors="replace")):
+            self._refusals.append((now, match[1]))
+            _refused.inc()
+
+    def _refused_lately(self) -> list[tuple[str, int]]:
+        end = time.monotonic() - REFUSALS_SECONDS
+        while self._refusals and self._refusals[0][0] < end:
+            self._refusals.popleft()
+        counts = Counter(public for _, public in self._refusals)
+        return [(public, number) for public, number in counts.items() if number >= REFUSALS]
+
+    def _known(self) -> dict[str, tuple[str, keys.User]]:
+        """The run and the user of each public key."""
+        store = self._server.store
+        try:
+            return {user.public: (run, user) for run in keys.runs_with_keys(store) for user in keys.users(store, run)}
+        except BadKey:
+            return {}  # `_take_keys` tells it
+
+
+def _who(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any]) -> str:
+    """A connection or key for people. What a node calls itself is no more than a hint."""
+    run, user = known.get(connection.get("authorized_user", ""), ("", None))
+    key = f"{user.role}{'' if user.name == OWNER else f'.{user.name}'} of run {run}" if user is not None else ""
+    place = f"at {connection['ip']}, called {visible(connection.get('name', '')[:60])!r}," if "ip" in connection else ""
+    return " ".join(part for part in (f"the key {key}" if key else "a connection", place) if part)
+
+
+def _cut(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any]) -> str:
+    run, user = known.get(connection.get("authorized_user", ""), ("", None))
+    if user is None:
+        return ""
+    return f": `proofmesh broker revoke {run} {user.role if user.name == OWNER else user.name}` cuts it off"
 
 
 def _free_bytes(store: Path) -> int:

@@ -12,7 +12,7 @@ import re
 import ssl
 import time
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -690,8 +690,14 @@ class ServiceTime:
         return min(high, max(low, self.seconds / slots))
 
 
+OTHERS_SECONDS = 10.0
+"""For so many seconds after a request of somebody else, a sender may hold no more than its share of a server's slots.
+Longer than RETRY_AFTER_BOUNDS, after which a sender that got Busy asks again."""
+
+
 class RequestServer:
-    """Answers the requests of one subject with at most `limit` concurrent handlers. Further requests get Busy."""
+    """Answers the requests of one subject with at most `limit` concurrent handlers. Further requests get Busy; so
+    do those of a sender that holds half of the slots while others ask, too."""
 
     def __init__(
         self,
@@ -710,6 +716,10 @@ class RequestServer:
         self._limit = limit
         self._time = ServiceTime()
         self.at_work: set[asyncio.Task[None]] = set()
+        self._held: Counter[str] = Counter()
+        """Slots by sender."""
+        self._last = self._last_other = ("", float("-inf"))
+        """The last sender, and the last one before it that was another; when each asked last."""
         self._busy = BUSY.labels(channel_name(subject))
         self._seconds = SERVED_SECONDS.labels(channel_name(subject))
 
@@ -720,13 +730,33 @@ class RequestServer:
         except MessageError as error:
             await self._answer(message, count_malformed(message, error))
             return
-        if len(self.at_work) >= self._limit:
+        sender = sender_of(message)
+        if reason := self._why_busy(sender):
             self._busy.inc()
-            await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason="queue full"))
+            await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason=reason))
             return
         task = asyncio.get_running_loop().create_task(self._handle(message, request))
         self.at_work.add(task)
-        task.add_done_callback(self.at_work.discard)
+        self._held[sender] += 1
+        task.add_done_callback(lambda done: self._finished(done, sender))
+
+    def _why_busy(self, sender: str) -> str:
+        """Why a sender has to ask again later; empty: a slot is free for it."""
+        now = time.monotonic()
+        if sender != self._last[0]:
+            self._last_other = self._last
+        self._last = (sender, now)
+        if len(self.at_work) >= self._limit:
+            return "queue full"
+        if now - self._last_other[1] < OTHERS_SECONDS and 2 * self._held[sender] >= self._limit:
+            return f"{self._held[sender]} requests of this sender are at work, and others ask, too"
+        return ""
+
+    def _finished(self, task: asyncio.Task[None], sender: str) -> None:
+        self.at_work.discard(task)
+        self._held[sender] -= 1
+        if not self._held[sender]:
+            del self._held[sender]
 
     async def _handle(self, message: Msg, request: Message) -> None:
         served = timeline.serve(message.headers)

@@ -367,6 +367,8 @@ class BrokerFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field
 
     lost: str = ""
     """The streams that had vanished last, and when they were made again."""
+    offenders: tuple[str, ...] = ()
+    """Who sends more than a node needs to, or asks for what its role may not, and how to cut it off."""
 
 
 NodeFacts = LeanProxyFacts | ProverFacts | ModelFacts | NetworkFacts | BrokerFacts

@@ -326,11 +326,13 @@ class Store(EvaluationRecords, TheoremStatistics):
                 [(now, attempt_id) for attempt_id in attempt_ids],
             )
 
-    def publish_again(self, purpose: str | None = None) -> int:
-        """Mark the outstanding attempts (of a purpose) to be published again; returns how many there are."""
+    def publish_again(self, purpose: str | None = None, before: float | None = None) -> int:
+        """Mark the outstanding attempts (of a purpose, published before a time) to be published again; returns how many
+        there are."""
         with self._transaction() as db:
-            chosen = "WHERE attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
-            return db.execute(f"UPDATE outbox SET published = NULL {chosen}", {"purpose": purpose}).rowcount
+            chosen = "AND attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
+            asked = f"UPDATE outbox SET published = NULL WHERE (:before IS NULL OR published < :before) {chosen}"
+            return db.execute(asked, {"purpose": purpose, "before": before}).rowcount
 
     def outstanding(self) -> dict[str, int]:
         """Outstanding attempts by purpose."""

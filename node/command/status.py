@@ -129,6 +129,8 @@ def _in_words(facts: NodeFacts) -> Iterator[tuple[str, object]]:
         yield from ((each.name, each) for each in facts.protections)
         return
     for name, value in msgspec.structs.asdict(facts).items():
+        if name == "offenders":
+            value = "; ".join(value)
         if name == "templates":
             value = ", ".join(f"{model}: {label}" for model, label in value.items())
         if name == "sampling":

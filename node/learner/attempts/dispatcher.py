@@ -30,6 +30,10 @@ LOST_AFTER = 20.0
 """Seconds for which the broker must hold fewer attempts than are outstanding until they count as lost. A result may be
 on its way for a moment."""
 
+HELD_SECONDS = 3600.0
+"""An attempt without a result for so long is dispatched again. A prover may renew its lease for ever, by mistake or on
+purpose, and the broker does not tell which one holds it."""
+
 
 def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
     """Attempts to keep outstanding for provers with `slots` search slots in all: enough that no slot waits, but few, so
@@ -222,6 +226,9 @@ class Dispatcher:
         if len(await self._run.store.call(Store.unpublished, 1)):
             return
         self._looked_for_losses = time_now
+        if held := await self._run.store.call(Store.publish_again, None, now() - HELD_SECONDS):
+            self._run.log.warning("attempts without a result for an hour are dispatched again", attempts=held)
+            self._to_publish.set()
         # 2. What the broker holds: attempts that wait or are being played, and results that nobody has read.
         try:
             waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()

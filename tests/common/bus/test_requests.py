@@ -63,6 +63,40 @@ async def test_beyond_its_limit_a_server_answers_busy(bus: Bus, other: Bus) -> N
     assert (await bus.request("ctl.wait", request(3), PauseAcknowledged, timeout=20)).epoch == 3
 
 
+async def test_who_floods_a_server_leaves_half_of_it_to_others(bus: Bus, other: Bus, broker: BusSettings) -> None:
+    third = await Bus.connect(broker, run=bus.run, name="third", wait=10)
+    slots, waiting = 4, list[asyncio.Event]()
+
+    async def wait(request: PauseRequest) -> PauseAcknowledged:
+        waiting.append(asyncio.Event())
+        await waiting[-1].wait()
+        return await echo(request)
+
+    def ask(who: Bus, number: int) -> asyncio.Task[PauseAcknowledged]:
+        return asyncio.create_task(who.request("ctl.shared", request(number), PauseAcknowledged, timeout=20))
+
+    # 1. Alone, the greedy one may take all.
+    await other.serve("ctl.shared", PauseRequest, wait, queue="q", limit=slots)
+    flood = [ask(bus, number) for number in range(slots)]
+    await eventually(lambda: len(waiting) == slots)
+    with pytest.raises(BusyError, match="queue full"):
+        await ask(third, 10)
+    # 2. Once somebody else has asked, it keeps half.
+    for each in waiting[: slots // 2]:
+        each.set()
+    await asyncio.wait(flood, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.gather(*flood[: slots // 2])
+    with pytest.raises(BusyError, match="2 requests of this sender are at work, and others ask, too"):
+        await ask(bus, 11)
+    honest = ask(third, 12)
+    await eventually(lambda: len(waiting) == slots + 1)
+    for each in waiting:
+        each.set()
+    assert (await honest).epoch == 12
+    await asyncio.gather(*flood)
+    await third.close()
+
+
 async def test_a_patient_request_outlasts_a_busy_server(bus: Bus, other: Bus) -> None:
     refusals = 0
 

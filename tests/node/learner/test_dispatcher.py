@@ -127,6 +127,21 @@ async def test_what_is_outstanding_is_dispatched_again_with_the_same_ids_after_t
     assert (await run.store.call(Store.audit)).sound
 
 
+async def test_an_attempt_that_a_prover_holds_for_ever_is_dispatched_again(
+    run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 16, 0.0)
+    async with dispatching(run) as works:
+        await works.evaluate(run.data.test[:1], evaluation, 1, 16)
+        (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+        async with held.kept():
+            monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.4)
+            monkeypatch.setattr(dispatcher, "HELD_SECONDS", 0.0)
+            (again,) = await taken(bus, "eval", 1)
+    assert again == held.message
+    await held.ack()
+
+
 async def test_attempts_that_vanish_with_their_stream_are_dispatched_again_while_others_are_played(
     run: Run, bus: Bus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
