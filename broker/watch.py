@@ -162,7 +162,9 @@ class ServerWatch:
     async def look(self) -> None:
         """Read the server's statistics and health, name who misbehaves, restart it if it must be, and truncate its log
         if it is large."""
-        # 1. What the server says of itself. One that does not answer is no reason to restart it: it may be busy.
+        # 1. Keys first. A server that is too busy to answer needs those revoked that keep it busy.
+        await self._take_keys()
+        # 2. What the server says of itself. One that does not answer is no reason to restart it: it may be busy.
         free = await asyncio.to_thread(_free_bytes, self._server.store)
         try:
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=EVERY_SECONDS)) as session:
@@ -172,10 +174,9 @@ class ServerWatch:
         except (aiohttp.ClientError, TimeoutError) as error:
             self._ctx.log.warning("nats-server not seen", error=str(error))
             return
-        # 2. A server that ran out of disk goes on refusing when there is room again: only a restart helps. With a
+        # 3. A server that ran out of disk goes on refusing when there is room again: only a restart helps. With a
         # pause, since it may refuse for another reason.
         self._report(refusal, free)
-        await self._take_keys()
         if refusal and free >= ROOM_BYTES and time.monotonic() - self._restarted > RESTART_PAUSE:
             self._ctx.log.error("nats-server is restarted: it refuses writes, and there is room", free_mib=free // MIB)
             _restarts.inc()

@@ -690,14 +690,13 @@ class ServiceTime:
         return min(high, max(low, self.seconds / slots))
 
 
-OTHERS_SECONDS = 10.0
-"""For so many seconds after a request of somebody else, a sender may hold no more than its share of a server's slots.
-Longer than RETRY_AFTER_BOUNDS, after which a sender that got Busy asks again."""
+WAITS_SECONDS = 1.0
+"""Least seconds for which a sender counts as waiting after a full server turned it away."""
 
 
 class RequestServer:
     """Answers the requests of one subject with at most `limit` concurrent handlers. Further requests get Busy; so
-    do those of a sender that holds half of the slots while others ask, too."""
+    do those of a sender that holds half of the slots while others wait."""
 
     def __init__(
         self,
@@ -718,8 +717,8 @@ class RequestServer:
         self.at_work: set[asyncio.Task[None]] = set()
         self._held: Counter[str] = Counter()
         """Slots by sender."""
-        self._last = self._last_other = ("", float("-inf"))
-        """The last sender, and the last one before it that was another; when each asked last."""
+        self._waiting: OrderedDict[str, float] = OrderedDict()
+        """Senders that were turned away since no slot was free, and until when they count as waiting."""
         self._busy = BUSY.labels(channel_name(subject))
         self._seconds = SERVED_SECONDS.labels(channel_name(subject))
 
@@ -730,27 +729,33 @@ class RequestServer:
         except MessageError as error:
             await self._answer(message, count_malformed(message, error))
             return
-        sender = sender_of(message)
-        if reason := self._why_busy(sender):
+        sender, retry_after = sender_of(message), self._time.retry_after(self._limit)
+        if reason := self._why_busy(sender, retry_after):
             self._busy.inc()
-            await self._answer(message, Busy(retry_after=self._time.retry_after(self._limit), reason=reason))
+            await self._answer(message, Busy(retry_after=retry_after, reason=reason))
             return
         task = asyncio.get_running_loop().create_task(self._handle(message, request))
         self.at_work.add(task)
         self._held[sender] += 1
         task.add_done_callback(lambda done: self._finished(done, sender))
 
-    def _why_busy(self, sender: str) -> str:
+    def _why_busy(self, sender: str, retry_after: float) -> str:
         """Why a sender has to ask again later; empty: a slot is free for it."""
-        now = time.monotonic()
-        if sender != self._last[0]:
-            self._last_other = self._last
-        self._last = (sender, now)
-        if len(self.at_work) >= self._limit:
-            return "queue full"
-        if now - self._last_other[1] < OTHERS_SECONDS and 2 * self._held[sender] >= self._limit:
-            return f"{self._held[sender]} requests of this sender are at work, and others ask, too"
-        return ""
+        now, held = time.monotonic(), self._held[sender]
+        # While nobody waits, one sender may hold all slots: none of them should lie idle.
+        if self._waiting and held > 0 and 2 * held >= self._limit and self._others_wait(sender, now):
+            return f"{held} requests of this sender are at work, and others wait"
+        if len(self.at_work) < self._limit:
+            self._waiting.pop(sender, None)
+            return ""
+        self._waiting[sender] = now + max(WAITS_SECONDS, 2 * retry_after)
+        if len(self._waiting) > _SENDERS_REMEMBERED:
+            self._waiting.popitem(last=False)
+        return "queue full"
+
+    def _others_wait(self, sender: str, now: float) -> bool:
+        self._waiting = OrderedDict((each, until) for each, until in self._waiting.items() if until > now)
+        return any(each != sender for each in self._waiting)
 
     def _finished(self, task: asyncio.Task[None], sender: str) -> None:
         self.at_work.discard(task)

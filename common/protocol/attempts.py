@@ -46,6 +46,10 @@ TRAINED_PURPOSES = (Purpose.TRAIN, Purpose.DISPROVE)
 data."""
 
 
+HELD_SECONDS = 3600.0
+"""An attempt that provers have had for so long without a result is dispatched again. A prover may renew its lease for
+ever, by mistake or on purpose, and the broker does not tell who holds which. Time in the queue does not count."""
+
 LEARNER, SELF_PLAY = "learner", "stp"
 """The clients with durable results: a run has one of each."""
 

@@ -326,13 +326,24 @@ class Store(EvaluationRecords, TheoremStatistics):
                 [(now, attempt_id) for attempt_id in attempt_ids],
             )
 
-    def publish_again(self, purpose: str | None = None, before: float | None = None) -> int:
-        """Mark the outstanding attempts (of a purpose, published before a time) to be published again; returns how many
-        there are."""
+    def publish_again(self, purpose: str | None = None, attempt_ids: Sequence[str] | None = None) -> int:
+        """Mark the outstanding attempts (of a purpose, or these) to be published again; returns how many there are."""
         with self._transaction() as db:
-            chosen = "AND attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
-            asked = f"UPDATE outbox SET published = NULL WHERE (:before IS NULL OR published < :before) {chosen}"
-            return db.execute(asked, {"purpose": purpose, "before": before}).rowcount
+            if attempt_ids is not None:
+                again = [(each,) for each in attempt_ids]
+                return db.executemany("UPDATE outbox SET published = NULL WHERE attempt_id = ?", again).rowcount
+            chosen = "WHERE attempt_id IN (SELECT attempt_id FROM attempts WHERE purpose = :purpose)" if purpose else ""
+            return db.execute(f"UPDATE outbox SET published = NULL {chosen}", {"purpose": purpose}).rowcount
+
+    def published_first(self, purpose: str, newest: int) -> list[str]:
+        """The published attempts of a purpose without a result, but for the `newest` ones."""
+        rows = self._rows(
+            "SELECT attempt_id FROM outbox JOIN attempts USING (attempt_id) WHERE purpose = ? AND published IS NOT NULL"
+            " ORDER BY published DESC, number DESC LIMIT -1 OFFSET ?",
+            purpose,
+            newest,
+        )
+        return [attempt_id for (attempt_id,) in rows]
 
     def outstanding(self) -> dict[str, int]:
         """Outstanding attempts by purpose."""

@@ -27,7 +27,7 @@ from common.bus import ACK_WAIT, Bus, BusError, Lease, names, persistently
 from common.lean import ProofTree, Theorem
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
+from common.protocol.attempts import HELD_SECONDS, Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
 from common.protocol.messages import LeanVerifyReply, MessageError, ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.models import served_name
 from node.play.attempts import Capacity, is_inconclusive
@@ -113,6 +113,8 @@ class MeshAttempts:
         self._todo: deque[Expected] = deque()
         self._played: set[str] = set()
         """Ids of dispatched attempts without a result."""
+        self._out_since: dict[str, float] = {}
+        """Since when provers have had an attempt, at the latest."""
         self._again: list[Expected] = []
         """Attempts to dispatch again."""
         self._stack = AsyncExitStack()
@@ -302,11 +304,22 @@ class MeshAttempts:
         held = sum(len(each.leases) for each in self._expected.values())
         purposes = {names.TODO_PREFIX + self._expected[name].attempt.purpose for name in self._played}
         if any(waiting[each] or leased[each] for each in purposes):
+            await self._send_held_again(sum(waiting[each] for each in purposes))
             return
         if self._durable and (waiting[self._results] or leased[self._results] > held):
             return
         log.warning("the mesh has lost attempts; they are dispatched again", attempts=len(self._played))
         await asyncio.gather(*(self._publish_again(self._expected[name]) for name in list(self._played)))
+
+    async def _send_held_again(self, waiting: int) -> None:
+        """Dispatch attempts again that provers have had for too long. `waiting`: attempts in the queue, which are
+        the newest ones. Raises BusError."""
+        now, sent = time.monotonic(), [name for name in self._expected if name in self._played]
+        self._out_since = {name: self._out_since.get(name, now) for name in sent[: max(0, len(sent) - waiting)]}
+        if held := [name for name, since in self._out_since.items() if now - since >= HELD_SECONDS]:
+            log.warning("provers have had attempts for too long; they are dispatched again", attempts=len(held))
+            await asyncio.gather(*(self._publish_again(self._expected[name]) for name in held))
+            self._out_since = {name: since for name, since in self._out_since.items() if name not in held}
 
     # --- collecting results -----------------------------------------------------------------------------------------
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from common.bus import BusError, names
 from common.protocol import subjects
-from common.protocol.attempts import LEARNER, TRAINED_PURPOSES, Attempt, Purpose
+from common.protocol.attempts import HELD_SECONDS, LEARNER, TRAINED_PURPOSES, Attempt, Purpose
 from common.records.rows import Planned, TheoremRow
 from common.records.store import Store
 from common.seeds import derive_seed
@@ -30,10 +30,6 @@ LOST_AFTER = 20.0
 """Seconds for which the broker must hold fewer attempts than are outstanding until they count as lost. A result may be
 on its way for a moment."""
 
-HELD_SECONDS = 3600.0
-"""An attempt without a result for so long is dispatched again. A prover may renew its lease for ever, by mistake or on
-purpose, and the broker does not tell which one holds it."""
-
 
 def wanted_outstanding(slots: int, ahead: float = 1.5, least: int = 4) -> int:
     """Attempts to keep outstanding for provers with `slots` search slots in all: enough that no slot waits, but few, so
@@ -52,6 +48,8 @@ class Dispatcher:
         self._theorems = {row.theorem.name: row for row in run.data.train}
         self._to_publish = asyncio.Event()
         self._missing_since: dict[str, float] = {}
+        self._out_since: dict[str, float] = {}
+        """Since when provers have had an attempt, at the latest."""
         self._looked_for_losses = time.monotonic()
         self.outstanding = dict(outstanding)
         self._capacity = 0
@@ -226,9 +224,6 @@ class Dispatcher:
         if len(await self._run.store.call(Store.unpublished, 1)):
             return
         self._looked_for_losses = time_now
-        if held := await self._run.store.call(Store.publish_again, None, now() - HELD_SECONDS):
-            self._run.log.warning("attempts without a result for an hour are dispatched again", attempts=held)
-            self._to_publish.set()
         # 2. What the broker holds: attempts that wait or are being played, and results that nobody has read.
         try:
             waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
@@ -236,6 +231,7 @@ class Dispatcher:
             return
         results = names.RESULTS_PREFIX + LEARNER
         unread = waiting[results] + leased[results]
+        await self._look_for_held(waiting, time_now)
         # 3. Fewer than are outstanding, and no results that explain it, for some time: they are lost.
         for purpose, outstanding in self.outstanding.items():
             consumer = names.TODO_PREFIX + purpose
@@ -252,3 +248,24 @@ class Dispatcher:
                     attempts=again,
                 )
                 self._to_publish.set()
+
+    async def _look_for_held(self, waiting: Mapping[str, int], time_now: float) -> None:
+        """Dispatch attempts again that provers have had for too long. `waiting`: messages of each queue that nobody
+        has taken."""
+        # 1. Which ones are out. The queue is in order, so the newest ones are those that wait. Other clients' attempts
+        #    in the same queue count as ours here: then fewer seem to be out, and none too early.
+        out: set[str] = set()
+        for purpose, outstanding in self.outstanding.items():
+            if outstanding > (inside := waiting[names.TODO_PREFIX + purpose]):
+                out.update(await self._run.store.call(Store.published_first, purpose, inside))
+        self._out_since = {each: self._out_since.get(each, time_now) for each in out}
+        # 2. The first result counts, whoever sends it.
+        if held := [each for each, since in self._out_since.items() if time_now - since >= HELD_SECONDS]:
+            await self._run.store.call(Store.publish_again, None, held)
+            self._run.log.warning(
+                "provers have had attempts for too long without a result; they are dispatched again",
+                attempts=len(held),
+                seconds=HELD_SECONDS,
+                first=held[0],
+            )
+            self._to_publish.set()

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered
+from common.bus import Bus, BusSettings, BusyError, RemoteFailure, Unanswered, connection
 from common.protocol.messages import Busy, Failure, Heartbeat, Message, PauseAcknowledged, PauseHold, PauseRequest
 from tests.message_values import named
 from tests.waiting import eventually
@@ -63,8 +63,11 @@ async def test_beyond_its_limit_a_server_answers_busy(bus: Bus, other: Bus) -> N
     assert (await bus.request("ctl.wait", request(3), PauseAcknowledged, timeout=20)).epoch == 3
 
 
-async def test_who_floods_a_server_leaves_half_of_it_to_others(bus: Bus, other: Bus, broker: BusSettings) -> None:
+async def test_who_floods_a_server_leaves_half_of_it_to_others(
+    bus: Bus, other: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     third = await Bus.connect(broker, run=bus.run, name="third", wait=10)
+    monkeypatch.setattr(connection, "WAITS_SECONDS", 60.0)
     slots, waiting = 4, list[asyncio.Event]()
 
     async def wait(request: PauseRequest) -> PauseAcknowledged:
@@ -81,15 +84,18 @@ async def test_who_floods_a_server_leaves_half_of_it_to_others(bus: Bus, other: 
     await eventually(lambda: len(waiting) == slots)
     with pytest.raises(BusyError, match="queue full"):
         await ask(third, 10)
-    # 2. Once somebody else has asked, it keeps half.
+    # 2. Once somebody else waits, it keeps half.
     for each in waiting[: slots // 2]:
         each.set()
     await asyncio.wait(flood, return_when=asyncio.FIRST_COMPLETED)
     await asyncio.gather(*flood[: slots // 2])
-    with pytest.raises(BusyError, match="2 requests of this sender are at work, and others ask, too"):
+    with pytest.raises(BusyError, match="2 requests of this sender are at work, and others wait"):
         await ask(bus, 11)
     honest = ask(third, 12)
     await eventually(lambda: len(waiting) == slots + 1)
+    # 3. Nobody waits any more.
+    flood.append(ask(bus, 13))
+    await eventually(lambda: len(waiting) == slots + 2)
     for each in waiting:
         each.set()
     assert (await honest).epoch == 12

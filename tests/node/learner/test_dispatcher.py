@@ -132,12 +132,15 @@ async def test_an_attempt_that_a_prover_holds_for_ever_is_dispatched_again(
 ) -> None:
     evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 16, 0.0)
     async with dispatching(run) as works:
-        await works.evaluate(run.data.test[:1], evaluation, 1, 16)
+        await works.evaluate(run.data.test[:2], evaluation, 1, 16)
         (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+        while not (out := await run.store.call(Store.published_first, "eval", 1)):
+            await bus.backlog()  # both are published before long
+        assert out == [held.message.attempt_id], "the other one waits, for however long"
         async with held.kept():
             monkeypatch.setattr(dispatcher, "LOST_AFTER", 0.4)
             monkeypatch.setattr(dispatcher, "HELD_SECONDS", 0.0)
-            (again,) = await taken(bus, "eval", 1)
+            _, again = await taken(bus, "eval", 2)
     assert again == held.message
     await held.ack()
 

@@ -15,7 +15,9 @@ import pytest
 
 from common.bus import Bus
 from common.lean import BadStatement, ProofTree, Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose
+from common.protocol import subjects
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, unplayed
+from node.play import mesh
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
 from node.play.mesh import MeshAttempts
@@ -188,3 +190,21 @@ async def test_the_same_attempts_come_out_the_same_here_and_on_a_mesh(
             results += [each async for each in attempts.results(proofs)]
         found.append({each.attempt_id: told(each) for each in results})
     assert found[0] == found[1] and len(found[0]) == len(searches) + len(proofs)
+
+
+async def test_an_attempt_that_a_prover_holds_for_ever_is_given_to_another(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in (("LOST_AFTER", 0.2), ("LOOK_EVERY", 0.1), ("HELD_SECONDS", 0.0)):
+        monkeypatch.setattr(mesh, name, seconds)
+    async with MeshAttempts(bus, bus.new_client("eval"), searches=1) as attempts:
+        playing = asyncio.create_task(attempts.play(attempt(SWAP)))
+        (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+        async with held.kept():
+            (other,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+            assert other.message == held.message
+            result = unplayed(other.message, "another", AttemptOutcome.BAD_STATEMENT, "as Lean says")
+            await bus.publish_durable(subjects.result(other.message.client), result, message_id="a result")
+            assert await playing == result
+        await held.ack()
+        await other.ack()
