@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -99,6 +100,8 @@ class Bus:
             key.signer if key else None, lambda: learner_keys(connection.settings, key, connection.role)
         )
         self._stamped: set[str] = set()
+        self.ahead = 0.0
+        """Seconds that this machine's clock is ahead of the broker's, as its latest answer about a queue told it."""
         self._names, self._registered = Names(), Order()
         self._entries: dict[str, tuple[str, bytes]] = {}
         """Signature and content of registry entries that were judged: most are the same again."""
@@ -434,8 +437,11 @@ class Bus:
         return {consumer: (await self._consumer_info(consumer))["num_ack_pending"] for consumer in names.CONSUMERS}
 
     async def _consumer_info(self, consumer: str) -> dict[str, Any]:
-        stream = names.stream_of(self.run, consumer)
-        return await stored.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
+        stream, asked = names.stream_of(self.run, consumer), time.time()
+        info: dict[str, Any] = await stored.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")
+        if "ts" in info:
+            self.ahead = (asked + time.time()) / 2 - datetime.fromisoformat(info["ts"]).timestamp()
+        return info
 
     async def _puller(self, consumer: str, wait: float) -> Puller | None:
         """The puller of a consumer. If the broker does not have the consumer yet: logs it, pauses, returns None."""

@@ -67,6 +67,11 @@ class Lease(Generic[AnyMessage]):
         self._replies = replies
         self._connection = connection
 
+    @property
+    def stored(self) -> float:
+        """When the broker stored the message: Unix time of the broker's clock."""
+        return float(self._raw.metadata.timestamp.timestamp())
+
     async def ack(self) -> None:
         """Acknowledge the message, and wait until the broker confirms that it has removed it.
 

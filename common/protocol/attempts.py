@@ -253,6 +253,27 @@ def value_bin(value: float) -> int:
     return min(VALUE_BINS - 1, int(FINENESS * math.log2(max(1.0, -value))))
 
 
+class PlayParts(msgspec.Struct, frozen=True):
+    """Where the time of a played attempt went, from its lease to its result: seconds, each moment counted once
+    (`common.life.timeline`)."""
+
+    asked: Seconds = 0.0
+    """When the broker stored the attempt: Unix time of the broker's clock."""
+    search: Seconds = 0.0
+    """Nothing was in flight: the prover computed."""
+    policy_wait: Seconds = 0.0
+    """Requests waited at inference nodes, or to be sent again."""
+    policy_run: Seconds = 0.0
+    lean_wait: Seconds = 0.0
+    """The same at lean-proxies."""
+    lean_run: Seconds = 0.0
+    verify_wait: Seconds = 0.0
+    """The same for the verification of proofs before the result, if the attempt asks for it."""
+    verify_run: Seconds = 0.0
+    bus: Seconds = 0.0
+    """Requests and replies were under way, or not read yet."""
+
+
 class AttemptStatistics(msgspec.Struct, frozen=True):
     """The cost of an attempt: in total, and until the proof was known.
 
@@ -313,6 +334,8 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     """For `every_proof`: samples that are proofs, repeated ones included."""
     shape: SearchShape | None = None
     """What the tree search did; None: there was none, or an older prover played the attempt."""
+    parts: PlayParts | None = None
+    """Where its time went; None: it was played without a broker, or by an older prover."""
 
 
 class SampledProof(msgspec.Struct, frozen=True):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
+import msgspec
+
 from common.lean import Theorem
-from common.protocol.attempts import Attempt, AttemptOutcome, Transition
+from common.protocol.attempts import Attempt, AttemptOutcome, PlayParts, Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +194,62 @@ def learn(standing: Standing, disproof: bool, outcome: str) -> None:
     standing.tries += 1
     standing.proofs += success
     standing.in_a_row = standing.in_a_row + 1 if success else 0
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Where the time of an attempt went, from its dispatch to its record.
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Seconds by part, in the order of an attempt's life. Their sum is the time from dispatch to record.
+
+    Times of two machines are compared only by way of the broker, which stamps the attempt and its result.
+    """
+
+    dispatch: float
+    """From the learner's record of it until the broker had stored it."""
+    queue: float
+    """Until a prover played it; also earlier plays that were lost."""
+    search: float
+    """The prover computed, and waited for nothing."""
+    policy_wait: float
+    policy_run: float
+    lean_wait: float
+    lean_run: float
+    verify_wait: float
+    verify_run: float
+    """Verification of proofs, by the prover and by the learner."""
+    bus: float
+    """Requests and replies were under way, or not read yet."""
+    result_wait: float
+    """The result waited for the learner."""
+    store: float
+    """The learner recorded it."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How a result came to the learner."""
+
+    stored: float
+    """When the broker stored it: Unix time of the broker's clock."""
+    received: float
+    """Unix time of the learner's clock, which is `ahead` seconds ahead of the broker's."""
+    ahead: float
+    spent: Mapping[str, float]
+    """Seconds by part that the learner spent on it."""
+
+    def parts(self, created: float, play: PlayParts) -> Parts:
+        """The parts of an attempt that was created at this Unix time of the learner's clock. A part that clocks which
+        do not agree would make negative is 0."""
+        played = {name: value for name, value in msgspec.structs.asdict(play).items() if name != "asked"}
+        around = {
+            "dispatch": play.asked + self.ahead - created,
+            "queue": self.stored - play.asked - sum(played.values()),
+            "result_wait": self.received - self.ahead - self.stored,
+        }
+        seconds: Counter[str] = Counter()
+        for known in (played, self.spent, around):
+            seconds.update(known)
+        return Parts(**{each.name: max(0.0, seconds[each.name]) for each in fields(Parts)})

@@ -198,10 +198,29 @@ CREATE TABLE states_off_proof (     -- what only the value learns from
 ) STRICT;
 """
 
+_TIMELINES_OF_ATTEMPTS = """
+CREATE TABLE timelines (            -- seconds from dispatch to record by part (`common.records.rows.Parts`)
+    attempt_id TEXT PRIMARY KEY REFERENCES results (attempt_id),
+    dispatch REAL NOT NULL,
+    queue REAL NOT NULL,
+    search REAL NOT NULL,
+    policy_wait REAL NOT NULL,
+    policy_run REAL NOT NULL,
+    lean_wait REAL NOT NULL,
+    lean_run REAL NOT NULL,
+    verify_wait REAL NOT NULL,
+    verify_run REAL NOT NULL,
+    bus REAL NOT NULL,
+    result_wait REAL NOT NULL,
+    store REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""Results of earlier versions, and of earlier provers, have no timeline."""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
     *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS, _WEIGHTS_OF_EXAMPLES),
-    *(_RULES_OF_THEOREMS, _STATES_OFF_PROOFS),
+    *(_RULES_OF_THEOREMS, _STATES_OFF_PROOFS, _TIMELINES_OF_ATTEMPTS),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

@@ -32,6 +32,7 @@ from common.protocol.attempts import (
 from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.records import database
 from common.records.rows import (
+    Arrival,
     Audit,
     EvaluationRow,
     Example,
@@ -385,15 +386,15 @@ class Store(EvaluationRecords, TheoremStatistics):
             raise
         return result
 
-    def record(self, result: AttemptResult, verdict: Verdict, now: float) -> bool:
+    def record(self, result: AttemptResult, verdict: Verdict, now: float, arrival: Arrival | None = None) -> bool:
         """Record the first result of an attempt, with its proof and transitions. Returns False if the attempt already
-        has a result or is unknown.
+        has a result or is unknown. `arrival`: how it came, for the attempt's timeline.
 
         Stores `verdict.outcome`, not the outcome that the prover reported (`result.outcome`).
         """
         with self._transaction() as db:
             row = db.execute(
-                "SELECT theorem_id, purpose FROM outbox JOIN attempts USING (attempt_id) WHERE attempt_id = ?",
+                "SELECT created, theorem_id, purpose FROM outbox JOIN attempts USING (attempt_id) WHERE attempt_id = ?",
                 (result.attempt_id,),
             ).fetchone()
             db.execute("DELETE FROM parts WHERE attempt_id = ?", (result.attempt_id,))
@@ -401,12 +402,18 @@ class Store(EvaluationRecords, TheoremStatistics):
                 return False
             db.execute("DELETE FROM outbox WHERE attempt_id = ?", (result.attempt_id,))
             self._insert_result(db, result, verdict, now)
-            theorem_id, purpose = row
+            created, theorem_id, purpose = row
+            if arrival is not None and result.statistics.parts is not None:
+                parts = astuple(arrival.parts(created, result.statistics.parts))
+                db.execute(
+                    f"INSERT INTO timelines VALUES (?{', ?' * len(parts)})",
+                    (result.attempt_id, *(round(seconds, 6) for seconds in parts)),
+                )
             if purpose in TRAINED_PURPOSES:
                 self._keep_statistics(db, theorem_id, purpose, result, verdict)
             if verdict.outcome is AttemptOutcome.PROVED:
                 assert verdict.proof is not None
-                self._insert_proof(db, result.attempt_id, verdict.proof, *row)
+                self._insert_proof(db, result.attempt_id, verdict.proof, theorem_id, purpose)
             _insert_transitions(db, result.attempt_id, verdict.inner, (1.0,) * len(verdict.inner))
             if purpose in TRAINED_PURPOSES:
                 db.executemany(

@@ -12,6 +12,7 @@ import contextlib
 from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
+import msgspec
 import structlog
 
 from common.bus import Bus, BusError, Lease, persistently
@@ -19,7 +20,7 @@ from common.lean import Outcome, OutcomeKind, outcome_values
 from common.life import faults, metrics, timeline
 from common.life.waiting import wait_first
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, ResultPart, divide, unplayed
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, PlayParts, ResultPart, divide, unplayed
 from node.prover.agent import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
@@ -131,9 +132,12 @@ class Prover:
             return
         try:
             # The attempt is bound to all that this task logs and asks for.
-            with timeline.attempting(attempt_id):
+            with timeline.attempting(attempt_id) as line:
                 async with lease.kept():
-                    await self._deliver(lease, await self._result(lease))
+                    result = await self._result(lease)
+                    parts = PlayParts(asked=lease.stored, **line.parts("search"))
+                    statistics = msgspec.structs.replace(result.statistics, parts=parts)
+                    await self._deliver(lease, msgspec.structs.replace(result, statistics=statistics))
         except asyncio.CancelledError:
             await self._hand_back(lease, 0.0)
             raise

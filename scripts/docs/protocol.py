@@ -80,6 +80,9 @@ and to people. If it does, it signs its entry (*Names of nodes*, below).
   broker's password can reply. The header `Proofmesh-Key` has the verifier's public key, `Proofmesh-Signature` an
   Ed25519 signature, both in base64. Signed are the text "proofmesh 1", the subject, the SHA-256 digest of the request
   and that of the reply, with a zero byte between them. Take the key from the operator, not from the reply.
+- **Attempts.** A request may say in the header `Proofmesh-Attempt` which attempt it is for. The node's log records then
+  carry it, and the reply has the header `Proofmesh-Spent`: the seconds that the request waited at the node and the
+  seconds that it ran, with a space between them.
 - **Work queues.** Attempts and results are stored in streams and read with JetStream's pull consumers. Acknowledge a
   message when its work is done, and renew the lease of a long one with JetStream's "in progress". Without either, it
   goes to another reader after {lease:g} s. Publish with the header `Nats-Msg-Id`: a repetition is then stored once.

@@ -17,6 +17,7 @@ import msgspec
 from common.bus import BusError, Lease, RemoteFailure, names
 from common.lean import ProofTree
 from common.life import faults, metrics, timeline
+from common.life.timeline import Timeline
 from common.life.waiting import Gathering
 from common.proofs import transitions_of
 from common.protocol.attempts import (
@@ -32,7 +33,7 @@ from common.protocol.attempts import (
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
-from common.records.rows import Verdict, VerifiedProof
+from common.records.rows import Arrival, Verdict, VerifiedProof
 from common.records.store import Store
 from node.lean.text.canonical import theorem_of
 from node.lean.text.rules import proof_problem
@@ -115,9 +116,10 @@ class Collector:
     async def _handle_leased(self, lease: ResultLease) -> None:
         """Handle one leased message, then acknowledge it. If it cannot be handled now, hand it back."""
         try:
-            with timeline.attempting(lease.message.attempt_id):
+            with timeline.attempting(lease.message.attempt_id) as line:
+                arrival = Arrival(lease.stored, now(), self._run.bus.ahead, {})
                 async with lease.kept():
-                    handled = await self._handle(lease.message, lease.deliveries)
+                    handled = await self._handle(lease.message, lease.deliveries, arrival, line)
             if handled:
                 await self._ack(lease)
             else:
@@ -136,7 +138,9 @@ class Collector:
             # Harmless: the redelivered result is recognised as a duplicate.
             self._run.log.info("acknowledgement not confirmed", attempt=lease.message.attempt_id, reason=str(error))
 
-    async def _handle(self, message: AttemptResult | ResultPart, deliveries: int) -> bool:
+    async def _handle(
+        self, message: AttemptResult | ResultPart, deliveries: int, arrival: Arrival, line: Timeline
+    ) -> bool:
         """Record a result. Returns False if it cannot be judged now. A part is stored until the result is complete."""
         attempt = await self._run.store.call(Store.open_attempt, message.attempt_id)
         if attempt is None:
@@ -151,7 +155,7 @@ class Collector:
         if verdict.proof is None and result.inner and attempt.purpose in TRAINED_PURPOSES:
             verdict = replace(verdict, inner=await self._inner(attempt, result.inner[: attempt.inner]))
         faults.reach("learner:before-commit")
-        first = await self._run.store.call(Store.record, result, verdict, now())
+        first = await self._run.store.call(_record, result, verdict, arrival, line)
         faults.reach("learner:recorded-not-acked")
         if first:
             await self._announce(attempt, result, verdict)
@@ -201,7 +205,7 @@ class Collector:
         rule = attempt.theorem.rule
         if rule is not None and (problem := proof_problem(script, rule)):
             return Verdict(AttemptOutcome.REJECTED, problem)
-        with self._run.judged(attempt.purpose):
+        with self._run.judged(attempt.purpose), timeline.doing("verify"):
             return await self._verify(attempt, result.proof, script)
 
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
@@ -251,9 +255,10 @@ class Collector:
         They are a help and no result: what cannot be verified now is left out, and holds nothing up.
         """
         found: list[Transition] = []
-        await self._training.wait()
-        for verified in await asyncio.gather(*(self._steps_of_inner(attempt, proof) for proof in proofs)):
-            found += verified
+        with timeline.doing("verify"):
+            await self._training.wait()
+            for verified in await asyncio.gather(*(self._steps_of_inner(attempt, proof) for proof in proofs)):
+                found += verified
         return tuple(found)
 
     async def _steps_of_inner(self, attempt: Attempt, proof: ProofTree) -> Sequence[Transition]:
@@ -296,3 +301,8 @@ class Collector:
                 await self._run.journal.proof(attempt, verdict.proof.script, result.statistics.simulations)
         event = Recorded(attempt.attempt_id, attempt.theorem_id, attempt.purpose, verdict, expansions)
         await self._run.recorded(event)
+
+
+def _record(store: Store, result: AttemptResult, verdict: Verdict, arrival: Arrival, line: Timeline) -> bool:
+    """In the store's thread, because the wait for it is part of the attempt's time."""
+    return store.record(result, verdict, now(), replace(arrival, spent=line.parts("store")))

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sqlite3
+import time
+from dataclasses import astuple
 
 import msgspec
 import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
-from common.protocol.attempts import AttemptResult, AttemptStatistics, ResultPart, Transition, divide
+from common.protocol.attempts import (
+    LEARNER,
+    Attempt,
+    AttemptResult,
+    AttemptStatistics,
+    PlayParts,
+    ResultPart,
+    Transition,
+    divide,
+)
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
+from common.protocol.subjects import todo
 from common.records.database import RunDirectoryError
-from common.records.rows import Planned
+from common.records.rows import Arrival, Parts, Planned
 from common.records.store import Store
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
@@ -86,6 +99,40 @@ async def test_a_prover_that_answers_for_the_verifier_proves_nothing(
         assert forged.is_set() and (works.verified, works.rejected) == (0, 1)
     assert outcomes(run)[attempt.attempt_id][0] == "rejected"
     assert not await run.store.call(Store.examples)
+
+
+async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_its_record(
+    run: Run, bus: Bus, lean_proxy: object
+) -> None:
+    began = time.time()
+    plan = planned(1)
+    await run.store.call(Store.dispatch, [plan], began)
+    await bus.publish_durable(todo(plan.attempt.purpose, LEARNER), plan.attempt, message_id="1")
+    (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5.0)
+    parts = PlayParts(asked=lease.stored, search=0.001, lean_run=0.002)
+    await lease.ack()
+    came = claim(plan.attempt)
+    async with collecting(run):
+        await send(bus, msgspec.structs.replace(came, statistics=AttemptStatistics(parts=parts)))
+        await until(lambda: drained(bus), what="the end of the results")
+    database = sqlite3.connect(run.directory.database)
+    ((_, *stored),) = database.execute("SELECT * FROM timelines")
+    ((took,),) = database.execute("SELECT recorded - created FROM attempts JOIN results USING (attempt_id)")
+    found = Parts(*stored)
+    assert sum(stored) == pytest.approx(took, rel=0.05)
+    assert found.verify_run > 0 and found.bus > 0 and (found.search, found.lean_run) == (0.001, 0.002)
+
+
+def test_clocks_of_two_machines_are_compared_by_way_of_the_broker() -> None:
+    """The learner is 100 s ahead of the broker; the attempt was created at 1000 and recorded at 1012 by its clock."""
+    play = PlayParts(asked=901.0, search=1.0, policy_wait=0.5, policy_run=1.5, bus=0.25)
+    arrival = Arrival(
+        stored=907.0, received=1010.0, ahead=100.0, spent={"verify_wait": 1.5, "bus": 0.25, "store": 0.25}
+    )
+    parts = arrival.parts(1000.0, play)
+    assert parts == Parts(1.0, 2.75, 1.0, 0.5, 1.5, 0, 0, 1.5, 0, 0.5, 3.0, 0.25)
+    assert sum(astuple(parts)) == 12.0
+    assert arrival.parts(1002.0, play).dispatch == 0
 
 
 async def test_parts_duplicates_strangers_and_poison(run: Run, bus: Bus, lean_proxy: object) -> None:

@@ -71,6 +71,7 @@ def test_a_run_of_an_earlier_version_has_the_same_statistics_filled_from_its_his
         database.execute("ALTER TABLE transitions DROP COLUMN weight")
         database.execute("ALTER TABLE theorems DROP COLUMN rule")
         database.execute("DROP TABLE states_off_proof")
+        database.execute("DROP TABLE timelines")
         database.execute(f"PRAGMA user_version = {BEFORE_STATISTICS}")
     database.close()
     assert "theorem_statistics" not in "".join(MIGRATIONS[:BEFORE_STATISTICS])
