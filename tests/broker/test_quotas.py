@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
-import aiohttp
 import pytest
 
 from broker import keys, streams, watch
 from broker.launcher import Server
-from broker.watch import Offenders
 from common.bus import Bus, BusError, TooManyWaiting, names
 from common.bus.stored import api
 from common.lean import Theorem
+from common.life.node import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, Purpose
 from common.protocol.messages import BrokerFacts
+from common.settings import NodeSettings
 from node.command.status import _in_words
 from tests.background import Background
-from tests.broker.keyed import OTHER, RUN, as_role, keyed, thief, with_streams
+from tests.broker.keyed import OTHER, RUN, Thief, as_role, keyed, thief, with_streams
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
@@ -111,28 +112,43 @@ async def test_who_subscribes_to_too_much_is_refused(server: Server) -> None:
 
 async def test_who_floods_or_tries_what_it_may_not_is_named_and_cut_off(server: Server) -> None:
     server.settings.busy_messages = 50
-    offenders = Offenders(server)
-    async with as_role(server, "prover", OTHER) as honest, aiohttp.ClientSession() as session:
-        assert await offenders.look(session) == ()
-        # 1. A flood of what the role may send.
-        async with thief(server, "prover") as someone:
-            for _ in range(5_000):
-                await someone.client.publish(f"{RUN}.telemetry.prover.x.log", b"")
+    ctx = NodeContext("broker", NodeSettings(run=RUN))
+    watching, flood = watch.ServerWatch(ctx, server), f"{RUN}.telemetry.prover.x.log"
+
+    def told() -> list[str]:
+        return list(ctx.facts.offenders) if isinstance(ctx.facts, BrokerFacts) else []
+
+    async def floods(someone: Thief) -> None:
+        while not someone.client.is_closed:
+            for _ in range(500):
+                await someone.client.publish(flood, b"")
             await someone.client.flush()
-            (told,) = await offenders.look(session)
-            assert told.startswith("the key prover of run demo at 127.0.0.1, called '', sends ")
-            assert told.endswith(": `proofmesh broker revoke demo prover` cuts it off")
-            # 2. What it may not.
+
+    async with as_role(server, "prover", OTHER) as honest:
+        await watching.look()
+        assert told() == []
+        async with thief(server, "prover") as someone:
+            # 1. What it may not do.
             for _ in range(watch.REFUSALS):
                 assert not await someone.may(f"pub $KV.{RUN}-state.weights")
-            assert f"was refused {watch.REFUSALS} times within a minute" in str(await offenders.look(session))
-            # 3. Its key is taken back: it is gone, and the others' work goes on.
+            await watching.look()
+            assert f"was refused {watch.REFUSALS} times within a minute" in str(told())
+            # 2. A flood of what the role may send, which does not end.
+            flooding = asyncio.create_task(floods(someone))
+            while "messages a second" not in str(told()):
+                await watching.look()
+            (busy,) = [each for each in told() if "messages a second" in each]
+            assert busy.startswith("the key prover of run demo at 127.0.0.1, called '', sends ")
+            assert busy.endswith(": `proofmesh broker revoke demo prover` cuts it off")
+            shown = dict(_in_words(BrokerFacts(offenders=tuple(told()))))
+            assert shown == {"offenders": "; ".join(told())}, "as `proofmesh status` shows it"
+            # 3. Others' work goes on meanwhile, and after its key is taken back, which ends it at the next look.
+            assert await honest.lease("todo-eval", Attempt, limit=1, wait=0) == []
             keys.revoke(server.store, RUN, "prover")
-            assert await server.take_keys()
+            await watching.look()
             await eventually(lambda: someone.client.is_closed)
+            await asyncio.gather(flooding, return_exceptions=True)
         assert await honest.lease("todo-eval", Attempt, limit=1, wait=0) == []
-        words = dict(_in_words(BrokerFacts(offenders=(told,))))
-        assert words == {"offenders": told}, "as `proofmesh status` shows it"
 
 
 async def test_streams_of_older_versions_get_the_limit_and_an_operator_s_own_stays(server: Server) -> None:
