@@ -13,7 +13,7 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ import msgspec
 from common.lean import NO_CONTEXT, Context, Place, TacticRule, Theorem
 from common.output.command import UserError
 from common.protocol.messages import ProofFound
+from common.records.rows import Parts
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Verified proofs.
@@ -483,22 +484,54 @@ class AttemptRecord:
     """Unix time, as is `recorded`."""
     recorded: float | None
     message: str | None
+    parts: Parts | None
+    """Where the time from `created` to `recorded` went; None also if an earlier version or prover recorded it."""
+
+    @property
+    def total(self) -> float | None:
+        """Seconds from `created` to `recorded`."""
+        return None if self.recorded is None else self.recorded - self.created
+
+    @property
+    def largest(self) -> tuple[str, float] | None:
+        """The name of the part that took most of it, and its seconds."""
+        return max(asdict(self.parts).items(), key=lambda part: part[1]) if self.parts is not None else None
 
 
-def read_attempts(path: Path, limit: int, containing: str = "") -> list[AttemptRecord]:
-    """The newest attempts whose id, theorem, purpose, outcome, prover or message contains a text. Raises
-    UnreadableRecords."""
+TIMELINES_SINCE = 12
+"""Schema version from which records have timelines of attempts."""
+
+
+def read_attempts(path: Path, limit: int, containing: str = "", beginning: str = "") -> list[AttemptRecord]:
+    """The newest attempts whose id, theorem, purpose, outcome, prover or message contains a text, and whose id begins
+    with `beginning`; first the one whose id that is. Raises UnreadableRecords."""
     with _with_statistics(path) as database:
+        names = [each.name for each in fields(Parts)]
+        known = database.execute("PRAGMA user_version").fetchone()[0] >= TIMELINES_SINCE
+        parts = ", ".join(f"timelines.{name}" if known else "NULL" for name in names)
         rows = database.execute(
             "SELECT number, attempt_id, theorem_id, purpose, COALESCE(outcome, 'outstanding') AS outcome,"
             " attempts.simulations, results.simulations, expansions, lean_attempts, tactics_failed, seconds,"
-            " seconds_policy, seconds_lean, weights_last, prover_id, created, recorded, message"
+            f" seconds_policy, seconds_lean, weights_last, prover_id, created, recorded, message, {parts}"
             " FROM attempts LEFT JOIN results USING (attempt_id)"
-            " WHERE INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' || COALESCE(outcome, 'outstanding')"
-            " || ' ' || COALESCE(prover_id || ' ' || message, ''), ?) ORDER BY number DESC LIMIT ?",
-            (containing, limit),
+            + (" LEFT JOIN timelines USING (attempt_id)" if known else "")
+            + " WHERE INSTR(attempt_id || ' ' || theorem_id || ' ' || purpose || ' ' ||"
+            " COALESCE(outcome, 'outstanding') || ' ' || COALESCE(prover_id || ' ' || message, ''), :containing)"
+            " AND SUBSTR(attempt_id, 1, LENGTH(:beginning)) = :beginning"
+            " ORDER BY attempt_id = :beginning DESC, number DESC LIMIT :limit",
+            {"containing": containing, "beginning": beginning, "limit": limit},
         ).fetchall()
-    return [AttemptRecord(*row) for row in rows]
+    own = len(fields(AttemptRecord)) - 1
+    return [AttemptRecord(*(*row[:own], Parts(*row[own:]) if row[-1] is not None else None)) for row in rows]
+
+
+def read_statement(path: Path, theorem_id: str) -> Theorem:
+    """A theorem of the run, without its place in a file. Raises UnreadableRecords."""
+    with reading(path) as database:
+        row = database.execute(
+            "SELECT theorem_id, binders, conclusion, header FROM theorems WHERE theorem_id = ?", (theorem_id,)
+        ).fetchone()
+    return Theorem(*row)
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,10 @@ TOOLS: dict[str, Command] = {
         "show a search of `prove --explain`, or a run's theorems, attempts, proofs, tactics",
         "node.command.proofs.inspect:main",
     ),
+    "attempt": Command(
+        "show one attempt of a run, and where its time went, from dispatch to record",
+        "node.command.proofs.attempt:main",
+    ),
     "verify": Command(
         "check the proofs in .lean files and folders with Lean's kernel", "node.command.proofs.verify:main"
     ),

@@ -29,19 +29,18 @@ from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say_data, visible
 from common.output.words import number_of
 from common.records.readers import (
-    DATABASE,
     AttemptRecord,
     Level,
     Order,
     TacticRecord,
     TheoremRecord,
-    UnreadableRecords,
     read_attempts,
     read_tactics,
     read_theorems,
     shortest,
 )
 from common.report.table import Column, Table, Tone
+from node.command.proofs.attempt import PARTS, records_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -129,7 +128,7 @@ def _inspect(settings: InspectSettings) -> int:
 
 def _inspect_run(settings: InspectSettings, console: Console) -> None:
     """Print what is asked for of a run. Raises UserError."""
-    records, text = _records(settings.file), settings.filter
+    records, text = records_of(settings.file), settings.filter
     if settings.proofs is not None:
         write_proofs(settings, console)
     if settings.attempts:
@@ -150,8 +149,10 @@ def _print(rows: Sequence[Any], table: Table, settings: InspectSettings, console
         console.print(table)
         return
     for row in rows:
-        result = {"result": row.result} if isinstance(row, TheoremRecord) else {}
-        say_data(as_json(asdict(row) | result))
+        more: dict[str, Any] = {"result": row.result} if isinstance(row, TheoremRecord) else {}
+        if isinstance(row, AttemptRecord):
+            more = {"total": row.total, "largest": row.largest and row.largest[0]}
+        say_data(as_json(asdict(row) | more))
 
 
 # --- a search ---------------------------------------------------------------------------------------------------------
@@ -276,13 +277,16 @@ def _levels(levels: Sequence[Level]) -> Table:
 def _attempts(attempts: Sequence[AttemptRecord], *, wide: bool) -> Table:
     """The attempts, with their parts if the terminal is wide enough."""
     parts = ("expansions", "failed", "policy s", "Lean s", "weights", "prover", "message") if wide else ()
-    table = Table(("attempt", "theorem", "purpose", "outcome", "Lean", "seconds", *parts), title="newest attempts")
+    columns = ("attempt", "theorem", "purpose", "outcome", "Lean", "seconds", "in all", "most of it", *parts)
+    table = Table(columns, title="newest attempts (in all: from dispatch to record)")
     for each in attempts:
         tone: Tone = "good" if each.outcome == "proved" else "quiet" if each.recorded is None else ""
         told = (each.attempt_id, each.theorem_id, each.purpose, each.outcome, each.lean_attempts, each.seconds)
+        most = each.largest
+        took = (each.total, f"{PARTS[most[0]].name} {most[1]:.1f}" if most is not None else None)
         searched = (each.expansions, each.tactics_failed, each.seconds_policy, each.seconds_lean, each.weights)
         more = (*searched, each.prover_id, each.message) if wide else ()
-        table.add(*map(_shown, (*told, *more)), tone=tone)
+        table.add(*map(_shown, (*told, *took, *more)), tone=tone)
     return table
 
 
@@ -316,14 +320,6 @@ def _cut(text: str) -> str:
     return line if len(line) <= STATEMENT else f"{line[: STATEMENT - 1]}…"
 
 
-def _records(folder: Path) -> Path:
-    """The records of a run directory. Raises UnreadableRecords."""
-    path = folder / DATABASE
-    if not path.is_file():
-        raise UnreadableRecords(f"{folder} is not a run directory (it has no {DATABASE}); name one, such as runs/demo")
-    return path
-
-
 def write_proofs(settings: InspectSettings, console: Console) -> None:
     """Write the shortest proof of every theorem that the run has proved or disproved as Lean files, and say where.
 
@@ -334,7 +330,7 @@ def write_proofs(settings: InspectSettings, console: Console) -> None:
 
     folder, file = settings.file, settings.proofs
     assert file is not None
-    found = [each for each in shortest(_records(folder)) if settings.filter in each.theorem.signature]
+    found = [each for each in shortest(records_of(folder)) if settings.filter in each.theorem.signature]
     if settings.json and str(file) == "-":
         for each in found:
             told = {"name": each.theorem.name, "statement": each.theorem.signature, "script": each.script}

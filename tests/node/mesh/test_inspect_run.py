@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from common.output.command import Exit
-from common.protocol.attempts import AttemptOutcome
+from common.protocol.attempts import AttemptOutcome, AttemptStatistics, PlayParts
 from common.records.readers import DATABASE, Order, read_theorems, replay_rows, shortest
-from common.records.rows import Verdict
+from common.records.rows import Arrival, Verdict
 from common.records.store import Store
+from node.command.proofs import attempt
 from node.command.proofs.inspect import main
 from tests.commands import Run
 from tests.node.learner.builders import PROVED, planned, result, row
@@ -106,3 +109,35 @@ def test_attempts_tactics_theorems_and_proofs_are_filtered_and_printed_as_json(s
         assert called(main, store.path.parent, option, "3").code == Exit.DONE
     refused = called(main, store.path, "--attempts", "3")
     assert refused.code == Exit.UNUSABLE and f"--attempts: {store.path} is not a run directory" in refused.err
+
+
+def test_an_attempt_is_shown_with_the_parts_of_its_time_and_what_makes_the_largest_shorter(
+    store: Store, called: Run
+) -> None:
+    plan, folder = planned(60, "hard"), store.path.parent
+    store.dispatch([plan], 100.0)
+    play = PlayParts(asked=101.0, search=1.0, lean_run=2.0)
+    came = msgspec.structs.replace(result(plan.attempt, "failed"), statistics=AttemptStatistics(parts=play))
+    arrival = Arrival(stored=110.0, received=110.5, ahead=0.0, spent={"store": 0.5})
+    store.record(came, Verdict(AttemptOutcome.FAILED), 111.0, arrival)
+    store.close()
+    shown = called(attempt.main, "run-6", "--run", folder)  # the only one with this beginning
+    assert shown.code == Exit.DONE and "run-60 (train): failed" in shown.out and "p ∧ q → q ∧ p" in shown.out
+    assert "recorded 11.0 s later" in shown.out and "Most of it is queue" in shown.out and "54.5%" in shown.out
+    told = json.loads(called(attempt.main, "run-60", "--run", folder, "--json").out)
+    assert (told["total"], told["largest"], told["parts"]["queue"]) == (11.0, "queue", 6.0)
+    (newest,) = called(main, folder, "--attempts", "1", "--json").out.splitlines()
+    assert json.loads(newest)["parts"] == told["parts"] and "queue 6.0" in called(main, folder, "--attempts", "1").out
+    for beginning, problem in (("run-", "begins several"), ("x", "no attempt 'x'"), ("", "no attempt ''")):
+        refused = called(attempt.main, beginning, "--run", folder)
+        assert refused.code == Exit.UNUSABLE and problem in refused.err
+
+
+def test_attempts_of_a_run_of_an_earlier_version_have_no_parts(store: Store, called: Run) -> None:
+    store.close()
+    with sqlite3.connect(store.path) as database:
+        database.execute("DROP TABLE timelines")
+        database.execute("PRAGMA user_version = 11")
+    database.close()
+    assert "run-1" in called(main, store.path.parent, "--attempts", "9").out
+    assert "is not recorded" in called(attempt.main, "run-1", "--run", store.path.parent).out

@@ -1,0 +1,155 @@
+"""`proofmesh attempt ID --run runs/NAME`: one attempt of a run, and where its time went, from dispatch to record.
+
+ID may be the beginning of an id that no other attempt shares. `proofmesh inspect runs/NAME --attempts 20` lists ids.
+If one wait takes most of the time, the last line says which setting helps. docs/operations.md, "Why is it slow?".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import tyro
+
+from common.output.command import Exit, UserError, command
+from common.output.visible import as_json, say, say_data
+from common.output.words import percent
+from common.protocol.attempts import Purpose
+from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
+from common.report.table import Table
+
+DOMINANT = 0.4
+"""A part with this share of the time is worth a word of advice."""
+
+
+class Part(NamedTuple):
+    """What people read about a part of an attempt's time."""
+
+    name: str
+    advice: str
+    """What makes it shorter."""
+
+
+PARTS = {
+    "dispatch": Part("dispatch", "the learner or the broker was slow to send it; `proofmesh doctor` measures both"),
+    "queue": Part(
+        "queue",
+        "it waited for a prover: start more provers, raise [prover] searches, or lower [learner] ahead, which has"
+        " attempts wait ahead of time",
+    ),
+    "search": Part("search", "the prover's own computing: start provers on more cores"),
+    "policy_wait": Part(
+        "policy: wait",
+        "requests waited at inference nodes: start another one, or raise [inference.engine] slots; while the network"
+        " trains on the same machine, inference is paused",
+    ),
+    "policy_run": Part("policy: run", "the network computed: a GPU, a smaller network, or a lower [learner] samples"),
+    "lean_wait": Part(
+        "Lean: wait", "requests waited for a Lean worker: start another lean-proxy, or raise [lean_proxy] workers"
+    ),
+    "lean_run": Part("Lean: run", "Lean ran tactics: lower [prover] tactic_seconds or [learner] samples"),
+    "verify_wait": Part(
+        "verification: wait",
+        "proofs wait to be verified together: lower [learner] verify_gather; else raise [lean_proxy] verifications",
+    ),
+    "verify_run": Part(
+        "verification: run",
+        "Lean checked the proof from the start: long proofs, or many in one [lean_proxy] verify_batch",
+    ),
+    "bus": Part(
+        "bus",
+        "messages were under way, or not read yet: the prover is busy (lower [prover] searches), or the broker"
+        " is far away",
+    ),
+    "result_wait": Part(
+        "result: wait", "the result waited for the learner: raise [learner] results, or give it cores of its own"
+    ),
+    "store": Part("record", "the learner's disk is slow: put [learner] directory on another one"),
+}
+"""By the names of `common.records.rows.Parts`."""
+
+
+@dataclass
+class AttemptSettings:
+    """Show one attempt of a run, and where its time went."""
+
+    id: Annotated[str, tyro.conf.Positional]
+    """The attempt's id, or the beginning of it."""
+
+    run: Path
+    """The run directory, such as runs/demo."""
+
+    json: bool = False
+    """Print JSON."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Entry point; returns the exit code."""
+    return command(AttemptSettings, list(argv), _attempt, prog="proofmesh attempt", description=__doc__)
+
+
+def _attempt(settings: AttemptSettings) -> int:
+    attempt = find(settings.run, settings.id)
+    theorem = read_statement(records_of(settings.run), attempt.theorem_id)
+    statement = (theorem.negation() if attempt.purpose == Purpose.DISPROVE else theorem).signature
+    if settings.json:
+        told = {"total": attempt.total, "largest": attempt.largest and attempt.largest[0], "statement": statement}
+        say_data(as_json(asdict(attempt) | told))
+    else:
+        _show(attempt, statement)
+    return Exit.DONE
+
+
+def find(folder: Path, beginning: str) -> AttemptRecord:
+    """The attempt with this id, or the only one whose id begins like that. Raises UserError."""
+    found = read_attempts(records_of(folder), 4, beginning=beginning)
+    if not found or not beginning:
+        raise UserError(
+            f"{folder}: no attempt {beginning!r}; `proofmesh inspect {folder} --attempts 20` lists the newest"
+        )
+    if len(found) > 1 and found[0].attempt_id != beginning:
+        several = ", ".join(each.attempt_id for each in found[:3])
+        raise UserError(f"{folder}: {beginning!r} begins several attempts ({several}, ...); write more of the id")
+    return found[0]
+
+
+def records_of(folder: Path) -> Path:
+    """The records of a run directory. Raises UnreadableRecords."""
+    path = folder / DATABASE
+    if not path.is_file():
+        raise UnreadableRecords(f"{folder} is not a run directory (it has no {DATABASE}); name one, such as runs/demo")
+    return path
+
+
+def _show(attempt: AttemptRecord, statement: str) -> None:
+    from common.output.terminal import Console
+
+    # 1. What it was.
+    message = f": {attempt.message}" if attempt.message else ""
+    say(f"{attempt.attempt_id} ({attempt.purpose}): {attempt.outcome}{message}")
+    say(f"  {statement}")
+    began = datetime.fromtimestamp(attempt.created).isoformat(" ", "seconds")
+    if attempt.total is None:
+        say(f"  dispatched {began}; no result yet")
+        return
+    say(f"  dispatched {began}, recorded {attempt.total:.1f} s later, played by {attempt.prover_id}")
+    say(
+        f"  {attempt.simulations} of {attempt.budget} simulations, {attempt.expansions} expansions,"
+        f" {attempt.lean_attempts} tactics, weights {attempt.weights}"
+    )
+    # 2. Where the time went.
+    if attempt.parts is None:
+        say("  where the time went is not recorded: an earlier version, or an earlier prover, played it")
+        return
+    seconds = asdict(attempt.parts)
+    total = sum(seconds.values()) or 1.0
+    table = Table(("part", "seconds", "share"))
+    table.fill((PARTS[name].name, f"{value:.3f}", percent(value / total)) for name, value in seconds.items())
+    Console(highlight=False).print(table)
+    # 3. What helps.
+    most = attempt.largest
+    if most is not None and most[1] / total >= DOMINANT:
+        say(f"Most of it is {PARTS[most[0]].name}: {PARTS[most[0]].advice}.")
