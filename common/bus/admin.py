@@ -140,7 +140,8 @@ def _history(spec: HistorySpec) -> dict[str, Any]:
 
 
 def _bucket(spec: BucketSpec) -> dict[str, Any]:
-    """A key-value bucket is a stream of this form (ADR-8 of the NATS architecture)."""
+    """A key-value bucket is a stream of this form (ADR-8 of the NATS architecture), but without
+    rollups."""
     return {
         "name": f"KV_{spec.name}",
         "subjects": [f"$KV.{spec.name}.>"],
@@ -155,7 +156,8 @@ def _bucket(spec: BucketSpec) -> dict[str, Any]:
         "max_age": _nanoseconds(spec.ttl),
         "duplicate_window": _nanoseconds(min(120.0, spec.ttl) if spec.ttl else 120.0),
         "allow_direct": True,
-        "allow_rollup_hdrs": True,
+        # One message of a node with a rollup header could remove the entries of all others.
+        "allow_rollup_hdrs": False,
         "deny_delete": True,
     }
 

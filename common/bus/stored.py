@@ -320,9 +320,8 @@ async def put_key(
 
 
 async def delete_key(replies: Replies, bucket: str, key: str) -> None:
-    """Remove a key and its history."""
-    headers = {"KV-Operation": "PURGE", "Nats-Rollup": "sub"}
-    await replies.ask(f"$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT, headers=headers)
+    """Remove a key: a mark takes the place of its value."""
+    await replies.ask(f"$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT, headers={"KV-Operation": "DEL"})
 
 
 async def get_key(replies: Replies, bucket: str, key: str) -> Msg | None:

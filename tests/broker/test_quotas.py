@@ -16,11 +16,12 @@ from common.lean import Theorem
 from common.life.node import NodeContext
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, Purpose
-from common.protocol.messages import BrokerFacts
+from common.protocol.messages import BrokerFacts, NodeInfo
 from common.settings import NodeSettings
 from node.command.status import _in_words
 from tests.background import Background
 from tests.broker.keyed import OTHER, RUN, Thief, as_role, keyed, thief, with_streams
+from tests.message_values import named
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.broker
@@ -101,6 +102,20 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
         finally:
             for each in taken[:-1]:
                 await each.__aexit__(None, None, None)
+
+
+async def test_no_header_lets_a_node_remove_what_others_have_stored(server: Server) -> None:
+    async with as_role(server, "inference") as inference, as_role(server, "learner") as learner:
+        node = NodeInfo(named("inference-x"), "inference", host="h", pid=1, version="0", started=0.0)
+        await inference.register(node)
+        async with thief(server, "prover") as someone:
+            for subject in (f"$KV.{RUN}-nodes.prover.x", f"{RUN}.theorem.result.learner"):
+                for headers in ({"Nats-Rollup": "all"}, {"Nats-TTL": "1s"}, {"Nats-Schedule": "@every 1s"}):
+                    answer = await someone.client.request(subject, b"x", headers=headers, timeout=10)
+                    assert "error" in json.loads(answer.data), (subject, headers)
+        assert await learner.nodes() == [node]
+        await inference.unregister(node.role, node.node_id)
+        assert await learner.nodes() == []
 
 
 async def test_who_subscribes_to_too_much_is_refused(server: Server) -> None:

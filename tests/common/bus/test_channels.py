@@ -170,7 +170,8 @@ async def subscribers(at: Reading) -> None:
     for message in (second, first, first):
         await at.bus.publish(at.subject, message)
     await eventually(lambda: heard == [second, first, first])
-    assert counted() == more(before, bad(at.channel))
+    # The bad ones come over another connection, perhaps later.
+    await eventually(lambda: counted() == more(before, bad(at.channel)))
 
 
 async def histories(at: Reading) -> None:
