@@ -24,8 +24,8 @@ LONGEST_FAILED = 400
 """Most characters of a failed tactic. Longer ones would fill the messages: they are left out. So is one that is longer
 than the network's longest tactic, in training."""
 
-MAX_PARTS = 4096
-"""Most parts of one result: 2 GiB, far more than any attempt needs."""
+MAX_PARTS = 256
+"""Most parts of one result: 128 MiB, far more than any attempt needs."""
 
 
 class Purpose(enum.StrEnum):
@@ -459,6 +459,9 @@ class Parts:
 
     def add(self, part: ResultPart) -> AttemptResult | None:
         """The result that this part completes; None while parts are missing. Raises MessageError."""
+        if sum(map(len, self._payloads.values())) >= 2 * MAX_PARTS:
+            self._payloads.clear()
+            raise MalformedMessage(f"attempt {part.attempt_id} has parts of many results, and none is whole")
         payloads = self._payloads.setdefault((part.attempt_id, part.prover_id, part.digest, part.parts), {})
         payloads[part.part] = part.payload
         if len(payloads) < part.parts:

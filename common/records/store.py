@@ -20,6 +20,7 @@ import msgspec
 
 from common.lean import Context, Place, TacticRule, Theorem
 from common.protocol.attempts import (
+    MAX_PARTS,
     TRAINED_PURPOSES,
     Attempt,
     AttemptOutcome,
@@ -363,8 +364,13 @@ class Store(EvaluationRecords, TheoremStatistics):
         """Store one part of a result; returns the whole result once all its parts have arrived. A repeated part is
         harmless.
 
-        Raises MessageError if the joined parts are not a result of this attempt; then the parts are deleted.
+        Raises MessageError if the joined parts are not a result of this attempt, or if there are more than those of two
+        results; then the parts are deleted.
         """
+        if self._rows("SELECT COUNT(*) FROM parts WHERE attempt_id = ?", part.attempt_id)[0][0] >= 2 * MAX_PARTS:
+            with self._transaction() as db:
+                db.execute("DELETE FROM parts WHERE attempt_id = ?", (part.attempt_id,))
+            raise MalformedMessage(f"attempt {part.attempt_id} has parts of many results, and none is whole")
         key = (part.attempt_id, part.prover_id, part.digest, part.parts)
         same_result = "attempt_id = ? AND prover_id = ? AND digest = ? AND parts = ?"
         with self._transaction() as db:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from common.lean import Context, Place, TacticRule, Theorem
-from common.protocol.attempts import AttemptOutcome, AttemptResult, ResultPart, Transition, divide
+from common.protocol.attempts import AttemptOutcome, AttemptResult, Parts, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof
@@ -49,6 +49,20 @@ def test_parts_are_reassembled_in_any_order_and_when_they_come_twice(store: Stor
 def parts_of(whole: AttemptResult) -> list[ResultPart]:
     """The result in parts of about two kilobytes."""
     return [part for part in divide(whole, 2_910) if isinstance(part, ResultPart)]
+
+
+def test_parts_of_endless_results_fill_no_disk(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned(1)
+    store.dispatch([plan], now=1.0)
+    first, *_ = parts_of(msgspec.structs.replace(result(plan.attempt), message="x" * 5_000))
+    monkeypatch.setattr("common.records.store.MAX_PARTS", 2)
+    monkeypatch.setattr("common.protocol.attempts.MAX_PARTS", 2)
+    others = [msgspec.structs.replace(first, digest=f"{number:032x}") for number in range(5)]
+    for keep in (store.keep_part, Parts().add):
+        assert [keep(part) for part in others[:4]] == [None] * 4
+        with pytest.raises(MessageError, match="parts of many results"):
+            keep(others[4])
+        assert keep(others[4]) is None, "it begins anew"
 
 
 def test_parts_that_make_no_result_are_refused_and_forgotten(store: Store) -> None:
