@@ -37,8 +37,8 @@ PARTS = {
     "dispatch": Part("dispatch", "the learner or the broker was slow to send it; `proofmesh doctor` measures both"),
     "queue": Part(
         "queue",
-        "it waited for a prover: start more provers, raise [prover] searches, or lower [learner] ahead, which has"
-        " attempts wait ahead of time",
+        "it waited for a prover: start more provers, or raise [prover] searches; a lower [learner] ahead has fewer"
+        " attempts wait, and an evaluation sends all of its own at once",
     ),
     "search": Part("search", "the prover's own computing: start provers on more cores"),
     "policy_wait": Part(

@@ -276,16 +276,17 @@ def _levels(levels: Sequence[Level]) -> Table:
 
 def _attempts(attempts: Sequence[AttemptRecord], *, wide: bool) -> Table:
     """The attempts, with their parts if the terminal is wide enough."""
-    parts = ("expansions", "failed", "policy s", "Lean s", "weights", "prover", "message") if wide else ()
-    columns = ("attempt", "theorem", "purpose", "outcome", "Lean", "seconds", "in all", "most of it", *parts)
-    table = Table(columns, title="newest attempts (in all: from dispatch to record)")
+    parts = ("Lean", "expansions", "failed", "policy s", "Lean s", "weights", "prover", "message") if wide else ()
+    columns = ("attempt", "theorem", "purpose", "outcome", "in all", "most of it", *parts)
+    table = Table(columns, title="newest attempts, with the seconds from dispatch to record")
     for each in attempts:
         tone: Tone = "good" if each.outcome == "proved" else "quiet" if each.recorded is None else ""
-        told = (each.attempt_id, each.theorem_id, each.purpose, each.outcome, each.lean_attempts, each.seconds)
+        told = (each.attempt_id, each.theorem_id, each.purpose, each.outcome)
         most = each.largest
         took = (each.total, f"{PARTS[most[0]].name} {most[1]:.1f}" if most is not None else None)
-        searched = (each.expansions, each.tactics_failed, each.seconds_policy, each.seconds_lean, each.weights)
-        more = (*searched, each.prover_id, each.message) if wide else ()
+        searched = (each.lean_attempts, each.expansions, each.tactics_failed)
+        waited = (each.seconds_policy, each.seconds_lean, each.weights)
+        more = (*searched, *waited, each.prover_id, each.message) if wide else ()
         table.add(*map(_shown, (*told, *took, *more)), tone=tone)
     return table
 
