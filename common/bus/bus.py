@@ -228,14 +228,16 @@ class Bus:
         On a subject of `subjects.SIGNED`, replies without the signature of a verifier do not end the wait.
         """
         payload = encode(message)
-        with REQUEST_SECONDS.labels(channel_name(subject)).time(), timeline.requesting() as replied:
+        doing, sent = timeline.requesting(), time.perf_counter()
+        with REQUEST_SECONDS.labels(channel_name(subject)).time():
             if subject in SIGNED:
                 answer = await self._signed_reply(subject, payload, timeout)
             else:
                 answer = await self._replies.ask(
                     self._prefix + subject, payload, timeout=timeout, headers=timeline.request_headers()
                 )
-            replied(answer.headers)
+        if doing is not None:
+            doing.answered(time.perf_counter() - sent, answer.headers)
         return _decoded_reply(answer, reply)
 
     async def _signed_reply(self, subject: str, payload: bytes, timeout: float) -> Any:
