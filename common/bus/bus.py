@@ -349,8 +349,12 @@ class Bus:
         queue: str | None,
         limit: int,
         signer: Signer | None = None,
+        room: int | None = None,
     ) -> ServedSubscription:
         """Serve requests with at most `limit` concurrent handlers. Further requests get Busy.
+
+        `room`: the requests that the handlers can take before they answer Busy themselves, if that is less than `limit`.
+        While others ask, no sender may hold more than half of it.
 
         `queue`: the group that shares the subject's requests; None: every server gets every request. An exception of
         the handler becomes a Failure (BusyError becomes Busy). The handler may also return Busy or Failure itself.
@@ -358,7 +362,7 @@ class Bus:
         `subjects.ANNOUNCED` that no learner has signed get no reply.
         """
         assert signer is not None or subject not in SIGNED, f"replies on {subject} must be signed"
-        server = RequestServer(self._connection, subject, request, handler, limit, signer)
+        server = RequestServer(self._connection, subject, request, handler, limit, signer, room)
 
         async def received(message: Any) -> None:
             if self._counts(subject, message.subject, message):

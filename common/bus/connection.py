@@ -706,13 +706,16 @@ class RequestServer:
         handler: Callable[[Any], Awaitable[Message]],
         limit: int,
         signer: Signer | None = None,
+        room: int | None = None,
     ) -> None:
+        """`room`: see `common.bus.bus.Bus.serve`."""
         self._connection = connection
         self._signer = signer
         self._subject = subject
         self._request = request
         self._handler = handler
         self._limit = limit
+        self._share = (room or limit) / 2
         self._time = ServiceTime()
         self.at_work: set[asyncio.Task[None]] = set()
         self._held: Counter[str] = Counter()

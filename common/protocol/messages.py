@@ -367,7 +367,7 @@ class BrokerFacts(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field
 
     lost: str = ""
     """The streams that had vanished last, and when they were made again."""
-    offenders: tuple[str, ...] = ()
+    offenders: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """Who sends more than a node needs to, or asks for what its role may not, and how to cut it off."""
 
 

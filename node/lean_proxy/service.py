@@ -33,6 +33,9 @@ from node.lean_proxy.settings import LeanProxySettings
 OPEN_REQUESTS = 4096
 """Most open handlers. The backend's queue is far shorter, so most of these requests only get Busy."""
 
+OPEN_PROOFS = 256
+"""Proofs that wait for a verdict, half of which one node may send while others do, too: two or three batches."""
+
 QUEUE_GROUP = "lean-proxy"
 """The queue group of all lean-proxies: each request goes to one of them."""
 
@@ -69,6 +72,8 @@ class ServedLean:
     """Verifies proofs in fresh processes."""
     checker: SnippetChecker
     """Checks snippets of the verification service, on workers that start with the first one."""
+    room: int
+    """Requests for tactics that run or wait, before one gets Busy."""
 
 
 @asynccontextmanager
@@ -83,7 +88,10 @@ async def opened_lean(settings: LeanProxySettings, toolchain: LeanToolchain) -> 
         verify_seconds=settings.verify_seconds,
     )
     lean = ServedLean(
-        make_requests(settings, toolchain), ProofVerifier(settings, toolchain), make_checker(toolchain, limits)
+        make_requests(settings, toolchain),
+        ProofVerifier(settings, toolchain),
+        make_checker(toolchain, limits),
+        room=workers * (1 + settings.queue),
     )
     lean.requests.backend.start()
     try:
@@ -98,7 +106,9 @@ async def answer(ctx: NodeContext, lean: ServedLean, signer: Signer | None) -> N
     """Answer the requests of the node's run until it is stopped and has answered what is open."""
     # 1. Tactics always, verdicts only with a key that the run knows, and snippets.
     handlers = Handlers(lean.requests, lean.verifier)
-    await ctx.bus.serve(subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
+    await ctx.bus.serve(
+        subjects.LEAN_RUN, LeanRunRequest, handlers.run, queue=QUEUE_GROUP, limit=OPEN_REQUESTS, room=lean.room
+    )
     if signer is not None:
         await check_listed(ctx, signer)
         await ctx.bus.serve(
@@ -108,6 +118,7 @@ async def answer(ctx: NodeContext, lean: ServedLean, signer: Signer | None) -> N
             queue=QUEUE_GROUP,
             limit=OPEN_REQUESTS,
             signer=signer,
+            room=OPEN_PROOFS,
         )
     checks = Checks(lean.checker)
     await ctx.bus.serve(subjects.LEAN_CHECK, LeanCheckRequest, checks.check, queue=QUEUE_GROUP, limit=OPEN_REQUESTS)
