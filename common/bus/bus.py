@@ -353,7 +353,7 @@ class Bus:
     ) -> ServedSubscription:
         """Serve requests with at most `limit` concurrent handlers. Further requests get Busy.
 
-        `room`: the requests that the handlers can take before they answer Busy themselves, if that is less than `limit`.
+        `room`: the requests that the handlers can take before they answer Busy themselves, if it is less than `limit`.
         While others ask, no sender may hold more than half of it.
 
         `queue`: the group that shares the subject's requests; None: every server gets every request. An exception of
