@@ -564,7 +564,7 @@ _SOLVED_AT = {
 def both(first: AttemptStatistics, second: AttemptStatistics) -> AttemptStatistics:
     """The sum of the statistics of whole proofs and search. End and weights are those of `second`."""
     proofs, search = msgspec.structs.asdict(first), msgspec.structs.asdict(second)
-    from_search = {"ended", "weights_first", "weights_last", "shape", *_SOLVED_AT}
+    from_search = {"ended", "weights_first", "weights_last", "shape", "parts", *_SOLVED_AT}
     total = {name: number if name in from_search else proofs[name] + number for name, number in search.items()}
     if second.solved_at_simulations:
         total |= {name: search[name] + proofs[cost] for name, cost in _SOLVED_AT.items()}
