@@ -721,7 +721,7 @@ class RequestServer:
         self._held: Counter[str] = Counter()
         """Slots by sender."""
         self._waiting: OrderedDict[str, float] = OrderedDict()
-        """Senders that were turned away since no slot was free, and until when they count as waiting."""
+        """Senders that were turned away since there was no room, and until when they count as waiting."""
         self._busy = BUSY.labels(channel_name(subject))
         self._seconds = SERVED_SECONDS.labels(channel_name(subject))
 
@@ -737,7 +737,7 @@ class RequestServer:
             self._busy.inc()
             await self._answer(message, Busy(retry_after=retry_after, reason=reason))
             return
-        task = asyncio.get_running_loop().create_task(self._handle(message, request))
+        task = asyncio.get_running_loop().create_task(self._handle(message, request, sender))
         self.at_work.add(task)
         self._held[sender] += 1
         task.add_done_callback(lambda done: self._finished(done, sender))
@@ -746,15 +746,20 @@ class RequestServer:
         """Why a sender has to ask again later; empty: a slot is free for it."""
         now, held = time.monotonic(), self._held[sender]
         # While nobody waits, one sender may hold all slots: none of them should lie idle.
-        if self._waiting and held > 0 and 2 * held >= self._limit and self._others_wait(sender, now):
+        if self._waiting and held > 0 and held >= self._share and self._others_wait(sender, now):
             return f"{held} requests of this sender are at work, and others wait"
         if len(self.at_work) < self._limit:
             self._waiting.pop(sender, None)
             return ""
-        self._waiting[sender] = now + max(WAITS_SECONDS, 2 * retry_after)
+        self._waits(sender, retry_after)
+        return "queue full"
+
+    def _waits(self, sender: str, retry_after: float) -> None:
+        """Note a sender that was turned away because there was no room."""
+        pause = min(retry_after, RETRY_AFTER_BOUNDS[1])  # what the sender does, whatever a handler says
+        self._waiting[sender] = time.monotonic() + max(WAITS_SECONDS, 2 * pause)
         if len(self._waiting) > _SENDERS_REMEMBERED:
             self._waiting.popitem(last=False)
-        return "queue full"
 
     def _others_wait(self, sender: str, now: float) -> bool:
         self._waiting = OrderedDict((each, until) for each, until in self._waiting.items() if until > now)
@@ -766,13 +771,15 @@ class RequestServer:
         if not self._held[sender]:
             del self._held[sender]
 
-    async def _handle(self, message: Msg, request: Message) -> None:
+    async def _handle(self, message: Msg, request: Message, sender: str) -> None:
         served = timeline.serve(message.headers)
         start = time.perf_counter()
         answer = await self._outcome(request)
         seconds = time.perf_counter() - start
         self._seconds.observe(seconds)
         self._time.observe(seconds)
+        if isinstance(answer, Busy):  # the handler's own queue is full
+            self._waits(sender, answer.retry_after)
         await self._answer(message, answer, served.headers(seconds) if served is not None else None)
 
     async def _outcome(self, request: Message) -> Message:

@@ -63,14 +63,17 @@ async def test_beyond_its_limit_a_server_answers_busy(bus: Bus, other: Bus) -> N
     assert (await bus.request("ctl.wait", request(3), PauseAcknowledged, timeout=20)).epoch == 3
 
 
+@pytest.mark.parametrize("limit", [4, 64], ids=["the server's limit", "the handler's own room"])
 async def test_who_floods_a_server_leaves_half_of_it_to_others(
-    bus: Bus, other: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
+    bus: Bus, other: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     third = await Bus.connect(broker, run=bus.run, name="third", wait=10)
     monkeypatch.setattr(connection, "WAITS_SECONDS", 60.0)
     slots, waiting = 4, list[asyncio.Event]()
 
     async def wait(request: PauseRequest) -> PauseAcknowledged:
+        if sum(not each.is_set() for each in waiting) >= slots:
+            raise BusyError(0.1, "queue full")
         waiting.append(asyncio.Event())
         await waiting[-1].wait()
         return await echo(request)
@@ -79,7 +82,7 @@ async def test_who_floods_a_server_leaves_half_of_it_to_others(
         return asyncio.create_task(who.request("ctl.shared", request(number), PauseAcknowledged, timeout=20))
 
     # 1. Alone, the greedy one may take all.
-    await other.serve("ctl.shared", PauseRequest, wait, queue="q", limit=slots)
+    await other.serve("ctl.shared", PauseRequest, wait, queue="q", limit=limit, room=slots)
     flood = [ask(bus, number) for number in range(slots)]
     await eventually(lambda: len(waiting) == slots)
     with pytest.raises(BusyError, match="queue full"):
