@@ -65,6 +65,11 @@ class User:
     public: str
     file: Path
 
+    @property
+    def called(self) -> str:
+        """What `revoke` takes back its key by: who was invited, or the role of the run's own key."""
+        return self.name if self.name != OWNER else str(self.role)
+
 
 def folder_of(store: str | Path, run: str) -> Path:
     """The folder of a run's keys."""
@@ -147,7 +152,7 @@ def revoke(store: str | Path, run: str, who: str) -> list[User]:
     gone = [user for user in there if user.name == who and who != OWNER]
     gone = gone or [user for user in there if user.role == who and user.name == OWNER]
     if not gone:
-        known = ", ".join(dict.fromkeys(user.name if user.name != OWNER else str(user.role) for user in there))
+        known = ", ".join(dict.fromkeys(user.called for user in there))
         raise UserError(f"nobody in run {run} is called {who!r}; there are: {known or 'no keys of this run'}")
     for user in gone:
         user.file.unlink()

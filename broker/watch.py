@@ -191,10 +191,11 @@ class ServerWatch:
         """Not a problem of this node: whoever restarts unhealthy nodes would do the offender's work."""
         before = self._ctx.facts.offenders if isinstance(self._ctx.facts, BrokerFacts) else ()
         found = await self._offenders.look(session)
-        if found != before:
-            note(self._ctx, offenders=found)
-        for text in found:
-            warn_sometimes("a connection misbehaves", text.partition(" ")[0], who=text)
+        texts = tuple(f"{who} {does}" for who, does in found)
+        if texts != before:
+            note(self._ctx, offenders=texts)
+        for who, does in found:
+            warn_sometimes("a connection misbehaves", who, does=does)
 
     async def _take_keys(self) -> None:
         try:
@@ -249,20 +250,18 @@ class Offenders:
         self._refusals: deque[tuple[float, str]] = deque(maxlen=10_000)
         """Times, and public keys."""
 
-    async def look(self, session: aiohttp.ClientSession) -> tuple[str, ...]:
-        """Those of now, each with what cuts it off."""
+    async def look(self, session: aiohttp.ClientSession) -> list[tuple[str, str]]:
+        """Those of now: who they are, and what they do, with what cuts them off."""
         async with session.get(f"{self._server.monitor_url}/connz?auth=1&limit=100000") as answer:
             connections = (await answer.json(content_type=None))["connections"] or []
         await asyncio.to_thread(self._read_log)
-        busy, refused = self._busy(connections), self._refused_lately()
-        if not busy and not refused:
-            return ()
+        does = [(each, f"sends {rate:,.0f} messages a second") for each, rate in self._busy(connections)]
+        refused = self._refused_lately()
+        does += [({"authorized_user": key}, f"was refused {number} times within a minute") for key, number in refused]
+        if not does:
+            return []
         known = await asyncio.to_thread(self._known)
-        found = [f"{_who(known, each)} sends {rate:,.0f} messages a second{_cut(known, each)}" for each, rate in busy]
-        for public, number in refused:
-            each = {"authorized_user": public}
-            found.append(f"{_who(known, each)} was refused {number} times within a minute{_cut(known, each)}")
-        return tuple(sorted(found)[:MOST_NAMED])
+        return sorted(_told(known, each, what) for each, what in does)[:MOST_NAMED]
 
     def _busy(self, connections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], float]]:
         """The connections that have sent too much since the last look, and their rates."""
@@ -305,19 +304,19 @@ class Offenders:
             return {}  # `_take_keys` tells it
 
 
-def _who(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any]) -> str:
-    """A connection or key for people. What a node calls itself is no more than a hint."""
+def _told(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any], does: str) -> tuple[str, str]:
+    """Who a connection or a key is, for people, and what it does. What a node calls itself is no more than a hint."""
     run, user = known.get(connection.get("authorized_user", ""), ("", None))
-    key = f"{user.role}{'' if user.name == OWNER else f'.{user.name}'} of run {run}" if user is not None else ""
-    place = f"at {connection['ip']}, called {visible(connection.get('name', '')[:60])!r}," if "ip" in connection else ""
-    return " ".join(part for part in (f"the key {key}" if key else "a connection", place) if part)
-
-
-def _cut(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any]) -> str:
-    run, user = known.get(connection.get("authorized_user", ""), ("", None))
-    if user is None:
-        return ""
-    return f": `proofmesh broker revoke {run} {user.role if user.name == OWNER else user.name}` cuts it off"
+    who, cut = "a connection", ""
+    if user is not None:
+        invited = "" if user.name == OWNER else f".{user.name}"
+        who, cut = (
+            f"the key {user.role}{invited} of run {run}",
+            f": `proofmesh broker revoke {run} {user.called}` cuts it off",
+        )
+    if "ip" in connection:
+        who += f" at {connection['ip']}, called {visible(connection.get('name', '')[:60])!r},"
+    return who, does + cut
 
 
 def _free_bytes(store: Path) -> int:
