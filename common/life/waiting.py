@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -52,6 +53,22 @@ async def together(first: Coroutine[Any, Any, R], second: Coroutine[Any, Any, T]
         first_task.cancel()
         second_task.cancel()
         await asyncio.gather(first_task, second_task, return_exceptions=True)
+
+
+class Overdue:
+    """Tells what has been there for too long, by looks now and then."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def look(self, there: Iterable[str], seconds: float) -> list[str]:
+        """Those of `there` that all looks of the last `seconds` have seen. Each is told once: its time begins anew."""
+        now = time.monotonic()
+        self._since = {each: self._since.get(each, now) for each in there}
+        overdue = [each for each, since in self._since.items() if now - since >= seconds]
+        for each in overdue:
+            del self._since[each]
+        return overdue
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import structlog
 
 from common.bus import ACK_WAIT, Bus, BusError, Lease, names, persistently
 from common.lean import ProofTree, Theorem
-from common.life.waiting import wait_first
+from common.life.waiting import Overdue, wait_first
 from common.protocol import subjects
 from common.protocol.attempts import HELD_SECONDS, Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
 from common.protocol.messages import LeanVerifyReply, MessageError, ModelFacts, NodeInfo, ProverFacts, facts_of
@@ -113,8 +113,8 @@ class MeshAttempts:
         self._todo: deque[Expected] = deque()
         self._played: set[str] = set()
         """Ids of dispatched attempts without a result."""
-        self._out_since: dict[str, float] = {}
-        """Since when provers have had an attempt, at the latest."""
+        self._held = Overdue()
+        """Attempts that provers have."""
         self._again: list[Expected] = []
         """Attempts to dispatch again."""
         self._stack = AsyncExitStack()
@@ -314,12 +314,10 @@ class MeshAttempts:
     async def _send_held_again(self, waiting: int) -> None:
         """Dispatch attempts again that provers have had for too long. `waiting`: attempts in the queue, which are
         the newest ones. Raises BusError."""
-        now, sent = time.monotonic(), [name for name in self._expected if name in self._played]
-        self._out_since = {name: self._out_since.get(name, now) for name in sent[: max(0, len(sent) - waiting)]}
-        if held := [name for name, since in self._out_since.items() if now - since >= HELD_SECONDS]:
+        sent = [name for name in self._expected if name in self._played]
+        if held := self._held.look(sent[: max(0, len(sent) - waiting)], HELD_SECONDS):
             log.warning("provers have had attempts for too long; they are dispatched again", attempts=len(held))
             await asyncio.gather(*(self._publish_again(self._expected[name]) for name in held))
-            self._out_since = {name: since for name, since in self._out_since.items() if name not in held}
 
     # --- collecting results -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from common.life.waiting import all_results, ended_by, unless_stopped, wait_first
+from common.life.waiting import Overdue, all_results, ended_by, unless_stopped, wait_first
 
 
 async def test_the_first_event_ends_the_wait_and_futures_go_on() -> None:
@@ -86,3 +86,12 @@ async def test_the_first_signal_stops_in_order_and_the_second_cancels():
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 30)
     assert heard == ["once"]
+
+
+def test_what_is_overdue_is_told_once_and_a_gap_begins_its_time_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("common.life.waiting.time.monotonic", lambda: clock[0])
+    overdue, found = Overdue(), []
+    for clock[0], there in ((0, "ab"), (5, "a"), (9, "ab"), (10, "ab"), (11, "ab"), (19, "ab"), (20, "ab")):
+        found.append(overdue.look(there, 10.0))
+    assert found == [[], [], [], ["a"], [], ["b"], []]

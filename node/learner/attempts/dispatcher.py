@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from common.bus import BusError, names
+from common.life.waiting import Overdue
 from common.protocol import subjects
 from common.protocol.attempts import HELD_SECONDS, LEARNER, TRAINED_PURPOSES, Attempt, Purpose
 from common.records.rows import Planned, TheoremRow
@@ -48,8 +49,8 @@ class Dispatcher:
         self._theorems = {row.theorem.name: row for row in run.data.train}
         self._to_publish = asyncio.Event()
         self._missing_since: dict[str, float] = {}
-        self._out_since: dict[str, float] = {}
-        """Since when provers have had an attempt, at the latest."""
+        self._held = Overdue()
+        """Attempts that provers have."""
         self._looked_for_losses = time.monotonic()
         self.outstanding = dict(outstanding)
         self._capacity = 0
@@ -231,7 +232,7 @@ class Dispatcher:
             return
         results = names.RESULTS_PREFIX + LEARNER
         unread = waiting[results] + leased[results]
-        await self._look_for_held(waiting, time_now)
+        await self._look_for_held(waiting)
         # 3. Fewer than are outstanding, and no results that explain it, for some time: they are lost.
         for purpose, outstanding in self.outstanding.items():
             consumer = names.TODO_PREFIX + purpose
@@ -249,7 +250,7 @@ class Dispatcher:
                 )
                 self._to_publish.set()
 
-    async def _look_for_held(self, waiting: Mapping[str, int], time_now: float) -> None:
+    async def _look_for_held(self, waiting: Mapping[str, int]) -> None:
         """Dispatch attempts again that provers have had for too long. `waiting`: messages of each queue that nobody
         has taken."""
         # 1. Which ones are out. The queue is in order, so the newest ones are those that wait. Other clients' attempts
@@ -258,9 +259,8 @@ class Dispatcher:
         for purpose, outstanding in self.outstanding.items():
             if outstanding > (inside := waiting[names.TODO_PREFIX + purpose]):
                 out.update(await self._run.store.call(Store.published_first, purpose, inside))
-        self._out_since = {each: self._out_since.get(each, time_now) for each in out}
         # 2. The first result counts, whoever sends it.
-        if held := [each for each, since in self._out_since.items() if time_now - since >= HELD_SECONDS]:
+        if held := self._held.look(out, HELD_SECONDS):
             await self._run.store.call(Store.publish_again, None, held)
             self._run.log.warning(
                 "provers have had attempts for too long without a result; they are dispatched again",
