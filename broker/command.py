@@ -7,7 +7,6 @@ without keys has to be started again. Exit code: 0 done, 2 bad input.
 from __future__ import annotations
 
 import secrets
-import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import tyro
 
 from broker.settings import BrokerSettings
 from common.config import load, load_node
-from common.machine import is_loopback
+from common.machine import is_loopback, name_for_others
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, visible
 from common.protocol.subjects import OWNER, check_run_name
@@ -118,10 +117,9 @@ def _invite(settings: InviteSettings, broker: BrokerSettings) -> int:
 
     name = settings.name or f"guest-{secrets.token_hex(3)}"
     seeds = keys.invite(broker.store, settings.run, _roles(settings.role), name)
-    host = socket.gethostname() if broker.host in ("0.0.0.0", "::") else broker.host
     if not settings.url and is_loopback(broker.host):
         say(f"the broker listens on {broker.host}: --url names its address for other machines", file=sys.stderr)
-    url = settings.url or f"nats://{f'[{host}]' if ':' in host else host}:{broker.port}"
+    url = settings.url or f"nats://{name_for_others(broker.host)}:{broker.port}"
     bus = load_node(settings.config).bus
     learners = (*bus.learner_keys(), *announcers(keys.folder_of(broker.store, settings.run)))
     told = Invite(settings.run, url, name, seeds, _verifiers(settings), text_of(bus.ca), learners)

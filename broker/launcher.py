@@ -20,6 +20,7 @@ from broker import binary, keys
 from broker.errors import BrokerError
 from broker.settings import BrokerSettings
 from common.bus.asking import BadKey
+from common.files import times_of
 from common.life.process import kill_group, spawn_child
 from common.machine import is_loopback
 from common.settings import BusSettings
@@ -93,7 +94,7 @@ class Server:
         self._credentials = credentials
         self._configured: dict[str, Any] = {}
         """The configuration that the server has read last."""
-        self._certificates: list[float] = []
+        self._certificates: list[int] = []
         """When the files of certificates had changed last when it read them."""
         self.store = Path(settings.store)
         self._lock: FileLock | None = None
@@ -152,10 +153,9 @@ class Server:
         self.process.send_signal(signal.SIGHUP)
         return True
 
-    def _times_of_certificates(self) -> list[float]:
+    def _times_of_certificates(self) -> list[int]:
         settings = self.settings
-        named = (settings.certificate, settings.certificate_key, settings.client_ca)
-        return [Path(file).stat().st_mtime for file in named if file and Path(file).exists()]
+        return times_of(settings.certificate, settings.certificate_key, settings.client_ca)
 
     async def wait(self) -> int:
         """Wait until the server ends, but for a restart; returns its exit code."""

@@ -221,8 +221,11 @@ def is_loopback(host: str) -> bool:
 def name_for_others(host: str) -> str:
     """What to write into an address for a server that listens on `host`: this machine's name if it listens on all its
     addresses, IPv6 in brackets."""
-    if host in EVERY_ADDRESS:
-        return socket.gethostname()
+    return socket.gethostname() if host in EVERY_ADDRESS else in_url(host)
+
+
+def in_url(host: str) -> str:
+    """A host as it stands in a URL: IPv6 in brackets."""
     return f"[{host}]" if ":" in host else host
 
 

@@ -140,8 +140,7 @@ def _history(spec: HistorySpec) -> dict[str, Any]:
 
 
 def _bucket(spec: BucketSpec) -> dict[str, Any]:
-    """A key-value bucket is a stream of this form (ADR-8 of the NATS architecture), but without
-    rollups."""
+    """A key-value bucket is a stream of this form (ADR-8 of the NATS architecture), but without rollups."""
     return {
         "name": f"KV_{spec.name}",
         "subjects": [f"$KV.{spec.name}.>"],

@@ -40,7 +40,7 @@ from common.bus.connection import (
 )
 from common.bus.credentials import find_key, learner_keys
 from common.bus.permissions import Role
-from common.bus.signing import SIGNATURE_HEADER, Announcements, Identity, KnownKeys, Names, Order, Signer, own_identity
+from common.bus.signing import SIGNATURE_HEADER, Announcements, KnownKeys, Names, Order, Signer, own_identity
 from common.bus.stored import Lease, Puller
 from common.life import timeline
 from common.protocol.messages import (
@@ -83,8 +83,6 @@ class Bus:
     def __init__(self, connection: Connection, run: str, outage: float | None = None) -> None:
         """Raises BadKey for [bus] verifiers and [bus] learners."""
         self.run = run
-        self.identity: Identity | None = None
-        """Signs what this process says as a node; None: that of the process, once it is needed."""
         self._outage = outage
         self._prefix = f"{run}."
         self._connection = connection
@@ -186,7 +184,7 @@ class Bus:
         await self._connection.publish(full, payload, headers=headers)
 
     def _signed(self, subject: str, payload: bytes) -> dict[str, str]:
-        return (self.identity or own_identity()).headers(subject, payload)
+        return own_identity().headers(subject, payload)
 
     async def subscribe(
         self,
@@ -533,7 +531,7 @@ class Bus:
         """Like `watch_state`; the callback also gets the value's age in seconds, as the broker's clock has it."""
         bucket = names.state_bucket(self.run)
         watch = stored.Watch(
-            *(self._connection, self._jetstream, f"KV_{bucket}", f"$KV.{bucket}.{key}", (type,)),
+            *(self._connection, self._jetstream, f"KV_{bucket}", stored.key_subject(bucket, key), (type,)),
             callback,
             channel=channel_name(key),
             counts=lambda message: self._counts(key, message.subject, message),

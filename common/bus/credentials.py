@@ -123,17 +123,12 @@ def announcers(folder: Path) -> list[str]:
 
 def _base64_of(public: str) -> str:
     """A public key as signatures name it. Raises BadKey."""
-    try:
-        content = base64.b32decode(public + "=" * (-len(public) % 8))
-    except (binascii.Error, ValueError):
-        content = b""
-    raw, check = content[:-2], content[-2:]
-    if len(raw) != 33 or raw[:1] != _USER or _check(raw) != check:
+    if (raw := _key_in(public, _USER)) is None:
         raise BadKey(
             f"[bus] learners: {public!r} is no public key of a user: 56 letters that begin with U, as `proofmesh "
             "broker keys RUN` lists them"
         )
-    return base64.b64encode(raw[1:]).decode()
+    return base64.b64encode(raw).decode()
 
 
 def key_file(named: Path, run: str, role: str) -> Path:
@@ -212,14 +207,21 @@ def read_key(file: Path, run: str) -> NodeKey:
 
 
 def _bytes_of_seed(seed: str, place: str) -> bytes:
-    try:
-        content = base64.b32decode(seed + "=" * (-len(seed) % 8))
-    except (binascii.Error, ValueError):
-        content = b""
-    raw, check = content[:-2], content[-2:]
-    if len(raw) != 34 or raw[:2] != _SEED or _check(raw) != check:
+    if (raw := _key_in(seed, _SEED)) is None:
         raise BadKey(f"[bus] key: {place or 'the key'} is no key of a user: one line of 58 letters that begins with SU")
-    return raw[2:]
+    return raw
+
+
+def _key_in(text: str, kind: bytes) -> bytes | None:
+    """The 32 bytes of a key of this kind, as `_text` has written it; None if it is none."""
+    try:
+        content = base64.b32decode(text + "=" * (-len(text) % 8))
+    except (binascii.Error, ValueError):
+        return None
+    raw, check = content[:-2], content[-2:]
+    if len(raw) != len(kind) + 32 or not raw.startswith(kind) or _check(raw) != check:
+        return None
+    return raw[len(kind) :]
 
 
 def _text(raw: bytes) -> str:

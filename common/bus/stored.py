@@ -321,12 +321,12 @@ async def put_key(
 
 async def delete_key(replies: Replies, bucket: str, key: str) -> None:
     """Remove a key: a mark takes the place of its value."""
-    await replies.ask(f"$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT, headers={"KV-Operation": "DEL"})
+    await replies.ask(key_subject(bucket, key), b"", timeout=API_TIMEOUT, headers={"KV-Operation": "DEL"})
 
 
 async def get_key(replies: Replies, bucket: str, key: str) -> Msg | None:
     """The last value of a key, or None."""
-    answer = await replies.ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{key}", b"", timeout=API_TIMEOUT)
+    answer = await replies.ask(f"$JS.API.DIRECT.GET.KV_{bucket}.{key_subject(bucket, key)}", b"", timeout=API_TIMEOUT)
     if status_of(answer) == "404" or (not status_of(answer) and _deleted(answer)):
         return None
     if status_of(answer):

@@ -19,6 +19,7 @@ import msgspec
 from common.life.context import NodeContext
 from common.life.metrics import Metrics
 from common.life.waiting import unless_stopped, wait_first
+from common.machine import in_url
 from common.output.command import Exit
 from common.output.visible import say
 from common.protocol.subjects import BadRunName, check_run_name
@@ -357,8 +358,3 @@ async def own_address(host: str, family: socket.AddressFamily) -> str:
     address: str = transport.get_extra_info("sockname")[0]
     transport.close()
     return address.partition("%")[0]
-
-
-def in_url(host: str) -> str:
-    """A host as it stands in a URL: IPv6 in brackets."""
-    return f"[{host}]" if ":" in host else host

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import structlog
 from aiohttp import web
 
+from common.files import times_of
 from common.life.hosts import Hosts
 from common.machine import is_loopback, name_for_others
 from common.output.command import Exit, UserError
@@ -194,8 +195,7 @@ class Certificates:
         return context
 
     def _read_times(self) -> list[int]:
-        named = (self._settings.certificate, self._settings.certificate_key, self._settings.client_ca)
-        return [Path(file).stat().st_mtime_ns for file in named if file and Path(file).exists()]
+        return times_of(self._settings.certificate, self._settings.certificate_key, self._settings.client_ca)
 
 
 def _unusable(message: str) -> CannotServe:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import enum
 import json
-import re
 import sqlite3
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -548,18 +547,16 @@ class TacticRecord:
     """The most frequent one."""
 
 
-_HEAD = re.compile(r"[^\W\d][\w'.?!]*")
-
-
-def read_tactics(path: Path, limit: int, containing: str = "") -> list[TacticRecord]:
+def read_tactics(
+    path: Path, limit: int, containing: str = "", *, first_word: Callable[[str], str]
+) -> list[TacticRecord]:
     """The first words of recorded tactics that contain a text, the most used first. Raises UnreadableRecords."""
     uses: dict[str, Counter[str]] = defaultdict(Counter)
     theorems: dict[str, set[str]] = defaultdict(set)
     failed: Counter[str] = Counter()
 
     def head(tactic: str) -> str:
-        match = _HEAD.search(tactic)
-        return match[0] if match else tactic.strip()
+        return first_word(tactic) or tactic.strip()
 
     for row in replay_rows(path):
         if row.tactic and containing in row.tactic:

@@ -15,7 +15,7 @@ from common import config
 from common.bus.credentials import key_file
 from common.config import ConfigError
 from common.limits import Duration, Natural, Timeout
-from common.machine import gpu_names, listenable
+from common.machine import EVERY_ADDRESS, gpu_names, listenable
 from common.output.visible import without_credentials
 from common.protocol.subjects import check_run_name
 from common.settings import NodeSettings, RunSettings, token_of
@@ -308,7 +308,7 @@ class PortInUse(RuntimeError):
 
 def reachable(host: str) -> str:
     """The address for clients on this machine to connect to a server that listens on `host`."""
-    return "127.0.0.1" if host in ("0.0.0.0", "::", "") else host
+    return "127.0.0.1" if host in EVERY_ADDRESS else host
 
 
 def _names(up: UpSettings) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import re
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
@@ -32,7 +31,7 @@ from common.protocol.attempts import (
     value_bin,
 )
 from common.seeds import derive_seed
-from node.lean.text.lexing import NAME
+from node.lean.text.lexing import first_word
 from node.prover.environment import LeanEnvironment
 from node.prover.policies.combined import ByTurns, Player
 from node.prover.policies.policy import Advice, BadAdvice, Policy, Proposal, StateTooLong
@@ -601,16 +600,8 @@ def identity(attempt: Attempt) -> str:
 # ----------------------------------------------------------------------------------------------------------------------
 # What a search did with its expansions, counted once at its end: dead ends, choices, depth, values, tactics.
 
-_HEAD = re.compile(rf"{NAME}(?:\.{NAME})*")
-
 OTHERS = "…"
 """The name under which rare heads, and tactics without one, are counted."""
-
-
-def head_of(tactic: str) -> str:
-    """The first word of a tactic, without brackets and bullets before it: `rw` of `(rw [h] at k)`."""
-    match = _HEAD.search(tactic)
-    return match.group() if match else OTHERS
 
 
 def shape_of(trees: Iterable[Tree], proof: ProofTree | None = None) -> SearchShape:
@@ -691,13 +682,13 @@ def heads_of(nodes: Iterable[StateNode], proof: ProofTree | None) -> dict[str, d
     tried, legal, used = Counter[str](), Counter[str](), Counter[str]()
     for node in nodes:
         for tactic, action in node.tried.items():
-            head = head_of(tactic)
+            head = first_word(tactic) or OTHERS
             tried[head] += 1
             legal[head] += action is not None
     todo = [proof] if proof is not None else []
     while todo:
         step = todo.pop()
-        used[head_of(step.tactic)] += 1
+        used[first_word(step.tactic) or OTHERS] += 1
         todo += step.children
     # 2. Heads of the proof are kept, then the most frequent ones; what is rarer counts together.
     order = sorted({*tried, *used} - {OTHERS}, key=lambda head: (-used[head], -tried[head], head))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
@@ -88,14 +88,9 @@ class Suggestions:
         from node.play.advisor import likeliest
 
         advisor, prefix = _named(self._generators, body.name, "generators"), (body.prefix or "").lstrip()
-        if self._open >= AT_ONCE:
-            raise QueueFull(1.0)
-        self._open += 1
-        try:
-            seeds = range(WITH_PREFIX if prefix else 1)
+        seeds = range(WITH_PREFIX if prefix else 1)
+        with self._place():
             advices = await asyncio.gather(*(advisor.advise(body.input, SUGGESTIONS, seed) for seed in seeds))
-        finally:
-            self._open -= 1
         found = {each.tactic: logp for advice in advices for each, logp in likeliest(advice)}
         outputs = [Generation(tactic, math.exp(logp)) for tactic, logp in found.items() if tactic.startswith(prefix)]
         return Generated(sorted(outputs, key=lambda each: -each.score)[:SUGGESTIONS])
@@ -103,11 +98,17 @@ class Suggestions:
     async def encode(self, body: EncodeBody) -> Encoded:
         """The vector of a text. Raises NoModel, QueueFull."""
         encode = _named(self._encoders, body.name, "encoders")
+        with self._place():
+            return Encoded(await asyncio.to_thread(encode, body.input))
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """One of the requests at once. Raises QueueFull."""
         if self._open >= AT_ONCE:
             raise QueueFull(1.0)
         self._open += 1
         try:
-            return Encoded(await asyncio.to_thread(encode, body.input))
+            yield
         finally:
             self._open -= 1
 

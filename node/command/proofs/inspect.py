@@ -135,7 +135,9 @@ def _inspect_run(settings: InspectSettings, console: Console) -> None:
         attempts = read_attempts(records, settings.attempts, text)
         _print(attempts, _attempts(attempts, wide=console.width >= WIDE), settings, console)
     if settings.tactics:
-        tactics = read_tactics(records, settings.tactics, text)
+        from node.lean.text.lexing import first_word
+
+        tactics = read_tactics(records, settings.tactics, text, first_word=first_word)
         _print(tactics, _tactics(tactics), settings, console)
     if settings.theorems or not (settings.proofs or settings.attempts or settings.tactics):
         levels, theorems = read_theorems(records, settings.theorems or THEOREMS, settings.by, text)

@@ -35,6 +35,16 @@ _REST = LETTERS + "0-9'!?₀-₉ₐ-ₜᵢ-ᵪⱼ"
 NAME = rf"[{LETTERS}][{_REST}]*"
 """One component of a name."""
 
+_DOTTED = re.compile(rf"{NAME}(?:\.{NAME})*")
+
+
+def first_word(tactic: str) -> str:
+    """The first word of a tactic, without brackets and bullets before it: `rw` of `(rw [h] at k)`; empty: it has
+    none."""
+    match = _DOTTED.search(tactic)
+    return match.group() if match else ""
+
+
 SHADOWED = "✝"
 """Lean prints this behind an inaccessible name, with a number: `h✝¹`."""
 
