@@ -24,6 +24,9 @@ LONGEST_FAILED = 400
 """Most characters of a failed tactic. Longer ones would fill the messages: they are left out. So is one that is longer
 than the network's longest tactic, in training."""
 
+MOST_PACKED = 2**20
+"""Most bytes of a kept search in a result: two messages. Trees of 1,000 expansions have a tenth."""
+
 MAX_PARTS = 256
 """Most parts of one result: 128 MiB, far more than any attempt needs."""
 
@@ -196,6 +199,8 @@ class Attempt(Message, frozen=True):
     """Most states off the proof that the result lists (`AttemptResult.off_proof`)."""
     tactic_seconds: Seconds = 0.0
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
+    keep_search: bool = False
+    """Whether the result has the trees of the search (`AttemptResult.search`)."""
 
 
 MOST_HEADS = 32
@@ -352,6 +357,15 @@ class SampledProof(msgspec.Struct, frozen=True):
     of single ones."""
 
 
+class KeptSearch(msgspec.Struct, frozen=True):
+    """The trees of a search, which the learner keeps as they are (`common.records.searches`)."""
+
+    trees: Annotated[bytes, msgspec.Meta(max_length=MOST_PACKED)]
+    """msgpack, compressed by zlib; empty: they are too large."""
+    left: Seconds = 0.0
+    """Tactics that were missing for a proof, as the network estimates (`node.prover.record`)."""
+
+
 class AttemptResult(Message, frozen=True):
     """The outcome of an attempt. A result that is too large for a message is sent as several `ResultPart`s
     (`common.protocol.attempts`)."""
@@ -372,6 +386,8 @@ class AttemptResult(Message, frozen=True):
     """Without a proof of the theorem: proofs of states inside the tree, at most as many as the attempt asks for."""
     off_proof: Annotated[tuple[StateValue, ...], msgspec.Meta(max_length=MOST_LISTED)] = ()
     """States off the proof, for the value, at most as many as the attempt asks for. Nobody checks them."""
+    search: KeptSearch | None = None
+    """The trees of the search, for an attempt that asks for them."""
 
 
 def unplayed(attempt: Attempt, prover_id: str, outcome: AttemptOutcome, message: str) -> AttemptResult:
@@ -418,8 +434,8 @@ def divide(result: AttemptResult, limit: int = MAX_MESSAGE_BYTES) -> list[Attemp
     # Each part carries the ids and a few fields besides its payload.
     room = limit - HEADROOM - len(result.attempt_id.encode()) - len(result.prover_id.encode())
     parts = -(-len(payload) // room) if room > 0 else MAX_PARTS + 1
-    if parts > MAX_PARTS and (result.inner or result.off_proof):
-        return divide(msgspec.structs.replace(result, inner=(), off_proof=()), limit)
+    if parts > MAX_PARTS and (result.inner or result.off_proof or result.search):
+        return divide(msgspec.structs.replace(result, inner=(), off_proof=(), search=None), limit)
     if parts > MAX_PARTS:
         problem = f"the result has {len(payload)} bytes; {MAX_PARTS} messages have room for {MAX_PARTS * room}"
         return [msgspec.structs.replace(result, outcome=AttemptOutcome.ERROR, message=problem, proof=None, proofs=())]

@@ -22,6 +22,7 @@ from common.life.waiting import Gathering
 from common.output.command import Exit, UserError
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Purpose
 from common.protocol.messages import MessageError
+from common.records.searches import KeptSearches
 from common.seeds import derive_seed
 from node.eval.folder import AttemptRecord, EvaluationFolder, Plan, Standing, StatementRecord, standing
 from node.eval.venue import Venue
@@ -104,7 +105,9 @@ class Slot:
 class Player:
     """Plays the attempts of an evaluation, and has each proof verified. Create it with `open_player`."""
 
-    def __init__(self, plan: Plan, attempts: Attempts, venue: Venue) -> None:
+    def __init__(self, plan: Plan, attempts: Attempts, venue: Venue, searches: KeptSearches | None = None) -> None:
+        """`searches`: keeps the search of each attempt."""
+        self._searches = searches
         self._plan = plan
         self._attempts = attempts
         self._venue = venue
@@ -149,11 +152,13 @@ class Player:
             f"eval-{self._tag}-{next(self._numbers)}",
             policy=self._venue.asked,
             verify=verify,
+            keep_search=self._searches is not None,
         )
         result = await self._attempts.play(attempt)
         # While the proof is being verified, another search uses the slot, so that workers and network stay busy.
         slot.leave()
         if result.outcome is not AttemptOutcome.PROVED or result.proof is None:
+            self._keep(attempt, result)
             return record_of(result, statement.name, number)
         try:
             script = proof_script(result.proof)
@@ -168,7 +173,12 @@ class Player:
         if reply.header != self._venue.lean.header:
             raise _WrongHeader("a lean-proxy verified the proof with another header than the registered one")
         result = _with_verification(result, time.perf_counter() - began)
+        self._keep(attempt, result)
         return record_of(result, statement.name, number, proof={"script": script, "axioms": reply.axioms})
+
+    def _keep(self, attempt: Attempt, result: AttemptResult) -> None:
+        if self._searches is not None:
+            self._searches.keep(attempt, result, result.outcome)
 
 
 class _WrongHeader(Exception):
@@ -176,10 +186,10 @@ class _WrongHeader(Exception):
 
 
 @asynccontextmanager
-async def open_player(venue: Venue, plan: Plan) -> AsyncIterator[Player]:
+async def open_player(venue: Venue, plan: Plan, searches: KeptSearches | None = None) -> AsyncIterator[Player]:
     """The player of a venue for the block. Raises BadPolicy, ProvingFailed, BusError."""
     async with venue.attempts(plan) as attempts:
-        player = Player(plan, attempts, venue)
+        player = Player(plan, attempts, venue, searches)
         following = asyncio.create_task(player.follow())
         try:
             yield player

@@ -181,6 +181,12 @@ class LearnerSettings:
     """Newest checkpoints kept."""
     keep_weights: Positive = 4
     """Newest weight versions kept in the object store, besides pinned ones."""
+    keep_searches: Share = 0.02
+    """Share of the attempts to learn whose search trees are kept in `searches.sqlite`, besides those of all
+    evaluations; 0: none at all."""
+    keep_searches_mb: Natural = 256
+    """Most MiB of kept searches. Where there is no room, the least interesting ones go first: those that are kept
+    longest have a proof that came late, or missed one by little."""
     plan: PlanSettings = field(default_factory=PlanSettings)
     """Phases of the run."""
     matchmaker: MatchmakerSettings = field(default_factory=MatchmakerSettings)

@@ -81,6 +81,8 @@ class Expansion:
 
     advice: Advice
     outcomes: dict[str, Outcome]
+    policy_seconds: float = 0.0
+    lean_seconds: float = 0.0
 
 
 class AttemptAgent(ABC):
@@ -556,7 +558,8 @@ class Agent(AttemptAgent):
         seed = node_seed(self.attempt, leaf.number, leaf.round)
         advice = await self._advice(leaf, seed)
         advised = time.perf_counter()
-        self.account.seconds_policy += advised - began
+        policy_seconds = advised - began
+        self.account.seconds_policy += policy_seconds
         self.account.note_advice(advice)
         new = list(dict.fromkeys(p.tactic for p in advice.proposals if p.tactic not in leaf.tried))
         granted = await self._budget.grant(turn, len(new))
@@ -567,9 +570,10 @@ class Agent(AttemptAgent):
         asked = time.perf_counter()
         outcomes = await self._environment.run(leaf.path, new)
         self._playing.on_outcomes(outcomes.values())
-        self.account.seconds_lean += time.perf_counter() - asked
+        lean_seconds = time.perf_counter() - asked
+        self.account.seconds_lean += lean_seconds
         self.account.expansions += 1
-        return Expansion(advice, outcomes)
+        return Expansion(advice, outcomes, policy_seconds, lean_seconds)
 
 
 def cut_off(advice: Advice, left_out: Collection[str]) -> Advice:

@@ -5,28 +5,32 @@ A prover plays the attempts that it leases. A process without a mesh plays its o
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from common.lean import Outcome
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, unplayed
-from node.prover.agent import Account, Agent, Expansion, Playing
+from node.prover.agent import Account, Agent, Playing
 from node.prover.environment import LeanEnvironment, Verification
 from node.prover.policies.attempt_policy import AttemptPolicies
 from node.prover.policies.combined import ByTurns
 from node.prover.policies.names import BadPolicy
 from node.prover.policies.policy import Policy
 from node.prover.policies.proofs import Draft, ProofRequest, ProofSource, ProofsUnavailable
-from node.prover.search.methods import ProofSearch, needs_messages
+from node.prover.record import SearchRecord
+from node.prover.search.methods import needs_messages
 from node.prover.settings import ProverSettings
 from node.prover.whole_proof import EveryProofAgent, HybridAgent, WholeProofAgent
 
 if TYPE_CHECKING:
     from common.bus import Asking
 
-Watch = Callable[[Attempt], Callable[[ProofSearch, int, Expansion], None]]
-"""Gives the callback for the expansions of an attempt's search: `on_expansion` of `Agent`."""
+Watch = Callable[[SearchRecord], None]
+"""Hears of the record of an attempt's search when it begins, so that it has the record of a cancelled one, too."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,15 @@ class Player:
             attempt.theorem,
             tactic_timeout=min(settings.tactic_seconds, attempt.tactic_seconds or settings.tactic_seconds),
             patience=settings.lean_patience,
-            messages=needs_messages(attempt.method),
+            messages=needs_messages(attempt.method) or attempt.keep_search or self.watch is not None,
         )
         verification = Verification(
             self.asking, attempt.theorem, timeout=settings.verify_timeout, patience=settings.verify_patience
         )
         # 3. The agent plays.
+        record = SearchRecord(attempt.theorem) if attempt.keep_search or self.watch else None
+        if record is not None and self.watch is not None:
+            self.watch(record)
         playing = Playing(
             self.player_id,
             leaves=settings.leaves,
@@ -77,12 +84,15 @@ class Player:
             verify=verification if attempt.verify else None,
             on_simulation=self.on_simulation,
             on_outcomes=self.on_outcomes,
-            on_expansion=self.watch(attempt) if self.watch else None,
+            on_expansion=record.expanded if record is not None else None,
         )
         agent = agent_of(attempt, policy, proofs, environment, playing)
         result = await agent.play()
         self.on_account(agent.account)
-        return result
+        if record is None or not attempt.keep_search:
+            return result
+        # 4. To write and to compress the trees takes some ms, in which other searches go on.
+        return msgspec.structs.replace(result, search=await asyncio.to_thread(record.kept))
 
 
 class NoProofs:

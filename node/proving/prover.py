@@ -23,7 +23,7 @@ import msgspec
 from common.bus import BusError
 from common.lean import BadStatement, Outcome, OutcomeKind, ProofTree, Theorem
 from common.life.waiting import as_they_end
-from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, Method, Purpose
+from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Ended, KeptSearch, Method, Purpose
 from common.protocol.messages import LeanVerifyReply, MessageError
 from node.lean.text.allowed import rule_of
 from node.lean.text.rules import proof_problem
@@ -136,6 +136,10 @@ class _Task:
         return max(1, round(share * left)) if left > 0 else None
 
 
+Kept = Callable[[KeptSearch], None]
+"""Gets the search of an attempt."""
+
+
 class TheoremProver:
     """Finds proofs, and has Lean verify them. Several theorems may be searched concurrently."""
 
@@ -148,10 +152,11 @@ class TheoremProver:
         lean: OpenedLean | None = None,
         prepare: bool = False,
         note: Callable[[str], None] = lambda text: None,
+        kept: Kept | None = None,
     ) -> None:
         """`lean`: the Lean of this process, for searches of its library; None on a mesh, which has none. `prepare`:
         prepare the verification while the search runs, which saves time if a proof is found. `note` is called for
-        damaged checkpoints."""
+        damaged checkpoints. `kept` gets the search of each attempt."""
         self._attempts = attempts
         self._settings = settings
         self._rule = rule_of(settings.allow, settings.ban)
@@ -159,6 +164,7 @@ class TheoremProver:
         self._lean = lean
         self._prepare = prepare
         self._note = note
+        self._kept = kept
         self._network: str | None = None
 
     async def find(self, theorem: Theorem, budget: Budget) -> Found:
@@ -321,11 +327,14 @@ class TheoremProver:
             # Verification also decides about whole proofs that workers do not finish.
             verify=self._settings.whole_proofs,
             tactic_seconds=task.tactic_seconds,
+            keep_search=self._kept is not None,
         )
         # 2. Its result, and what it cost.
         result = await self._attempts.play(attempt)
         task.simulations += result.statistics.simulations
         task.lean_attempts += result.statistics.lean_attempts
+        if self._kept is not None and result.search is not None:
+            self._kept(result.search)
         match result.outcome:
             case AttemptOutcome.PROVED if result.proof is not None:
                 return _Proof(result.proof, label_of(parse(stage.policy)) if self._lean else "the mesh")
@@ -424,8 +433,10 @@ async def local_prover(
 
 
 @asynccontextmanager
-async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = None) -> AsyncIterator[TheoremProver]:
-    """A prover on a running mesh for the block.
+async def mesh_prover(
+    url: str, run: str, settings: ProvingSettings | None = None, *, kept: Kept | None = None
+) -> AsyncIterator[TheoremProver]:
+    """A prover on a running mesh for the block. `kept` gets the search of each attempt.
 
     Raises BadPolicy if the mesh cannot use the configured policy, and ProvingFailed if its broker cannot be reached.
     """
@@ -448,7 +459,7 @@ async def mesh_prover(url: str, run: str, settings: ProvingSettings | None = Non
                 await attempts.open(settings.policy)
             except BusError as error:
                 raise ProvingFailed(str(error)) from error
-            yield TheoremProver(attempts, settings, ClosingTactics(settings.closing))
+            yield TheoremProver(attempts, settings, ClosingTactics(settings.closing), kept=kept)
     finally:
         await bus.close()
 

@@ -25,7 +25,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -153,6 +153,10 @@ class EvalSettings:
 
     revision: str = ""
     """Revision of the hub's copy."""
+
+    keep_searches_mb: Natural = 64
+    """Most MiB of search trees that the evaluation's folder keeps, for `proofmesh inspect`; 0: none. Where there is no
+    room, the least interesting ones go first."""
 
     searches: Natural = 0
     """Concurrent searches; 0: four per core, or the number of the mesh's search slots."""
@@ -326,6 +330,7 @@ class _Call:
 
     async def _play(self, venue: Venue, folder: EvaluationFolder, evaluation: Evaluation) -> None:
         """Play the missing attempts."""
+        from common.records.searches import KeptSearches
         from node.eval.live import LiveView
         from node.eval.player import Runner, due, open_player
 
@@ -337,9 +342,11 @@ class _Call:
             self.note(f"{folder.path}: resuming, {len(missing)} attempts are missing")
         total = sum(not each.refused for each in evaluation.statements) * passes
         live = LiveView(plan, evaluation.statements, evaluation.attempts, total, self.console)
-        async with open_player(venue, plan) as player, _session(venue, folder):
-            with live:
-                await Runner(player, folder, self.stopping, live.recorded).run(missing)
+        most = self.settings.keep_searches_mb * 2**20
+        with closing(KeptSearches(folder.path, most)) if most else nullcontext() as searches:
+            async with open_player(venue, plan, searches) as player, _session(venue, folder):
+                with live:
+                    await Runner(player, folder, self.stopping, live.recorded).run(missing)
 
 
 @asynccontextmanager

@@ -3,6 +3,9 @@
 Without STATE: the result, the best line, and the states with most visits. With the number of a state: its goals, and
 all its tactics with prior, visits and value, or with Lean's message.
 
+`proofmesh inspect FOLDER --search ID [STATE]`: the same of a search that a run or an evaluation has kept. `--searches`
+lists those, the most interesting ones first.
+
 `proofmesh inspect RUN_DIRECTORY`: shows the train theorems of a run by level, and the hardest ones with attempts,
 failures, results and cost; also while the learner runs. Or one of these, with --filter TEXT:
 
@@ -39,7 +42,8 @@ from common.records.readers import (
     read_theorems,
     shortest,
 )
-from common.report.table import Column, Table, Tone
+from common.records.searches import BadSearch, KeptRow, SearchState, SearchTree, kept_rows, kept_search
+from common.report.table import Column, Table, Tone, right
 from node.command.proofs.attempt import PARTS, records_of
 
 if TYPE_CHECKING:
@@ -47,7 +51,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from common.output.terminal import Console
-    from node.proving.explain import ExplainedSearch, ExplainedState, Explanation
+    from node.proving.explain import Explanation
 
 STATEMENT = 60
 """Most characters of a statement to show."""
@@ -70,13 +74,20 @@ class InspectSettings:
     """Show a search, or the theorems of a run."""
 
     file: Annotated[Path, tyro.conf.Positional]
-    """A JSON file from `prove --explain`, or a run directory."""
+    """A JSON file from `prove --explain`, or the folder of a run or of an evaluation."""
 
     state: Annotated[int | None, tyro.conf.Positional] = None
     """Number of a state, to show its tactics."""
 
-    search: Natural = 0
-    """Number of the search, from 0, if the file has several."""
+    search: str = ""
+    """The kept search to show: the id of an attempt, the beginning of one, or a theorem. For a file with several
+    searches: the number of one, from 0."""
+
+    tree: Natural = 0
+    """Number of the tree, from 0, if the kept search has several."""
+
+    searches: Natural = 0
+    """Most kept searches to list, the most interesting first."""
 
     states: Positive = 40
     """Most states of the tree to show. Those with most visits are shown."""
@@ -119,15 +130,30 @@ def _inspect(settings: InspectSettings) -> int:
     if settings.file.is_dir():
         _inspect_run(settings, console)
         return Exit.DONE
-    for flag in ("proofs", "attempts", "theorems", "tactics", "filter"):
+    for flag in ("proofs", "attempts", "theorems", "tactics", "filter", "searches"):
         if getattr(settings, flag):
             raise UserError(f"--{flag}: {settings.file} is not a run directory")
-    show(read(settings.file), settings, console)
+    if settings.search and not settings.search.isdecimal():
+        raise UserError(f"--search {settings.search}: not a number; a file has searches by number, from 0")
+    show(read(settings.file), int(settings.search or 0), settings, console)
     return Exit.DONE
 
 
 def _inspect_run(settings: InspectSettings, console: Console) -> None:
     """Print what is asked for of a run. Raises UserError."""
+    # 1. Searches, which evaluations have, too.
+    if settings.search:
+        _show_kept(settings, console)
+        return
+    if settings.state is not None:
+        raise UserError("a state is of one search: name it with --search")
+    if settings.searches:
+        rows = kept_rows(settings.file, settings.searches, settings.filter)
+        _print(rows, _kept(rows), settings, console)
+    # 2. What the records have.
+    others = settings.proofs or settings.attempts or settings.tactics or settings.theorems
+    if settings.searches and not others:
+        return
     records, text = records_of(settings.file), settings.filter
     if settings.proofs is not None:
         write_proofs(settings, console)
@@ -139,7 +165,7 @@ def _inspect_run(settings: InspectSettings, console: Console) -> None:
 
         tactics = read_tactics(records, settings.tactics, text, first_word=first_word)
         _print(tactics, _tactics(tactics), settings, console)
-    if settings.theorems or not (settings.proofs or settings.attempts or settings.tactics):
+    if settings.theorems or not others:
         levels, theorems = read_theorems(records, settings.theorems or THEOREMS, settings.by, text)
         if not settings.json:
             console.print(_levels(levels))
@@ -160,23 +186,13 @@ def _print(rows: Sequence[Any], table: Table, settings: InspectSettings, console
 # --- a search ---------------------------------------------------------------------------------------------------------
 
 
-def show(explanation: Explanation, settings: InspectSettings, console: Console) -> None:
-    """Print the search or the state. Raises BadExplanation if its number does not exist."""
-    from node.proving.explain import BadExplanation
-
+def show(explanation: Explanation, number: int, settings: InspectSettings, console: Console) -> None:
+    """Print the search of this number, or the state. Raises BadSearch if it does not exist."""
     searches = explanation.searches
-    if settings.search >= max(1, len(searches)) or (settings.state is not None and not searches):
-        raise BadExplanation(
-            f"{settings.file}: no search {settings.search}; it has {len(searches)} (--search counts from 0)"
-        )
+    if number >= max(1, len(searches)) or (settings.state is not None and not searches):
+        raise BadSearch(f"{settings.file}: no search {number}; it has {len(searches)} (--search counts from 0)")
     if settings.state is not None:
-        states = searches[settings.search].states
-        if not 0 <= settings.state < len(states):
-            raise BadExplanation(f"{settings.file}: no state {settings.state}; there are 0 to {len(states) - 1}")
-        if settings.json:
-            say_data(as_json(to_builtins(states[settings.state])))
-        else:
-            _show_state(states[settings.state], console)
+        _show_state_of(searches[number], settings, console)
         return
     if settings.json:
         say_data(as_json(to_builtins(explanation)))
@@ -189,7 +205,36 @@ def show(explanation: Explanation, settings: InspectSettings, console: Console) 
     if explanation.lean:
         console.print(_text(explanation.lean, style="green"))
     if searches:
-        _show_search(searches[settings.search], len(searches), settings, console)
+        which = f"search {number} of {len(searches)} (--search N)" if len(searches) > 1 else "the search"
+        _show_search(searches[number], which, settings, console)
+
+
+def _show_kept(settings: InspectSettings, console: Console) -> None:
+    """Print a kept search, or a state of it. Raises BadSearch."""
+    row, trees = kept_search(settings.file, settings.search)
+    if settings.tree >= len(trees):
+        raise BadSearch(f"{row.attempt_id}: no tree {settings.tree}; it has {len(trees)} (--tree counts from 0)")
+    if settings.state is not None:
+        _show_state_of(trees[settings.tree], settings, console)
+    elif settings.json:
+        say_data(as_json(asdict(row) | {"trees": to_builtins(trees)}))
+    else:
+        told = f"{row.theorem_id}: {row.outcome} ({row.purpose}, attempt {row.attempt_id})"
+        console.print(_text(visible(told), style="bold"))
+        which = f"tree {settings.tree} of {len(trees)} (--tree N)" if len(trees) > 1 else "the search"
+        _show_search(trees[settings.tree], which, settings, console)
+
+
+def _show_state_of(search: SearchTree, settings: InspectSettings, console: Console) -> None:
+    """Print a state. Raises BadSearch if it does not exist."""
+    states, number = search.states, settings.state
+    assert number is not None
+    if not 0 <= number < len(states):
+        raise BadSearch(f"{settings.file}: no state {number}; there are 0 to {len(states) - 1}")
+    if settings.json:
+        say_data(as_json(to_builtins(states[number])))
+    else:
+        _show_state(states[number], console)
 
 
 def _text(text: str, style: str = "", end: str = "\n") -> Text:
@@ -199,10 +244,9 @@ def _text(text: str, style: str = "", end: str = "\n") -> Text:
     return Text(visible(text, multiline=True, indent=""), style=style, end=end)
 
 
-def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettings, console: Console) -> None:
+def _show_search(search: SearchTree, which: str, settings: InspectSettings, console: Console) -> None:
     from node.proving.explain import best_line
 
-    which = f"search {settings.search} of {searches} (--search N)" if searches > 1 else "the search"
     console.print()
     console.print(_text(f"{which}: {search.simulations} simulations, {len(search.states)} states, ", end=""))
     console.print(_text(f"{search.tactics_tried} tactics tried, {search.tactics_failed} failed"))
@@ -217,14 +261,14 @@ def _show_search(search: ExplainedSearch, searches: int, settings: InspectSettin
     console.print(_tree(search, settings.states))
 
 
-def _tree(search: ExplainedSearch, most: int) -> Tree:
+def _tree(search: SearchTree, most: int) -> Tree:
     """The tree of the states with most visits. The parent of a state is the one from which it was first reached."""
     from rich.tree import Tree
 
     ranked = sorted(search.states, key=lambda each: (-each.visits, each.id))[:most]
     shown_ids = {0}
     for state in ranked:  # also shows all their ancestors
-        ancestor: ExplainedState | None = state
+        ancestor: SearchState | None = state
         while ancestor is not None and ancestor.id not in shown_ids:
             shown_ids.add(ancestor.id)
             ancestor = search.states[ancestor.parent] if ancestor.parent is not None else None
@@ -237,7 +281,7 @@ def _tree(search: ExplainedSearch, most: int) -> Tree:
     return branches[0]
 
 
-def _line(state: ExplainedState) -> Text:
+def _line(state: SearchState) -> Text:
     proof = f", proof of depth {state.steps}" if state.steps is not None else ", dead end" if state.dead else ""
     style = "green" if state.steps is not None else "dim" if state.dead else ""
     goal = " ".join(state.state.rsplit("⊢", 1)[-1].split())[:80]
@@ -246,10 +290,13 @@ def _line(state: ExplainedState) -> Text:
     return _text(f"{tactic}[{state.id}] ⊢ {goal} {numbers}", style=style)
 
 
-def _show_state(state: ExplainedState, console: Console) -> None:
+def _show_state(state: SearchState, console: Console) -> None:
     console.print(_line(state))
     if state.parent is not None:
         console.print(_text(f"from state {state.parent} by {visible(state.tactic)}"))
+    if state.at is not None:
+        took = f"policy {state.policy_seconds:.2f} s, Lean {state.lean_seconds:.2f} s"
+        console.print(_text(f"expanded {number_of(state.expansions, 'time')}, first after {state.at:.2f} s: {took}"))
     console.print(_text(state.state, style="cyan"))
     tactics = Column("tactic", lines=True)
     taken = Table((tactics, "prior", "visits", "value", "leaves"), title="tactics")
@@ -291,6 +338,17 @@ def _attempts(attempts: Sequence[AttemptRecord], *, wide: bool) -> Table:
         more = (*searched, *waited, each.prover_id, each.message) if wide else ()
         table.add(*map(_shown, (*told, *took, *more)), tone=tone)
     return table
+
+
+def _kept(rows: Sequence[KeptRow]) -> Table:
+    """The kept searches."""
+    columns = ("attempt", "theorem", "purpose", "outcome", right("interest"), right("kB"))
+    table = Table(columns, title="kept searches, the most interesting first (--search ID shows one)")
+    return table.fill(
+        (*map(_cut, (each.attempt_id, each.theorem_id, each.purpose, each.outcome)), f"{each.interest:.2f}",
+         f"{each.bytes / 1000:.0f}")
+        for each in rows
+    )  # fmt: skip
 
 
 def _tactics(tactics: Sequence[TacticRecord]) -> Table:

@@ -130,8 +130,8 @@ def check(settings: ProveSettings) -> None:
         raise UserError("--from FILE gives the statements; leave the other statement out")
     if not settings.from_ and not settings.target:
         raise UserError("nothing to prove: give a statement, FILE:LINE, FILE NAME, or --from FILE (see --help)")
-    if settings.explain and (settings.url or settings.from_):
-        raise UserError("--explain shows one search of this process: use it without --url and --from")
+    if settings.explain and settings.from_:
+        raise UserError("--explain shows the search of one statement: use it without --from")
     if settings.explain and settings.proving.whole_proofs:
         raise UserError("--explain shows a search, and the method whole-proof does not search: use another --method")
     if (settings.proving.correct or settings.proving.then) and not settings.proving.whole_proofs:
@@ -235,12 +235,16 @@ async def opened_prover(
     Raises ProvingFailed, BusError, LeanProblem.
     """
     # 1. The provers of a mesh have a Lean of their own.
+    proving = proving_of(settings)
+    if recorder is not None:
+        proving = replace(proving, closing=[])  # the search tries closing tactics, too, so that they are in its tree
     if settings.url:
         from common.life import logging
         from node.proving.prover import MESH_AT_ONCE, mesh_prover
 
         logging.configure("error")  # failures are raised as exceptions
-        async with mesh_prover(settings.url, settings.run, proving_of(settings)) as prover:
+        kept = recorder.keep if recorder else None
+        async with mesh_prover(settings.url, settings.run, proving, kept=kept) as prover:
             yield prover, MESH_AT_ONCE
         return
     from common.life.waiting import together
@@ -254,9 +258,6 @@ async def opened_prover(
     from node.lean.opened import open_lean
     from node.proving.prover import local_prover
 
-    proving = proving_of(settings)
-    if recorder is not None:
-        proving = replace(proving, closing=[])  # the search tries closing tactics, too, so that they are in its tree
     watch = recorder.watch if recorder else None
     async with (
         open_lean(lean, toolchain) as opened,

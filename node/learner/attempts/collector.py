@@ -34,6 +34,7 @@ from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyReq
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
 from common.records.rows import Arrival, Verdict, VerifiedProof
+from common.records.searches import BadSearch, KeptSearches
 from common.records.store import Store
 from node.lean.text.canonical import theorem_of
 from node.lean.text.rules import proof_problem
@@ -69,6 +70,7 @@ class Collector:
         self._training = Gathering(seconds, stopping)
         self._others = Gathering(min(seconds, EVALUATION_GATHER), stopping)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._searches: KeptSearches | None = None
         self.verified = 0
         self.rejected = 0
 
@@ -81,6 +83,8 @@ class Collector:
         finally:
             # Also when this task is cancelled, as at the end of the run: nothing may reach the store after it closes.
             await self._cancel(self._tasks)
+            if self._searches is not None:
+                self._searches.close()
 
     async def _take(self) -> None:
         """Lease results up to the limit of concurrent ones. If the limit is reached, wait until one is finished."""
@@ -156,12 +160,24 @@ class Collector:
             verdict = replace(verdict, inner=await self._inner(attempt, result.inner[: attempt.inner]))
         faults.reach("learner:before-commit")
         first = await self._run.store.call(_record, result, verdict, arrival, line)
+        if first and attempt.keep_search:
+            await self._run.store.call(self._keep, attempt, result, verdict)
         faults.reach("learner:recorded-not-acked")
         if first:
             await self._announce(attempt, result, verdict)
         else:
             DUPLICATES.inc()
         return True
+
+    def _keep(self, _store: Store, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
+        """Keep the search. In the store's thread, because it writes. What cannot be kept is no lost result."""
+        try:
+            if self._searches is None:
+                most = self._run.settings.keep_searches_mb * 2**20
+                self._searches = KeptSearches(self._run.directory.path, most)
+            self._searches.keep(attempt, result, verdict.outcome)
+        except BadSearch as error:
+            self._run.log.warning("a search was not kept", attempt=attempt.attempt_id, reason=str(error))
 
     async def _joined(self, part: ResultPart, attempt: Attempt) -> AttemptResult | None:
         """The result that this part completes; None while other parts are missing. If the parts cannot be joined, the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import secrets
 import time
 from collections.abc import Iterable, Mapping
@@ -165,6 +166,11 @@ class Dispatcher:
         if purpose in TRAINED_PURPOSES and row.split != "train":
             raise ValueError(f"{row.theorem.name} is a {row.split} statement: it must not train")
         asked = self._run.algorithm.attempt(purpose, explore)
+        kept = self._run.settings.keep_searches
+        drawn = (
+            purpose is Purpose.EVAL
+            or random.Random(derive_seed(self._run.settings.seed, "keep", number)).random() < kept
+        )
         return Attempt(
             attempt_id=f"{self._tag}-{number}",
             theorem_id=row.theorem.name,
@@ -180,6 +186,7 @@ class Dispatcher:
             inner=asked.inner,
             off_proof=asked.off_proof,
             sampling=asked.sampling,
+            keep_search=kept > 0 and drawn,
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

@@ -13,11 +13,13 @@ import pytest
 
 from common.bus import Bus, BusSettings
 from common.lean import ProofTree, Theorem
+from common.output.command import Exit
 from common.protocol.attempts import (
     LEARNER,
     Attempt,
     AttemptResult,
     AttemptStatistics,
+    KeptSearch,
     PlayParts,
     ResultPart,
     Transition,
@@ -27,7 +29,9 @@ from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, Malform
 from common.protocol.subjects import todo
 from common.records.database import RunDirectoryError
 from common.records.rows import Arrival, Parts, Planned
+from common.records.searches import FailedTactic, SearchState, SearchTree, kept_rows, packed
 from common.records.store import Store
+from node.command.proofs import inspect
 from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
 from node.learner.run import Run
@@ -84,6 +88,26 @@ async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_the
     kept = [each.transition for each in await run.store.call(Store.examples)]
     assert kept == [Transition(shadowed, good.tactic, 2), Transition(closing.state, closing.tactic, 1)]
     assert len(run.replay) == 2 and not run.matchmaker.standing("t").proved
+
+
+async def test_a_search_is_kept_if_its_attempt_asked_for_it(
+    run: Run, bus: Bus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asking = msgspec.structs.replace(planned(9).attempt, keep_search=True)
+    await run.store.call(Store.dispatch, [Planned(9, asking)], 0.0)
+    (other,) = await dispatch(run, 1)
+    root = SearchState(0, "⊢ p ∧ q", 0, 1, -2.0, 1, None, failed=(FailedTactic("rfl", "error", "no rfl"),))
+    search = KeptSearch(packed([SearchTree("theorem t : p ∧ q", 1, 1, 1, (root,))]), 2.0)
+    async with collecting(run):
+        await send(bus, *(msgspec.structs.replace(result(each, "failed"), search=search) for each in (asking, other)))
+        await until(lambda: drained(bus), what="the end of the results")
+    folder = run.directory.path
+    assert [(each.attempt_id, each.interest) for each in kept_rows(folder, 9)] == [(asking.attempt_id, 0.5)]
+    for more, shown in (([], "p ∧ q"), (["0"], "no rfl"), (["--json"], '"trees"')):
+        assert inspect.main([str(folder), "--search", asking.attempt_id, *more]) == Exit.DONE
+        assert shown in capsys.readouterr().out
+    assert inspect.main([str(folder), "--searches", "5"]) == Exit.DONE
+    assert asking.theorem_id in capsys.readouterr().out
 
 
 async def test_a_prover_that_answers_for_the_verifier_proves_nothing(

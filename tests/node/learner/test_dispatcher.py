@@ -48,17 +48,21 @@ async def test_a_proof_that_waits_for_its_verdict_holds_no_search_slot(run: Run,
     assert works.outstanding == {"train": 5} and works.dispatched == 1
 
 
-async def test_training_attempts_explore_and_evaluations_do_not(run: Run, bus: Bus) -> None:
+async def test_training_attempts_explore_and_evaluations_do_not_but_all_of_them_keep_their_searches(
+    run: Run, bus: Bus
+) -> None:
     run.settings.matchmaker.disprove_chance = 0.0
     run.settings.matchmaker.explore_chance = 1.0
     async with dispatching(run) as works:
         evaluation = await run.store.call(Store.begin_evaluation, "before", 1, 4, 0.0)
         await works.evaluate([row("v", "test")], evaluation, weights=1, simulations=4)
         (evaluated,) = await taken(bus, "eval", 1)
+        run.settings.keep_searches = 0.5
         works.learning = True
-        attempts = await taken(bus, "train", 2)
+        attempts = await taken(bus, "train", 4)
     assert {attempt.explore for attempt in attempts} == {8}
     assert evaluated.explore == 0
+    assert evaluated.keep_search and {attempt.keep_search for attempt in attempts} == {True, False}
 
 
 async def test_a_gap_in_a_file_is_never_disproved_and_a_statement_below_one_is(run: Run, bus: Bus) -> None:

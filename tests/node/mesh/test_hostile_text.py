@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from common.protocol.messages import LeanProxyFacts, ModelFacts, NetworkFacts, NodeInfo, Protection, ProverFacts
+from common.records.searches import FailedTactic, SearchState, SearchTree, TakenTactic
 from common.settings import NodeSettings, Sampling
 from node.command import cli, status
 from node.command.proofs.fill_report import FillReport
@@ -17,7 +18,7 @@ from node.command.proofs.verdicts import Report as VerifyReport
 from node.eval.report import report
 from node.eval.results import results_of
 from node.lean.check.files.report import DeclarationVerdict, FileReport, LocalItem
-from node.proving.explain import ExplainedSearch, ExplainedState, Explanation, FailedTactic, TakenTactic, page
+from node.proving.explain import Explanation, page
 from tests.hostile import HOSTILE, SURROGATE, harmless, harmless_and_whole
 from tests.node.eval import small
 
@@ -83,21 +84,19 @@ def test_the_diff_of_fill_is_exact_in_a_pipe_and_shown_on_a_terminal(
     assert "-a\\x1b[2J" in shown and "+[bold]b[/bold]\\u202e" in shown
 
 
-SEARCH = ExplainedSearch(
+SEARCH = SearchTree(
     HOSTILE,
     3,
     2,
     1,
     (
-        ExplainedState(
+        SearchState(
             *(0, f"⊢ {HOSTILE}", 0, 3, -1.0, 1, None),
             best=0,
             tactics=(TakenTactic(HOSTILE, 0.5, 2, -1.0, (1,)),),
             failed=(FailedTactic(HOSTILE, HOSTILE, HOSTILE),),
         ),
-        ExplainedState(
-            1, f"⊢ {HOSTILE}", 1, 1, -1.0, 1, 0, tactic=HOSTILE, tactics=(TakenTactic(HOSTILE, 1, 1, 0, ()),)
-        ),
+        SearchState(1, f"⊢ {HOSTILE}", 1, 1, -1.0, 1, 0, tactic=HOSTILE, tactics=(TakenTactic(HOSTILE, 1, 1, 0, ()),)),
     ),
 )
 EXPLANATION = Explanation(HOSTILE, "proved", HOSTILE, HOSTILE, HOSTILE, 1.0, (SEARCH,))

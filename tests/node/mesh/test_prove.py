@@ -109,7 +109,7 @@ def test_rows_of_standard_input_are_answered_line_by_line(prove: Run) -> None:
         (["--from", "none.jsonl"], "none.jsonl: cannot be read"),
         (["--from", "empty.jsonl"], "empty.jsonl: no statement in it"),
         (["--from", "empty.jsonl", SWAP], "--from FILE gives the statements"),
-        (["--from", "empty.jsonl", "--explain", "x"], "--explain shows one search"),
+        (["--from", "empty.jsonl", "--explain", "x"], "--explain shows the search of one statement"),
         ([SWAP, "--fixed", "--checkpoint", "x"], "--checkpoint and --fixed"),
         ([SWAP, "--url", "nats://127.0.0.1:1", "--policy", "own:x"], "proofmesh up --policy own:PATH"),
         ([SWAP, "--url", "nats://127.0.0.1:1", "--checkpoint", "x"], "proofmesh up --policy own:PATH"),

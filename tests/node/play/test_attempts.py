@@ -17,6 +17,7 @@ from common.bus import Bus
 from common.lean import BadStatement, ProofTree, Theorem
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, Method, Purpose, unplayed
+from common.records.searches import unpacked
 from node.play import mesh
 from node.play.attempts import Attempts
 from node.play.here import LocalAttempts
@@ -93,6 +94,19 @@ async def test_a_theorem_is_proved_and_lean_accepts_the_proof(attempts: Attempts
     assert 0 < spent.solved_at_lean_attempts <= spent.tactics_tried <= spent.lean_attempts
     verdict = await attempts.verify(SWAP, result.proof)
     assert verdict.accepted and verdict.lean_version.startswith("4.")
+
+
+async def test_an_attempt_that_asks_for_it_gets_its_search_with_leans_words(attempts: Attempts) -> None:
+    assert (await attempts.play(attempt(SWAP, attempt_id="other"))).search is None
+    result = await attempts.play(attempt(SWAP, keep_search=True))
+    assert result.search is not None and result.search.left == 0.0
+    (tree,) = unpacked("swap", result.search.trees)
+    root = tree.states[0]
+    assert root.steps is not None and root.best is not None and root.at is not None and root.lean_seconds > 0
+    assert sum(state.expansions for state in tree.states) == result.statistics.simulations
+    assert any(each.kind == "error" and each.message for state in tree.states for each in state.failed)
+    lost = await attempts.play(attempt(FALSE, attempt_id="lost", simulations=2, keep_search=True))
+    assert lost.search is not None and lost.search.left >= 1.0
 
 
 async def test_statements_that_lean_refuses_are_told_in_its_words(attempts: Attempts) -> None:

@@ -8,38 +8,30 @@ import msgspec
 import pytest
 
 from common.output.command import Exit
+from common.records.searches import FailedTactic, SearchState, SearchTree, TakenTactic
 from node.command.proofs.inspect import main
 from node.lean.opened import OpenedLean
 from node.proving.answers import answer
-from node.proving.explain import (
-    ExplainedSearch,
-    ExplainedState,
-    Explanation,
-    FailedTactic,
-    SearchRecorder,
-    TakenTactic,
-    best_line,
-    read,
-)
+from node.proving.explain import Explanation, SearchRecorder, best_line, read
 from node.proving.prover import Budget
 from node.proving.statements import statement_target
 from tests.node.proving.local import pocket_prover
 
 NASTY = "<script>alert('&')</script> \x1b[31m"
 
-SEARCH = ExplainedSearch(
+SEARCH = SearchTree(
     theorem=f"theorem t : {NASTY}",
     simulations=3,
     tactics_tried=4,
     tactics_failed=1,
     states=(
-        ExplainedState(
+        SearchState(
             0, f"h : {NASTY}\n⊢ a", 0, 3, -2.0, 1, None, steps=2, best=1,
             tactics=(TakenTactic("cases h", 0.7, 2, -3.0, (1, 2)), TakenTactic("simp", 0.3, 1, -2.0, (2,), 2)),
             failed=(FailedTactic(NASTY, "error", NASTY), FailedTactic("skip", "useless", "changes nothing")),
         ),
-        ExplainedState(1, "⊢ b", 1, 1, -4.0, 1, 0, "cases h"),
-        ExplainedState(2, "⊢ c", 1, 1, -1.0, 1, 0, "cases h", steps=1, best=0, tactics=(
+        SearchState(1, "⊢ b", 1, 1, -4.0, 1, 0, "cases h"),
+        SearchState(2, "⊢ c", 1, 1, -1.0, 1, 0, "cases h", steps=1, best=0, tactics=(
             TakenTactic("rfl", 1.0, 1, -1.0, (), 1),
         )),
     ),
