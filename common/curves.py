@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from common.files import NOT_JSON, write_whole
+from common.files import NOT_JSON, NewLines, write_whole
 from common.protocol.messages import Point
 
 METRICS = "metrics.jsonl"
@@ -79,30 +79,16 @@ class News:
     """The file was replaced (a run that resumed from a checkpoint removed lines), so these are all its points."""
 
 
-@dataclass
 class Tail:
-    """Reads the lines that are appended to a metrics file. A last line without newline is left for the next read."""
+    """Reads the lines that are appended to a metrics file."""
 
-    path: Path
-    _offset: int = field(default=0, init=False)
-    _file: int = field(default=-1, init=False)
+    def __init__(self, path: Path) -> None:
+        self._lines = NewLines(path)
 
     def read(self) -> News:
         """Points of the new lines. Lines that cannot be decoded are skipped. Without a file there are no points."""
-        try:
-            with self.path.open("rb") as file:
-                status = os.fstat(file.fileno())
-                again = status.st_ino != self._file or status.st_size < self._offset
-                if again:
-                    self._file, self._offset = status.st_ino, 0
-                file.seek(self._offset)
-                content = file.read()
-        except OSError:
-            return News([], False)
-        whole = content[: content.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        points = [point for line in whole.splitlines() if (point := decode_line(line)) is not None]
-        return News(points, again)
+        points = [point for line in self._lines.read() if (point := decode_line(line)) is not None]
+        return News(points, self._lines.again)
 
 
 def append_line(path: Path, line: bytes) -> None:

@@ -67,6 +67,42 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+class NewLines:
+    """Reads the lines that are appended to a file. A last line without newline is left for the next read."""
+
+    def __init__(self, path: Path, last_bytes: int | None = None) -> None:
+        """`last_bytes`: leave out what comes before this much of the file's end, and the line that is cut by that."""
+        self.path = path
+        self.again = False
+        """Whether the file was replaced or emptied since the last read, which then has begun at its start."""
+        self._last_bytes = last_bytes
+        self._offset = 0
+        self._file = -1
+
+    def read(self) -> Iterator[bytes]:
+        """The new lines, with their newlines; none if there is no such file, or on errors."""
+        try:
+            file = self.path.open("rb")
+        except OSError:
+            return
+        with file:
+            # 1. Where to begin.
+            status = os.fstat(file.fileno())
+            self.again = status.st_ino != self._file or status.st_size < self._offset
+            if self.again:
+                self._offset = max(0, status.st_size - self._last_bytes) if self._last_bytes is not None else 0
+                self._file, self._last_bytes = status.st_ino, None
+            file.seek(self._offset)
+            if self._offset and self.again:
+                self._offset += len(file.readline())
+            # 2. Whole lines only.
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._offset += len(line)
+                yield line
+
+
 # ----------------------------------------------------------------------------------------------------------------------
 # The cache folder, for files that can be made or downloaded again: nats-server, Lean's library, warm starts,
 # whitelists.

@@ -48,6 +48,10 @@ EVALUATIONS = 2000
 """Most evaluations shown of a run: more than a chart has pixels across."""
 
 
+LOGS_SHOWN = 400
+"""Latest log records that the page shows."""
+
+
 @dataclass
 class NodeView:
     """One node as the page shows it."""
@@ -63,7 +67,7 @@ class NodeView:
 class MeshState:
     """The fold of all messages that the monitor got. Times are Unix seconds and come from the caller."""
 
-    def __init__(self, *, logs: int = 400, proofs: int = 100, points: int = 4000, speeds: int = 3600) -> None:
+    def __init__(self, *, logs: int = LOGS_SHOWN, proofs: int = 100, points: int = 4000, speeds: int = 3600) -> None:
         self.nodes: dict[str, NodeView] = {}
         self.logs: deque[LogRecord] = deque(maxlen=logs)
         self.proofs: deque[ProofFound] = deque(maxlen=proofs)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import msgspec
 from common import curves
 from common.curves import METRICS, Evaluated, Tail
 from common.files import NOT_JSON
+from common.life.log_files import LOGS, LogFiles
 from common.protocol.messages import LogRecord, Point, ProofFound
 from common.records import readers as run_proofs
 
@@ -21,14 +20,8 @@ SUMMARY = "summary.json"
 PROOFS = 60
 """Number of latest proofs that the page shows."""
 
-LOG_LINES = 60
-"""Number of last lines shown of each log."""
-
 LOG_BYTES = 64 * 1024
-"""Bytes read from the end of each log: enough for these lines."""
-
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_LOG_LINE = re.compile(r"(\d\d):(\d\d):(\d\d) \[(\w+) *\] (.*)")
+"""Bytes that are read first of the end of each log."""
 
 
 @dataclass
@@ -39,6 +32,7 @@ class Change:
     evaluations: list[Evaluated] = field(default_factory=list)
     proofs: list[ProofFound] = field(default_factory=list)
     summary: dict[str, Any] | None = None
+    logs: list[LogRecord] = field(default_factory=list)
 
 
 class RunFiles:
@@ -50,13 +44,16 @@ class RunFiles:
         """An error about an unreadable file, for the page; empty: none."""
         self.summary: dict[str, Any] | None = None
         self._tail = Tail(folder / METRICS)
+        self._logs = LogFiles(folder / LOGS, last_bytes=LOG_BYTES)
         self._labels: set[str] = set()
         self._proof = 0
 
     def look(self) -> Change:
         """The content that is new since the last call."""
         self.problem = ""
-        return Change(self._tail.read().points, self._evaluations(), self._proofs(), self._summary())
+        return Change(
+            self._tail.read().points, self._evaluations(), self._proofs(), self._summary(), list(self._logs.read())
+        )
 
     def shown(self) -> dict[str, Any]:
         """The data of the page's header."""
@@ -92,34 +89,6 @@ class RunFiles:
             return None
         before, self.summary = self.summary, found
         return found if found != before else None
-
-    def logs(self) -> list[LogRecord]:
-        """The last lines of the nodes' logs, by time."""
-        records = [record for file in sorted((self.folder / "logs").glob("*.log")) for record in last_lines(file)]
-        return sorted(records, key=lambda record: record.time)
-
-
-def last_lines(file: Path) -> list[LogRecord]:
-    """The last lines of a node's log that begin with a time. The log has times of day; the day comes from the file's
-    modification time."""
-    try:
-        changed = datetime.fromtimestamp(file.stat().st_mtime)
-        with file.open("rb") as content:
-            content.seek(max(0, content.seek(0, 2) - LOG_BYTES))
-            text = content.read().decode(errors="replace")
-    except OSError:
-        return []
-    lines = [found for line in text.splitlines() if (found := _LOG_LINE.fullmatch(_COLOURS.sub("", line)))]
-    return [_record(file.stem, found, changed) for found in lines[-LOG_LINES:]]
-
-
-def _record(role: str, found: re.Match[str], changed: datetime) -> LogRecord:
-    hour, minute, second, level, rest = found.groups()
-    time = changed.replace(hour=int(hour), minute=int(minute), second=int(second), microsecond=0)
-    if time > changed + timedelta(seconds=1):
-        time -= timedelta(days=1)
-    event = " ".join(rest.split())
-    return LogRecord(node_id=role, role=role, time=time.timestamp(), level=level, event=event)
 
 
 def run_folders(directory: Path) -> Iterator[str]:

@@ -18,9 +18,9 @@ import msgspec
 from aiohttp import web
 
 from common.life.serving import Access
-from common.protocol.messages import Point
+from common.protocol.messages import LogRecord, Point
 from common.settings import WebSettings
-from ui.mesh_state import MeshState, evaluation_of, evaluation_shown
+from ui.mesh_state import LOGS_SHOWN, MeshState, evaluation_of, evaluation_shown
 from ui.run_files import Change as RunChange, RunFiles
 from ui.training_runs import Change, TrainingRuns
 
@@ -92,6 +92,8 @@ class Monitor:
                 self.publish("proof", msgspec.to_builtins(proof))
         if change.summary is not None:
             self.publish("summary", change.summary)
+        for record in change.logs[-LOGS_SHOWN:]:
+            self.log(record)
 
     def point(self, point: Point) -> None:
         """Add a point of a curve, and send it to the pages if it is new."""
@@ -101,6 +103,11 @@ class Monitor:
             self.publish("point", msgspec.to_builtins(point))
             if evaluation is not None and len(self.state.evaluations) != count:
                 self.publish("evaluation", evaluation)
+
+    def log(self, record: LogRecord) -> None:
+        """Add a log record, and send it to the pages."""
+        self.state.see_log(record)
+        self.publish("log", msgspec.to_builtins(record))
 
     def evaluated(self, evaluation: dict[str, Any]) -> None:
         """Add an evaluation, and send it to the pages if it is new."""

@@ -82,8 +82,6 @@ def _monitor(settings: UiSettings, run: str, files: RunFiles | None, *, watched:
     # 2. A run without a broker is read from its files alone.
     if files is not None:
         monitor.take(files.look())
-        for record in files.logs():
-            state.see_log(record)
     return monitor
 
 
@@ -162,8 +160,7 @@ async def listen(ctx: NodeContext, monitor: Monitor) -> None:
         if isinstance(message, Heartbeat):
             state.see_heartbeat(message)
         elif isinstance(message, LogRecord):
-            state.see_log(message)
-            monitor.publish("log", msgspec.to_builtins(message))
+            monitor.log(message)
         # A proof may come twice, from the history and from the subscription; pages hear of it once.
         elif isinstance(message, ProofFound):
             if state.see_proof(message):

@@ -46,9 +46,6 @@ _dropped = metrics.counter("log_records_dropped", "Log records that were not sen
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
-_SHOWN_APART = ("time", "timestamp", "level", "event", "exception")
-"""Fields of a record that `readable` does not print as KEY=VALUE."""
-
 
 class Forwarder:
     """Bounded queue of log records on their way to the monitor. Filled from any thread, emptied by the node."""
@@ -172,22 +169,6 @@ def _json_line(event: MutableMapping[str, Any]) -> str:
 def _as_json_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
     """The last structlog processor where programs read standard error."""
     return _json_line({"time": time.time(), **event})
-
-
-def readable(line: str) -> str:
-    """A line of a log for people: a JSON line of ours as `TIME LEVEL EVENT KEY=VALUE ...`, with a traceback below it;
-    any other line as it is."""
-    try:
-        record = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return line
-    if not isinstance(record, dict) or "event" not in record:
-        return line
-    fields = {key: value for key, value in record.items() if key not in _SHOWN_APART}
-    shown = [record.get("timestamp"), record.get("level"), record["event"]]
-    first = " ".join(str(each) for each in shown if each)
-    text = first + "".join(f" {key}={value}" for key, value in fields.items())
-    return f"{text}\n{record['exception']}" if record.get("exception") else text
 
 
 class _Seen:

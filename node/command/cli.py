@@ -144,6 +144,9 @@ TOOLS: dict[str, Command] = {
         "show one attempt of a run, and where its time went, from dispatch to record",
         "node.command.proofs.attempt:main",
     ),
+    "logs": Command(
+        "show what the nodes of a run have logged, by time, attempt, node or level", "node.command.logs:main"
+    ),
     "verify": Command(
         "check the proofs in .lean files and folders with Lean's kernel", "node.command.proofs.verify:main"
     ),

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from common.life.logging import keep_small, readable
+from common.life.log_files import in_words, parsed
+from common.life.logging import keep_small
 from common.life.process import kill_group, spawn_child
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
@@ -92,10 +93,10 @@ class Child:
                 # A rotation may have emptied the log since this process started.
                 start = self._log_start if self._log_start <= self.spec.log.stat().st_size else 0
                 file.seek(start)
-                text = file.read().decode(errors="replace")
+                written = file.read().strip().splitlines()[-lines:]
         except OSError:
             return ""
-        last = "\n".join(map(readable, text.strip().splitlines()[-lines:]))
+        last = "\n".join(in_words(parsed(line, self.spec.name)) for line in written)
         return "\n".join(last.splitlines()[-lines:])
 
 

@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from common.life import logging
+from common.life.log_files import in_words, parsed
 from common.protocol.messages import encode
 from tests.files import limited_files
 from tests.hostile import SURROGATE, harmless, harmless_and_whole
@@ -151,10 +152,10 @@ def test_standard_error_gets_dated_json_lines_on_request(capsys: pytest.CaptureF
     assert (first["event"], first["simulations"], first["level"], first["node"]) == ("search done", 16, "info", "p1")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", first["timestamp"]) and first["time"] > 1e9
     assert "ValueError: broken" in second["exception"]
-    said = logging.readable(json.dumps(second)).splitlines()
-    assert said[0].endswith("error failed node=p1") and said[-1] == "ValueError: broken"
+    said = in_words(parsed(json.dumps(second).encode(), "prover")).splitlines()
+    assert said[0].endswith("error   p1 failed") and said[-1] == "ValueError: broken"
 
 
-@pytest.mark.parametrize("line", ["plain words", "123", '{"other": "json"}', "", "[1, 2]"])
+@pytest.mark.parametrize("line", ["plain words", "123", '{"other": "json"}', "[1, 2]", '{"event": "x", "time": []}'])
 def test_what_is_no_line_of_a_log_stays_as_it_is_for_people(line: str) -> None:
-    assert logging.readable(line) == line
+    assert in_words(parsed(line.encode(), "prover")) == line

@@ -1,8 +1,6 @@
 """A run as its directory tells it: each thing once, also while it grows."""
 
 import json
-import os
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from common.curves import METRICS, Evaluated, Part, encode_line
 from common.records.readers import DATABASE
 from common.records.store import Store
 from tests.node.learner.builders import PROVED, planned, result, row
-from ui.run_files import SUMMARY, RunFiles, is_run, last_lines, run_folders
+from ui.run_files import SUMMARY, RunFiles, is_run, run_folders
 
 
 def evaluated(label: str, **changes: int) -> Evaluated:
@@ -65,16 +63,23 @@ def test_a_damaged_file_is_named_on_the_page_and_hides_nothing_else(tmp_path: Pa
     assert name in files.shown()["problem"]
 
 
-def test_the_last_lines_of_a_log_have_the_day_on_which_it_was_written(tmp_path: Path) -> None:
-    file = tmp_path / "learner.log"
-    text = "23:59:58 [\x1b[32minfo     \x1b[0m] phase   node=a\nTraceback\n00:00:01 [warning  ] late      x=1\n"
-    file.write_text(text)
-    ended = datetime(2026, 5, 2, 0, 0, 1).timestamp()
-    os.utime(file, (ended, ended))
-    first, second = last_lines(file)
-    assert (first.role, first.level, first.event) == ("learner", "info", "phase node=a")
-    assert second.time == ended and second.level == "warning" and second.time - first.time == 3.0
-    assert last_lines(tmp_path / "absent.log") == []
+def test_the_logs_of_all_nodes_come_by_time_and_each_record_once(tmp_path: Path) -> None:
+    def line(time: float, event: str) -> str:
+        return json.dumps({"time": time, "level": "info", "event": event, "node": "n-1"}) + "\n"
+
+    logs = tmp_path / "run" / "logs"
+    make_run(tmp_path / "run").close()
+    logs.mkdir()
+    (logs / "learner.log").write_text(line(1.0, "a") + "a plain line\n" + line(4.0, "d"))
+    (logs / "prover-1.log").write_text(line(3.0, "c") + '{"time": 5.0, "event": "to')
+    files = RunFiles(tmp_path / "run")
+    first = files.look().logs
+    assert [(each.time, each.event) for each in first] == [(1.0, "a"), (1.0, "a plain line"), (3.0, "c"), (4.0, "d")]
+    assert (first[0].role, first[0].node_id, first[1].level) == ("learner", "n-1", "text")
+    with (logs / "prover-1.log").open("a") as file:
+        file.write('rn", "level": "info"}\n')
+    (logs / "learner.log").write_text(line(6.0, "rotated"))
+    assert [each.event for each in files.look().logs] == ["torn", "rotated"]
 
 
 def test_runs_of_a_mesh_are_told_from_training_runs(tmp_path: Path) -> None:

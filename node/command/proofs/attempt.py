@@ -1,25 +1,33 @@
 """`proofmesh attempt ID --run runs/NAME`: one attempt of a run, and where its time went, from dispatch to record.
 
 ID may be the beginning of an id that no other attempt shares. `proofmesh inspect runs/NAME --attempts 20` lists ids.
-If one wait takes most of the time, the last line says which setting helps. docs/operations.md, "Why is it slow?".
+If one wait takes most of the time, a line says which setting helps. Then come the last log records about it.
+docs/operations.md, "Why is it slow?".
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
+import msgspec
 import tyro
 
+from common.life.log_files import LOGS, LogFiles, in_words
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, say_data
 from common.output.words import percent
 from common.protocol.attempts import Purpose
+from common.protocol.messages import LogRecord
 from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
 from common.report.table import Table
+
+LOGGED = 20
+"""Most log records that are shown; `proofmesh logs RUN --attempt ID` shows all."""
 
 DOMINANT = 0.4
 """A part with this share of the time is worth a word of advice."""
@@ -95,12 +103,22 @@ def _attempt(settings: AttemptSettings) -> int:
     attempt = find(settings.run, settings.id)
     theorem = read_statement(records_of(settings.run), attempt.theorem_id)
     statement = (theorem.negation() if attempt.purpose == Purpose.DISPROVE else theorem).signature
+    logs = _logged(settings.run, attempt.attempt_id)
     if settings.json:
         told = {"total": attempt.total, "largest": attempt.largest and attempt.largest[0], "statement": statement}
+        told["logs"] = [msgspec.to_builtins(record) for record in logs]
         say_data(as_json(asdict(attempt) | told))
     else:
         _show(attempt, statement)
+        for record in logs:
+            say(in_words(record))
     return Exit.DONE
+
+
+def _logged(run: Path, attempt_id: str) -> list[LogRecord]:
+    """The last records about an attempt, of all nodes whose logs are in the run directory."""
+    records = LogFiles(run / LOGS).read(attempt_id)
+    return [*deque((each for each in records if each.fields.get("attempt") == attempt_id), LOGGED)]
 
 
 def find(folder: Path, beginning: str) -> AttemptRecord:
