@@ -12,9 +12,9 @@ import msgspec
 from common import curves
 from common.curves import METRICS, Evaluated, Tail
 from common.files import NOT_JSON
-from common.life.log_files import LOGS, LogFiles
 from common.protocol.messages import LogRecord, Point, ProofFound
 from common.records import readers as run_proofs
+from common.watch.logs import LOGS, LogFiles
 
 SUMMARY = "summary.json"
 PROOFS = 60

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import faulthandler
+import io
 import logging
 import logging.handlers
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ import structlog
 
 from common.life import metrics
 from common.output.visible import as_json, encodable, escaped_json, visible, without_credentials
-from common.protocol.messages import LogRecord
+from common.protocol.messages import LONGEST_REASON, LogRecord
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -40,9 +44,17 @@ FILE_BYTES = 32 * 1024 * 1024
 FILE_BACKUPS = 3
 """Number of rotated log files that are not deleted."""
 
+MOST_A_MINUTE = 50
+"""Records of one message in a minute. Further ones are only counted: a flood fills no disk and hides nothing else."""
+
+MINUTE = 60.0
+
+MESSAGES_REMEMBERED = 1_000
+"""Messages whose records are counted. Those of libraries may have names and numbers in them, so they have no end."""
+
 _unwritten = metrics.counter("log_lines_unwritten", "Log lines that standard error or the log file did not take")
 _dropped = metrics.counter("log_records_dropped", "Log records that were not sent as telemetry: the queue was full")
-
+_left_out = metrics.counter("log_records_left_out", "Log records beyond the limit of their message")
 
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -131,6 +143,75 @@ def keep_small(path: Path, limit: int | None = None) -> bool:
     return False
 
 
+@dataclass
+class _Window:
+    """The records of one message since `began`."""
+
+    began: float
+    count: int = 0
+    left_out: int = 0
+
+
+class _Limit:
+    """A structlog processor that lets MOST_A_MINUTE records of each message through, and counts the others.
+
+    It lets all of `debug` through, which nobody gets who has not asked for it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._windows: OrderedDict[tuple[str, str], _Window] = OrderedDict()
+        self._flooded: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        level = str(event.get("level", method))
+        if level == "debug":
+            return event
+        key, now = (level, str(event.get("event", ""))[:LONGEST_REASON]), self._clock()
+        with self._lock:
+            window = self._windows.get(key)
+            if window is None or now - window.began >= MINUTE:
+                if window is not None and window.left_out:
+                    event["left_out"] = window.left_out
+                    self._flooded.discard(key)
+                window = self._windows[key] = _Window(now)
+                self._windows.move_to_end(key)
+                if len(self._windows) > MESSAGES_REMEMBERED:
+                    self._windows.popitem(last=False)
+            window.count += 1
+            if window.count > MOST_A_MINUTE:
+                window.left_out += 1
+                self._flooded.add(key)
+                _left_out.inc()
+                raise structlog.DropEvent
+        return event
+
+    def over(self, *, at_once: bool = False) -> list[tuple[str, str]]:
+        """The floods whose minute is over; with `at_once` all. A further record of each says how many were left out."""
+        with self._lock:
+            found = []
+            for key in sorted(self._flooded):
+                window = self._windows.get(key)
+                if window is None:
+                    self._flooded.discard(key)
+                    continue
+                if at_once:
+                    window.began -= MINUTE
+                if self._clock() - window.began >= MINUTE:
+                    found.append(key)
+            return found
+
+
+_limit = _Limit()
+_level = "info"
+
+
+def tell_left_out(*, at_once: bool = False) -> None:
+    """Log how many records were left out of floods of the last minute. A node calls it often, and once at its end."""
+    for level, event in _limit.over(at_once=at_once):
+        structlog.get_logger().log(LEVELS.get(level, LEVELS["error"]), event)
+
+
 class _Tee:
     """A structlog processor that also gives every event to the file and the forwarder."""
 
@@ -216,16 +297,20 @@ def configure(
     forwarder: Forwarder | None = None,
     bound: dict[str, str] | None = None,
 ) -> None:
-    """Set up structlog and the standard library's logging for this process. Raises ValueError for an unknown level.
+    """Set up structlog and the standard library's logging for this process, and SIGUSR1, which prints the stacks of all
+    threads to standard error, also while Python's lock is held. Raises ValueError for an unknown level.
 
-    `file`: also write JSON lines there. `json_lines`: write them to standard error, too, with date and time.
+    `file`: also write JSON lines there. `json_lines`: write them to standard error, too.
     """
+    global _limit, _level
     if level not in LEVELS:
         raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
     output = None
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         output = _File(file, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
+    dated = json_lines or not sys.stderr.isatty()  # who looks on knows the date; who reads a file needs it
+    _limit, _level = _Limit(), level
     for_people = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(**(bound or {}))
@@ -233,8 +318,8 @@ def configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            # A person knows the date; a program needs it.
-            structlog.processors.TimeStamper(fmt="iso" if json_lines else "%H:%M:%S", utc=json_lines),
+            _limit,
+            structlog.processors.TimeStamper(fmt="iso" if dated else "%H:%M:%S", utc=dated),
             structlog.processors.format_exc_info,
             _without_credentials,
             _Tee(output, forwarder),
@@ -250,3 +335,19 @@ def configure(
     root.setLevel(logging.WARNING)
     logging.getLogger("nats").setLevel(logging.ERROR)
     logging.getLogger("asyncio").addFilter(_not_at_ends_of_encryption)
+    with suppress(io.UnsupportedOperation, AttributeError, ValueError, OSError):  # standard error may be no file
+        faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=True)
+
+
+def level_now() -> str:
+    """The level from which this process logs."""
+    return _level
+
+
+def set_level(level: str) -> None:
+    """Log from this level on. Raises KeyError for an unknown level."""
+    global _level
+    _level = level
+    structlog.configure(
+        **{**structlog.get_config(), "wrapper_class": structlog.make_filtering_bound_logger(LEVELS[level])}
+    )

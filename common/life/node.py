@@ -150,6 +150,8 @@ def _log_failure(ctx: NodeContext, error: Exception) -> None:
 
 
 def _handle_signals(ctx: NodeContext) -> None:
+    from common.watch import diagnosis
+
     def on_signal(number: signal.Signals) -> None:
         if ctx.stopping.is_set():
             say(f"{ctx.role}: second {number.name}, ending at once", file=sys.stderr)
@@ -160,6 +162,7 @@ def _handle_signals(ctx: NodeContext) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, diagnosis.toggle_debug, ctx)
 
 
 @asynccontextmanager
@@ -195,8 +198,10 @@ async def _connect(ctx: NodeContext, settings: BusSettings) -> bool:
 
 async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
     from common.life import pulse
+    from common.watch import diagnosis
 
     # 1. What every node does beside its work.
+    await diagnosis.listen(ctx)
     background_tasks = [
         ctx.spawn(pulse.measure_lag(ctx), "loop lag"),
         ctx.spawn(pulse.beat(ctx), "heartbeat"),
@@ -247,8 +252,10 @@ async def _guarded(ctx: NodeContext, main: Main) -> None:
 async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
     from common.bus import BusError
     from common.life import pulse
+    from common.life.logging import tell_left_out
 
     try:
+        tell_left_out(at_once=True)
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)
             await pulse.send_heartbeat(ctx)  # with the counts since the last one

@@ -7,9 +7,10 @@ import time
 
 from common.bus import NODE_TTL, BusError
 from common.life.context import NodeContext
-from common.life.logging import Forwarder
+from common.life.logging import Forwarder, tell_left_out
 from common.life.metrics import gauge, histogram
 from common.protocol import subjects
+from common.watch.diagnosis import Watchdog
 
 HEARTBEAT_SECONDS = 1.0
 LAG_PROBE_SECONDS = 0.1
@@ -27,19 +28,21 @@ _lags = histogram("loop_lag_seconds", "Delays of the event loop, probed ten time
 async def measure_lag(ctx: NodeContext) -> None:
     """Measure how much later than requested the event loop wakes from sleep: the time that it was blocked."""
     worst, window = 0.0, time.monotonic() + HEARTBEAT_SECONDS
-    while True:
-        start = time.monotonic()
-        await asyncio.sleep(LAG_PROBE_SECONDS)
-        now = time.monotonic()
-        lag = max(0.0, now - start - LAG_PROBE_SECONDS)
-        _lags.observe(lag)
-        worst = max(worst, lag)
-        if lag > LAG_WARNING_SECONDS:
-            ctx.log.warning("event loop was blocked", seconds=round(lag, 2))
-        if now >= window:
-            _lag.set(worst)
-            ctx.report(loop_lag_ms=round(worst * 1000, 2))
-            worst, window = 0.0, now + HEARTBEAT_SECONDS
+    with Watchdog(ctx.log).watching() as watchdog:
+        while True:
+            start = time.monotonic()
+            await asyncio.sleep(LAG_PROBE_SECONDS)
+            now = time.monotonic()
+            watchdog.alive()
+            lag = max(0.0, now - start - LAG_PROBE_SECONDS)
+            _lags.observe(lag)
+            worst = max(worst, lag)
+            if lag > LAG_WARNING_SECONDS:
+                ctx.log.warning("event loop was blocked", seconds=round(lag, 2))
+            if now >= window:
+                _lag.set(worst)
+                ctx.report(loop_lag_ms=round(worst * 1000, 2))
+                worst, window = 0.0, now + HEARTBEAT_SECONDS
 
 
 async def beat(ctx: NodeContext) -> None:
@@ -87,6 +90,7 @@ async def stay_registered(ctx: NodeContext) -> None:
 async def forward_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
     """Send queued log records as telemetry."""
     while True:
+        tell_left_out()
         await send_logs(ctx, forwarder)
         await asyncio.sleep(LOG_SECONDS)
 

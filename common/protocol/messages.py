@@ -429,6 +429,33 @@ class LogRecord(Message, frozen=True):
     fields: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
 
 
+class Diagnosis(enum.StrEnum):
+    """What an operator asks of nodes, to find out what they do."""
+
+    LEVEL = "level"
+    """Log from another level on, for a while."""
+    STACKS = "stacks"
+    """Log where each thread and each task is."""
+    PROFILE = "profile"
+    """Write a profile of the processor time of the next seconds (py-spy)."""
+    MEMORY = "memory"
+    """Write what objects there are, and what is allocated in the next seconds."""
+
+
+class DiagnosisRequest(Message, frozen=True):
+    """`ctl.diagnosis`: a question to nodes. They answer with log records that have `asked` in their fields."""
+
+    asked: Name
+    """Names the question."""
+    nodes: Name
+    """For nodes whose id begins like that; empty: for all."""
+    what: Diagnosis
+    seconds: Seconds
+    """How long."""
+    level: Name = ""
+    """Of LEVEL."""
+
+
 class ProofFound(Message, frozen=True):
     """`telemetry.learner.<id>.proof`: a verified proof, for the monitor."""
 

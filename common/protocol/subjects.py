@@ -28,6 +28,7 @@ LEAN_CHECK = "lean.check"
 LEAN_CHECK_GONE = "lean.check.gone"
 PAUSE = "ctl.inference.pause"
 RESUME = "ctl.inference.resume"
+DIAGNOSIS = "ctl.diagnosis"
 
 SIGNED = frozenset({LEAN_VERIFY})
 """Subjects whose replies count only with the signature of one of the run's verifiers (`common.bus.signing`)."""
@@ -274,6 +275,14 @@ CHANNELS: tuple[Channel, ...] = (
         senders=("learner",),
         readers=("inference",),
         replies=(messages.PauseAcknowledged,),
+    ),
+    Channel(
+        DIAGNOSIS,
+        Delivery.PUBLISH,
+        (messages.DiagnosisRequest,),
+        senders=("diagnose",),
+        readers=(EVERY_NODE,),
+        notes="Sent by `proofmesh diagnose`. Only the operator's key (`admin`) may publish it.",
     ),
     Channel(
         telemetry("<role>", "<id>", "heartbeat"),

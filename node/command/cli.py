@@ -145,7 +145,7 @@ TOOLS: dict[str, Command] = {
         "node.command.proofs.attempt:main",
     ),
     "logs": Command(
-        "show what the nodes of a run have logged, by time, attempt, node or level", "node.command.logs:main"
+        "show what the nodes of a run have logged, by time, attempt, node or level", "node.command.watch.logs:main"
     ),
     "verify": Command(
         "check the proofs in .lean files and folders with Lean's kernel", "node.command.proofs.verify:main"
@@ -155,6 +155,9 @@ TOOLS: dict[str, Command] = {
     ),
     "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.command.status:main"),
+    "diagnose": Command(
+        "ask running nodes what they do: log level, stacks, profile, memory", "node.command.watch.diagnose:main"
+    ),
     "doctor": Command("say what works here, what is slow, what is broken, and what to do", "node.command.doctor:main"),
     "runs": Command("list the runs on a broker, and remove those that are over", "node.command.runs:main"),
     "trace": Command("extract every tactic of Lean files, with states before and after", "node.command.trace:main"),

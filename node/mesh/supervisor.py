@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from common.life.log_files import in_words, parsed
 from common.life.logging import keep_small
 from common.life.process import kill_group, spawn_child
+from common.watch.logs import in_words, parsed
 from node.mesh.restarts import GiveUp, RestartHistory, RestartRules
 
 LOGS_EVERY = 10.0

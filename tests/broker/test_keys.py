@@ -140,6 +140,8 @@ ATTACKS = {
     "a prover draws a loss of NaN on the monitor": ("prover", f"pub {RUN}.telemetry.learner.x.point"),
     "a prover registers as a lean-proxy": ("prover", f"pub $KV.{RUN}-nodes.lean-proxy.x"),
     "a prover lets the broker send its own words to anybody": ("prover", f"pub $JS.API.DIRECT.GET.KV_{RUN}-nodes"),
+    "the learner has other nodes write what is in their memory": ("learner", f"pub {RUN}.{subjects.DIAGNOSIS}"),
+    "a client fills the logs of nodes": ("client", f"pub {RUN}.{subjects.DIAGNOSIS}"),
     "a viewer writes anything at all": ("viewer", f"pub {RUN}.telemetry.ui.x.heartbeat"),
     "inference reads the queue": ("inference", f"pub $JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"),
     "inference writes weights": ("inference", f"pub $O.{RUN}-weights.C.x"),

@@ -11,8 +11,8 @@ import pytest
 import structlog
 
 from common.life import logging
-from common.life.log_files import in_words, parsed
 from common.protocol.messages import encode
+from common.watch.logs import in_words, parsed
 from tests.files import limited_files
 from tests.hostile import SURROGATE, harmless, harmless_and_whole
 
@@ -69,6 +69,27 @@ def test_a_full_queue_drops_the_oldest_and_counts_them() -> None:
     assert logging._dropped._value.get() - before == 5
 
 
+def test_a_flood_is_told_as_a_count_and_hides_no_other_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    forwarder, now = logging.Forwarder("prover", "p1"), 0.0
+    logging.configure("debug", forwarder=forwarder)
+    monkeypatch.setattr(logging._limit, "_clock", lambda: now)
+    log = structlog.get_logger("x")
+    for number in range(logging.MOST_A_MINUTE + 7):
+        log.warning("flood", number=number)
+        log.debug("asked for", number=number)
+    log.info("another")
+    assert len([each for each in forwarder.take(1000) if each.event == "flood"]) == logging.MOST_A_MINUTE
+    logging.tell_left_out()
+    assert not forwarder.take(1000), "its minute is not over"
+    now = 60.0
+    logging.tell_left_out()
+    logging.tell_left_out(at_once=True)
+    (told,) = forwarder.take(1000)
+    assert (told.event, told.level, told.fields["left_out"]) == ("flood", "warning", "7")
+    log.warning("flood")
+    assert "left_out" not in forwarder.take(1)[0].fields
+
+
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(ValueError, match="debug, info, warning, error"):
         logging.configure("loud")
@@ -80,7 +101,7 @@ def test_a_log_file_is_put_aside_when_it_is_full_and_the_oldest_go(
     monkeypatch.setattr(logging, "FILE_BYTES", 2000)
     logging.configure("info", file=tmp_path / "p1.log")
     for number in range(200):
-        structlog.get_logger("x").info("a line", number=number)
+        structlog.get_logger("x").info(f"line {number}", number=number)
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == ["p1.log", "p1.log.1", "p1.log.2", "p1.log.3"]
     assert all(file.stat().st_size <= 2000 for file in files)

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import tyro
 
-from common.life.log_files import LOGS, LogFiles, in_words
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, say_data
 from common.output.words import percent
@@ -25,6 +24,7 @@ from common.protocol.attempts import Purpose
 from common.protocol.messages import LogRecord
 from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
 from common.report.table import Table
+from common.watch.logs import LOGS, LogFiles, in_words
 
 LOGGED = 20
 """Most log records that are shown; `proofmesh logs RUN --attempt ID` shows all."""
@@ -105,7 +105,11 @@ def _attempt(settings: AttemptSettings) -> int:
     statement = (theorem.negation() if attempt.purpose == Purpose.DISPROVE else theorem).signature
     logs = _logged(settings.run, attempt.attempt_id)
     if settings.json:
-        told = {"total": attempt.total, "largest": attempt.largest and attempt.largest[0], "statement": statement}
+        told: dict[str, Any] = {
+            "total": attempt.total,
+            "largest": attempt.largest and attempt.largest[0],
+            "statement": statement,
+        }
         told["logs"] = [msgspec.to_builtins(record) for record in logs]
         say_data(as_json(asdict(attempt) | told))
     else:

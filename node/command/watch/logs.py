@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _logs(settings: LogsSettings) -> int:
-    from common.life.log_files import LOGS, LogFiles
+    from common.watch.logs import LOGS, LogFiles
 
     # 1. What is there.
     folder = settings.run / LOGS
@@ -76,8 +76,8 @@ def _logs(settings: LogsSettings) -> int:
 
 def wanted(records: Iterable[LogRecord], settings: LogsSettings) -> Iterator[LogRecord]:
     """The records that the settings ask for."""
-    from common.life.log_files import rank
     from common.life.logging import LEVELS
+    from common.watch.logs import rank
 
     for record in records:
         if (
@@ -91,7 +91,7 @@ def wanted(records: Iterable[LogRecord], settings: LogsSettings) -> Iterator[Log
 def _print(records: Iterable[LogRecord], *, json: bool) -> None:
     import msgspec
 
-    from common.life.log_files import in_words
+    from common.watch.logs import in_words
 
     for record in records:
         say_data(as_json(msgspec.to_builtins(record)) if json else in_words(record), flush=True)

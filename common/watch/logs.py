@@ -1,7 +1,7 @@
 """Reads the logs of a run's nodes: the monitor, `proofmesh logs`, `attempt` and `up` show them from here.
 
-A node's file has JSON lines (`common.life.logging`). What the node or a library says outside its log, such as the stacks
-of SIGUSR1, is in the same file as plain lines. They get the time of the line before them.
+A node's file has JSON lines (`common.life.logging`). What the node or a library says outside its log, such as the
+stacks of SIGUSR1, is in the same file as plain lines. They get the time of the line before them.
 """
 
 from __future__ import annotations

@@ -1,0 +1,77 @@
+"""What a node says of itself: when it is asked, and when it is stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import structlog
+
+from common.bus import Bus
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import LogRecord
+from common.watch import diagnosis
+from common.watch.diagnosis import Watchdog
+from node.command.watch.diagnose import main
+from tests.background import RunOnBroker
+from tests.commands import Answer, Called
+from tests.common.test_node import PROGRAM, ROOT
+from tests.waiting import eventually, until
+
+
+async def test_a_running_node_is_asked_for_stacks_memory_and_its_level(
+    mesh_run: RunOnBroker, bus: Bus, called: Called, tmp_path: Path
+) -> None:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
+    command = [sys.executable, PROGRAM, "serve", mesh_run.bus.url, mesh_run.name]
+    with (tmp_path / "node.log").open("wb") as log:
+        node = await spawn_child(command, env=environment, stderr=log)
+    heard: list[LogRecord] = []
+    await bus.subscribe("telemetry.tester.*.log", LogRecord, lambda _, record: heard.append(record))
+
+    async def there() -> bool:
+        return bool(await bus.nodes())
+
+    async def asked(*flags: object) -> Answer:
+        return await asyncio.to_thread(called, main, *flags, *mesh_run.flags)
+
+    try:
+        await until(there)
+        ran = await asked("tester", "--stacks", "--memory", "--profile", "--seconds", "0.1")
+        assert ran.code == 0, ran
+        assert "task tester main" in ran.out and "await ctx.stopping.wait()" in ran.out
+        assert re.search("profile (failed=py-spy|file=)", ran.out)
+        assert "objects by type" in next(tmp_path.glob("tester-*/memory.txt")).read_text()
+        assert (await asked("--level", "error", "--seconds", "600")).code == 0
+        assert (await asked("--stacks")).code == 0, "what is asked for is logged at every level"
+        node.send_signal(signal.SIGUSR2)
+        await eventually(lambda: any(each.fields.get("logs") == "debug" for each in heard))
+        node.send_signal(signal.SIGUSR1)
+        await eventually(lambda: "Current thread" in (tmp_path / "node.log").read_text())
+        assert "has no node nobody" in (await asked("nobody", "--stacks")).err
+        assert "say what to ask" in (await asked()).err
+    finally:
+        await kill_group(node, grace=0)
+
+
+async def test_a_stuck_event_loop_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "STUCK_SECONDS", 0.05)
+    said = threading.Event()
+
+    def stuck() -> None:
+        assert said.wait(60)
+
+    def heard(_: object, __: str, event: dict[str, object]) -> dict[str, object]:
+        if event["event"] == "event loop is stuck" and event["of"] == "this test":
+            assert "in stuck" in str(event["stack"])
+            said.set()
+        raise structlog.DropEvent
+
+    structlog.configure(processors=[heard], cache_logger_on_first_use=False)
+    with Watchdog(structlog.get_logger().bind(of="this test")).watching():
+        stuck()
