@@ -3,9 +3,9 @@
     STORE/keys/RUN/ROLE.nk            a seed for each role: what nodes on this machine take
     STORE/keys/RUN/ROLE.NAME.pub      the public key of somebody who was invited; the seed is in the invite alone
 
-Each run is an account, which has subjects and streams of its own: nothing that one run's keys do reaches another run.
-Each key is a user with the rights of its role (`common.bus.permissions`). The files are all there is: a key counts
-while its file is there, and a running broker looks every few seconds.
+Each run has accounts of its own, with subjects and streams of their own: nothing that one run's keys do reaches another
+run. Each key is a user with the rights of its role, in the account of its role (`common.bus.permissions`). The files
+are all there is: a key counts while its file is there, and a running broker looks every few seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from broker.settings import HEADROOM, BrokerSettings
 from common.bus.asking import BadKey
 from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
-from common.bus.permissions import Role, rights
+from common.bus.permissions import Rights, Role, account_of, rights
 from common.machine import is_loopback
 from common.output.command import UserError
 from common.protocol.messages import MAX_MESSAGE_BYTES
@@ -32,25 +32,25 @@ ANSWER_WITHIN = "1h"
 MOST_STREAMS = 16
 """Streams of a run, which has seven."""
 
-MOST_CONSUMERS = 4096
-"""Readers of a run's streams: two or three for each inference node, one for each command that waits for results."""
+MOST_CONSUMERS = 64
+"""Consumers of a run's streams: one for each purpose and each durable client."""
 
 MOST_CONNECTIONS = 4096
-"""Connections of a run: one for each node and command."""
+"""Connections of an account: one for each node and command."""
 
 MOST_SUBSCRIPTIONS = 1024
 """Subscriptions of one connection. Nodes have fewer than a hundred."""
 
-LIMITS: dict[str, Any] = {
-    "jetstream": {"max_streams": MOST_STREAMS, "max_consumers": MOST_CONSUMERS},
-    "limits": {
-        "max_connections": MOST_CONNECTIONS,
-        "max_subscriptions": MOST_SUBSCRIPTIONS,
-        "max_payload": MAX_MESSAGE_BYTES + HEADROOM,
-    },
-}
+STREAMS = {"max_streams": MOST_STREAMS, "max_consumers": MOST_CONSUMERS}
 """What one run may take of a server that it shares with others. Not its disk: what an account may take of that is
 reserved for it, so that few runs would fit; each stream has a limit instead (`broker.streams`)."""
+
+LIMITS = {
+    "max_connections": MOST_CONNECTIONS,
+    "max_subscriptions": MOST_SUBSCRIPTIONS,
+    "max_payload": MAX_MESSAGE_BYTES + HEADROOM,
+}
+"""What the keys of one account may take."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 
@@ -162,16 +162,47 @@ def revoke(store: str | Path, run: str, who: str) -> list[User]:
 
 def accounts(store: str | Path, runs: Iterable[str] | None = None) -> dict[str, Any]:
     """The accounts of nats-server's configuration: those of these runs, or of all that have keys. Raises BadKey."""
-    return {
-        run: LIMITS | {"users": [_as_configured(user, run) for user in users(store, run)]}
-        for run in (runs_with_keys(store) if runs is None else runs)
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs_with_keys(store) if runs is None else runs:
+        for user in users(store, run):
+            _add(found, user, run)
+    return found
 
 
-def _as_configured(user: User, run: str) -> dict[str, Any]:
+def _add(found: dict[str, dict[str, Any]], user: User, run: str) -> None:
+    """Add a key to its account, and let the account have what the key's role needs of others."""
+    own = rights(user.role, run, user.name, user.public)
+    name = account_of(user.role, run, user.name)
+    account = _account(found, name, run)
+    account["users"].append(_as_configured(user, own))
+    for needed in own.imports:
+        kind = "stream" if needed.stream else "service"
+        export: dict[str, Any] = {kind: needed.subject}
+        if not needed.stream:
+            export |= {"response_type": "stream"} if needed.many else {"response_threshold": ANSWER_WITHIN}
+        taken: dict[str, Any] = {kind: {"account": needed.account, "subject": needed.subject}}
+        if needed.local:
+            taken["to"] = needed.local
+        for entry, listed in (
+            (export, _account(found, needed.account, run)["exports"]),
+            (taken, account["imports"]),
+        ):
+            if entry not in listed:
+                listed.append(entry)
+
+
+def _account(found: dict[str, dict[str, Any]], name: str, run: str) -> dict[str, Any]:
+    """The account of this name. Only that with the run's own name has streams."""
+    if name not in found:
+        found[name] = {"limits": LIMITS, "users": [], "exports": [], "imports": []}
+        if name == run:
+            found[name]["jetstream"] = STREAMS
+    return found[name]
+
+
+def _as_configured(user: User, own: Rights) -> dict[str, Any]:
     if user.role is Role.ADMIN:
         return {"nkey": user.public}
-    own = rights(user.role, run, user.name)
     permissions: dict[str, Any] = {"publish": list(own.publish), "subscribe": list(own.subscribe)}
     if own.answers:
         permissions["allow_responses"] = {"max": 1, "expires": ANSWER_WITHIN}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
 import structlog
 from filelock import FileLock, Timeout
 
@@ -32,6 +33,9 @@ START_SECONDS = 30.0
 
 STOP_SECONDS = 15.0
 """Time for the server to flush its streams on SIGTERM before it is killed."""
+
+RELOAD_SECONDS = 5.0
+"""Longest wait until the server has read its configuration again; it takes milliseconds."""
 
 POLL_SECONDS = 0.02
 
@@ -150,8 +154,31 @@ class Server:
             self._configured["accounts"] = now
             self._write(self._configured)
         self._certificates = certificates
-        self.process.send_signal(signal.SIGHUP)
+        await self._reload()
+        if set(now or ()) - set(old or ()):
+            # Until it reads its configuration once more, a new account gets nothing from older ones (2.12 to 2.15).
+            await self._reload()
         return True
+
+    async def _reload(self) -> None:
+        """Let the server read its configuration, and wait until it has."""
+        assert self.process is not None
+        before = await self._read_at()
+        self.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + RELOAD_SECONDS
+        while await self._read_at() == before and time.monotonic() < deadline:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _read_at(self) -> str:
+        """When the server has read its configuration; empty: it does not answer."""
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=RELOAD_SECONDS)) as session,
+                session.get(f"{self.monitor_url}/varz") as answer,
+            ):
+                return str((await answer.json(content_type=None))["config_load_time"])
+        except (aiohttp.ClientError, TimeoutError):
+            return ""
 
     def _times_of_certificates(self) -> list[int]:
         settings = self.settings

@@ -56,12 +56,11 @@ async def serve(ctx: NodeContext, server: Server | None) -> None:
     """Make the run's streams, and keep them until the node is stopped. Raises NodeFailure if `server` ends, the
     nats-server of this node."""
     from broker import streams
-    from broker.watch import watch
+    from broker.watch import list_verifiers, watch
 
     # 1. What the run's nodes wait for.
     await streams.ensure(ctx.bus)
-    if keys := ctx.settings.bus.verifier_keys():
-        await ctx.bus.list_verifiers(keys)
+    await list_verifiers(ctx)
     ctx.log.info("streams are ready", run=ctx.settings.run)
     # 2. Streams that fill up are seen before they refuse writes.
     ctx.spawn(watch(ctx, server), "limits")

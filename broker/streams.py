@@ -79,7 +79,9 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
         ),
         histories=(
             HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, *HISTORY_BYTES),
-            HistorySpec(names.answers_stream(run), (own("*.*"),), -1, *ANSWERS_BYTES, ANSWERS_SECONDS, confirmed=True),
+            HistorySpec(
+                names.answers_stream(run), (own("*.*.*.*"),), -1, *ANSWERS_BYTES, ANSWERS_SECONDS, confirmed=True
+            ),
         ),
         consumers=(
             *(

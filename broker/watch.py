@@ -65,6 +65,16 @@ async def watch(ctx: NodeContext, server: Server | None) -> None:
         await asyncio.sleep(EVERY_SECONDS)
 
 
+async def list_verifiers(ctx: NodeContext) -> None:
+    """Let the run list the verifiers of [bus] verifiers. If there are none and the run has keys: those who have a
+    verifier's key; nobody else may list them then. Raises BusError."""
+    configured = ctx.settings.bus.verifier_keys()
+    wanted = configured or ctx.bus.own_verifiers()
+    listed = await ctx.bus.get_state(VERIFIERS, VerifierKeys) if wanted else None
+    if wanted and (listed is None or (not configured and listed.keys != wanted)):
+        await ctx.bus.list_verifiers(wanted)
+
+
 def note(ctx: NodeContext, **changes: Any) -> None:
     """Change what the node tells others of the broker."""
     before = ctx.facts if isinstance(ctx.facts, BrokerFacts) else BrokerFacts()
@@ -99,9 +109,7 @@ class StreamKeeper:
             note(self._ctx, lost=f"{listed} had vanished and was made again, empty, at {when}")
             self._ctx.log.error("streams had vanished and were made again; what they held is lost", streams=listed)
         # A state that was made again, or overwritten with nonsense, lists no verifier: then no verdict would count.
-        verifiers, bus = self._ctx.settings.bus.verifier_keys(), self._ctx.bus
-        if verifiers and await bus.get_state(VERIFIERS, VerifierKeys) is None:
-            await bus.list_verifiers(verifiers)
+        await list_verifiers(self._ctx)
 
     async def _grow(self) -> None:
         # Only these streams refuse writes when they are full. The others drop their oldest messages, which is as meant.

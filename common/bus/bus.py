@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ from common.bus.connection import (
     message_callback,
     warn_sometimes,
 )
-from common.bus.credentials import find_key, learner_keys
+from common.bus.credentials import find_key, learner_keys, own_verifiers
 from common.bus.permissions import Role
 from common.bus.signing import SIGNATURE_HEADER, Announcements, KnownKeys, Names, Order, Signer, own_identity
 from common.bus.stored import Lease, Puller
@@ -55,16 +55,7 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import (
-    ANNOUNCED,
-    NO_CHANNEL,
-    SIGNED,
-    VERIFIERS,
-    channel_name,
-    check_run_name,
-    new_client,
-    result as result_subject,
-)
+from common.protocol.subjects import ANNOUNCED, NO_CHANNEL, SIGNED, VERIFIERS, channel_name, check_run_name, new_client
 from common.settings import BusSettings
 
 R = TypeVar("R", bound=Message)
@@ -280,6 +271,16 @@ class Bus:
     def new_client(self, command: str) -> str:
         """A name for the attempts of a command (`eval`, `prove`), which no other process has."""
         return new_client(command, self._connection.owner)
+
+    @property
+    def signer(self) -> Signer | None:
+        """This node's key for the broker, to sign with; None: it has none."""
+        return self._connection.key.signer if self._connection.key else None
+
+    def own_verifiers(self) -> tuple[str, ...]:
+        """The keys of the run's verifiers for the broker, where this node has the folder of the run's keys. Raises
+        BadKey."""
+        return own_verifiers(self._connection.settings, self.run)
 
     async def list_verifiers(self, keys: Sequence[str]) -> None:
         """Let the run list these keys, for nodes that are not configured with them. Raises Unanswered."""
@@ -529,33 +530,30 @@ class Bus:
 
     async def watch_aged(self, key: str, type: type[R], callback: Callable[[R | None, float], None]) -> stored.Watch[R]:
         """Like `watch_state`; the callback also gets the value's age in seconds, as the broker's clock has it."""
-        bucket = names.state_bucket(self.run)
         watch = stored.Watch(
-            *(self._connection, self._jetstream, f"KV_{bucket}", stored.key_subject(bucket, key), (type,)),
-            callback,
-            channel=channel_name(key),
-            counts=lambda message: self._counts(key, message.subject, message),
+            *(self._connection, self._replies, names.state_bucket(self.run), key, type, callback),
+            counts=lambda message: self._counts(key, (message.headers or {})["Nats-Subject"], message),
         )
         await watch.start()
         return watch
 
     async def watch_results(
-        self, client: str, types: tuple[type[Message], ...], callback: Callable[[Any], None]
-    ) -> stored.Watch[Message]:
-        """Call `callback` with each result of a client's attempts that the broker has stored, and once more with all of
-        them after a reconnect. For clients other than `subjects.DURABLE_CLIENTS`, which lease theirs.
+        self,
+        client: str,
+        types: tuple[type[Message], ...],
+        callback: Callable[[Any], None],
+        outstanding: Callable[[], Iterable[str]],
+    ) -> stored.Answers:
+        """Call `callback` with each result of a client's attempts, and after a reconnect with those of `outstanding`
+        attempts (their ids) that the broker has: some come twice. For clients other than `subjects.DURABLE_CLIENTS`,
+        which lease theirs.
 
-        Raises NotThere if the run's streams do not exist.
+        Raises NotThere, Unanswered if the run's streams do not exist.
         """
-        subject, stream = result_subject(client), names.answers_stream(self.run)
-        watch = stored.Watch(
-            *(self._connection, self._jetstream, stream, self._prefix + subject, types),
-            lambda value, _: callback(value),
-            channel=channel_name(subject),
-            all_stored=True,
-        )
-        await watch.start()
-        return watch
+        received = message_callback(types, self._prefix, lambda _, message: callback(message), lambda *_: True)
+        answers = stored.Answers(self._connection, self._replies, self.run, client, received, outstanding)
+        await answers.start()
+        return answers
 
     async def register(self, info: NodeInfo) -> None:
         """Put a node into the registry, signed, for NODE_TTL seconds. Raises Unanswered."""
@@ -635,11 +633,11 @@ class Bus:
 
         Raises NotThere, DigestMismatch, Unanswered, OSError.
         """
-        await stored.get_object(self._jetstream, names.weights_bucket(self.run), name, path, digest)
+        await stored.get_object(self._replies, names.weights_bucket(self.run), name, path, digest)
 
     async def has_object(self, name: str) -> bool:
         """Whether the run's object store has an object of this name. Raises Unanswered."""
-        return await stored.has_object(self._jetstream, names.weights_bucket(self.run), name)
+        return await stored.has_object(self._replies, names.weights_bucket(self.run), name)
 
     async def delete_object(self, name: str) -> None:
         """Remove an object if it exists. Raises Unanswered."""

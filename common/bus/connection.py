@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from itertools import count
 from typing import Any
 
+import msgspec
 import structlog
 from nats.aio.client import PING_PROTO, Client, Server
 from nats.aio.msg import Msg
@@ -35,6 +36,7 @@ from prometheus_client.registry import Collector
 
 from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
 from common.bus.credentials import NodeKey, tls
+from common.bus.permissions import call_of, inbox
 from common.bus.signing import Signer
 from common.life import metrics, timeline
 from common.protocol.messages import (
@@ -92,9 +94,21 @@ def failure_kind(error: MessageError) -> FailureKind:
     return FailureKind.OVERSIZED if isinstance(error, OversizedMessage) else FailureKind.MALFORMED
 
 
+_FROM_ANOTHER_ACCOUNT = "_R_."
+"""Begins the reply subject that the broker gives to a request from another account."""
+
+_INFO_HEADER = "Nats-Request-Info"
+"""What the broker says of such a request's sender, whatever the sender has written there."""
+
+
 def sender_of(message: Msg) -> str:
-    """The sender of a message: the reply inbox, which names the node, or the subject if there is no inbox."""
-    return message.reply.rsplit(".", 1)[0] if message.reply else message.subject
+    """The sender of a message: its account if it is another one, its key or node by the reply inbox (see
+    `permissions.inbox`), or the subject if there is no inbox."""
+    if message.reply.startswith(_FROM_ANOTHER_ACCOUNT):
+        return f"account {msgspec.json.decode((message.headers or {}).get(_INFO_HEADER, '{}')).get('acc', '')}"
+    parts = message.reply.split(".")
+    with_key = len(parts) == 6
+    return ".".join(parts[:3] if with_key else parts[:-1]) if message.reply else message.subject
 
 
 def count_malformed(message: Msg, error: MessageError) -> Failure:
@@ -344,8 +358,8 @@ class Connection:
                 max_outstanding_pings=2,
                 drain_timeout=DRAIN_SECONDS,
                 pending_size=OUTAGE_BUFFER_BYTES,
-                # The role first: the broker keeps a key of one role from hearing what is sent to another.
-                inbox_prefix=f"_INBOX.{self.role}.{self.token}",
+                # Role and key first: the broker keeps a key from hearing what is sent to another.
+                inbox_prefix=f"{inbox(self.role, self.key.public if self.key else '')}.{self.token}",
             )
         )
         await asyncio.wait([connecting, self._refused], timeout=wait, return_when=asyncio.FIRST_COMPLETED)
@@ -402,13 +416,17 @@ class Connection:
             return False
         return True
 
+    def named(self, subject: str) -> str:
+        """The name of a subject in the account of this node."""
+        return call_of(subject, self.role, has_key=self.key is not None)
+
     async def publish(
         self, subject: str, payload: bytes, reply: str = "", headers: dict[str, str] | None = None
     ) -> None:
         """Publish. Never raises because of an outage: messages are buffered; when the buffer is full, they are
         dropped."""
         try:
-            await self.client.publish(subject, payload, reply, headers)
+            await self.client.publish(self.named(subject), payload, reply, headers)
         except OutboundBufferLimitError:
             DROPPED.inc()
         except ConnectionClosedError:
@@ -546,7 +564,7 @@ class Replies:
         """Send a request and return the first reply. Raises Unanswered."""
         token = await self._ready(subject, timeout)
         future = self._single[token] = asyncio.get_running_loop().create_future()
-        self._asked[token] = subject.lower()
+        self._asked[token] = self._connection.named(subject).lower()
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)
@@ -574,7 +592,7 @@ class Replies:
         """
         token = await self._ready(subject, timeout)
         queue = self._waiting[token] = asyncio.Queue()
-        self._asked[token] = subject.lower()
+        self._asked[token] = self._connection.named(subject).lower()
         try:
             async with asyncio.timeout(timeout):
                 await self._connection.publish(subject, payload, f"{self._inbox}.{token}", headers)

@@ -110,10 +110,23 @@ def learner_keys(settings: BusSettings, key: NodeKey | None, role: str) -> tuple
 
 
 def announcers(folder: Path) -> list[str]:
-    """The public keys of learners and self-play in the folder of a run's keys: the run's own, and those of invites, as
-    far as this user may read them. Raises BadKey."""
+    """The public keys of learners and self-play in the folder of a run's keys. Raises BadKey."""
+    return _listed(folder, ANNOUNCERS)
+
+
+def own_verifiers(settings: BusSettings, run: str) -> tuple[str, ...]:
+    """The public keys, in base64, of the run's verifiers, for a broker node that has the folder of the run's keys.
+    Raises BadKey."""
+    named = settings.key or os.environ.get("PROOFMESH_KEY", "")
+    folder = key_file(Path(named), run, Role.ADMIN).parent if named else None
+    return tuple(_base64_of(public) for public in _listed(folder, (Role.VERIFIER,))) if folder else ()
+
+
+def _listed(folder: Path, roles: tuple[Role, ...]) -> list[str]:
+    """The public keys of these roles in the folder of a run's keys: the run's own, and those of invites, as far as this
+    user may read them. Raises BadKey."""
     found = []
-    for role in ANNOUNCERS:
+    for role in roles:
         for file in (folder / f"{role}{ENDING}", *sorted(folder.glob(f"{role}.*{PUBLIC}"))):
             with suppress(OSError):
                 text = file.read_text().strip()

@@ -1,8 +1,17 @@
 """Who may do what on a run's subjects and streams, derived from the table of channels (`common.protocol.subjects`).
 
 A role may publish what it sends and subscribe to what it reads, under the run's name, and ask the broker for what it
-stores of that. Only the admin creates, changes and deletes streams. Replies come to inboxes that begin with the role,
-which no other role hears. The broker enforces this for nodes with keys (`broker.keys`).
+stores of that. Only the admin creates, changes and deletes streams. Replies come to inboxes that begin with the role
+and the key, which no other key hears. The broker enforces this for nodes with keys (`broker.keys`).
+
+Permissions alone do not suffice. NATS checks on which subject a request is published, not where its reply goes, and it
+obeys a reply that goes to `$JS.API.STREAM.DELETE.<stream>`. So streams are in an account of their own, and the keys of
+most roles in others, to which NATS brings from there what is listed here and nothing else:
+
+    RUN                 the streams; the broker node, learners, self-play
+    RUN.workers         provers, inference nodes, lean-proxies, verifiers
+    RUN.ui, RUN.viewer  monitors, commands that only look
+    RUN.client.OWNER    people and programs that ask for attempts
 """
 
 from __future__ import annotations
@@ -38,6 +47,21 @@ class Role(enum.StrEnum):
 
 
 @dataclass(frozen=True)
+class Import:
+    """What an account gets from another one."""
+
+    account: str
+    """The other one."""
+    subject: str
+    stream: bool = False
+    """Messages that are published there. Otherwise requests that are answered there."""
+    many: bool = False
+    """Whether a request may have several replies."""
+    local: str = ""
+    """Its name in the account that imports it, if it is another one."""
+
+
+@dataclass(frozen=True)
 class Rights:
     """What a key may do."""
 
@@ -46,9 +70,62 @@ class Rights:
     """`SUBJECT GROUP`: only as a member of the queue group, so that one node cannot copy the requests of all."""
     answers: bool
     """Whether it may reply to each message that it gets, once."""
+    imports: tuple[Import, ...] = ()
+    """What it takes for that from other accounts."""
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """A subject to publish to."""
+
+    subject: str
+    account: str
+    """Where it is heard."""
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class _Hear:
+    """A subject to subscribe to."""
+
+    subject: str
+    group: str = ""
+    imports: tuple[Import, ...] = ()
+
+
+def account_of(role: Role, run: str, owner: str = OWNER) -> str:
+    """The account of a key."""
+    match role:
+        case Role.ADMIN | Role.LEARNER | Role.STP:
+            return run
+        case Role.PROVER | Role.INFERENCE | Role.LEAN_PROXY | Role.VERIFIER:
+            return f"{run}.workers"
+        case Role.CLIENT:
+            return f"{run}.client.{owner}"
+        case _:
+            return f"{run}.{role}"
+
+
+_API, _API_ELSEWHERE = "$JS.API.", "broker.api."
+
+_ABOUT = tuple(f"{_API}{call}" for call in ("STREAM.INFO.", "STREAM.LIST", "STREAM.NAMES", "CONSUMER.INFO."))
+"""Calls that nats-server answers itself, for the account of who asks, unless another account imports them under another
+name. All others are heard by the stream or the consumer that they name."""
+
+
+def call_of(subject: str, role: str, *, has_key: bool) -> str:
+    """The subject by which a node reaches a call of the broker: its own, but for nodes whose account has no streams."""
+    here = not has_key or account_of(Role(role), "") == ""
+    return subject if here or not subject.startswith(_ABOUT) else _API_ELSEWHERE + subject.removeprefix(_API)
+
+
+def inbox(role: str, key: str = "") -> str:
+    """The beginning of the inboxes of nodes with a key (its public key); empty: without one."""
+    return f"_INBOX.{role}.{key[1:17]}" if key else f"_INBOX.{role}"
 
 
 _NAMES = {
+    Role.ADMIN: ("broker", EVERY_NODE),
     Role.LEARNER: ("learner", EVERY_NODE),
     Role.STP: ("stp",),
     Role.INFERENCE: ("inference", EVERY_NODE),
@@ -72,34 +149,53 @@ _NO_REGISTRY = (Role.PROVER,)
 request names, in whatever role that inbox is; a role that both writes and reads a store could so send what it likes to
 whomever it likes. A prover reads the registry only to say early that nobody serves a model."""
 
+_FOLLOWS = (Role.INFERENCE,)
+"""Roles that hear of each change of the state that they read. The others look when they need it."""
+
 _COUNTS_QUEUES = (Role.LEARNER, Role.STP, Role.CLIENT, Role.UI, Role.VIEWER)
 """Roles that look how many messages wait, to notice lost ones."""
 
 
-def rights(role: Role, run: str, owner: str = OWNER) -> Rights:
-    """The rights of a key. `owner`: the name of a client's key."""
-    inbox = f"_INBOX.{role}.>"
+def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
+    """The rights of a key. `owner`: the name of a client's key. `key`: the public key; empty: any of the role."""
     if role is Role.ADMIN:
         return Rights((">",), (">",), answers=False)
-    publish: list[str] = []
-    subscribe = [inbox]
+    # 1. What the table of channels says.
+    asks: list[_Ask] = []
+    hears = [_Hear(f"{inbox(role, key)}.>")]
     for channel in CHANNELS:
         if set(channel.senders) & set(_NAMES[role]):
-            publish += _sends(channel, role, run, owner)
+            asks += _sends(channel, role, run, owner)
         if set(channel.readers) & set(_NAMES[role]):
-            asks, hears = _reads(channel, role, run, owner)
-            publish += asks
-            subscribe += hears
-    publish += _looks(role, run)
+            asks += _reads(channel, role, run, owner)
+            hears += _hears(channel, role, run, owner)
+    asks += (_Ask(f"$JS.API.{call}", run) for call in _looks(role, run))
     served = any(channel.replies and set(channel.readers) & set(_NAMES[role]) for channel in CHANNELS)
-    return Rights(tuple(dict.fromkeys(publish)), tuple(dict.fromkeys(subscribe)), served)
+    # 2. What of that is in other accounts.
+    local = {ask: call_of(ask.subject, role, has_key=True) for ask in asks}
+    imports = [
+        Import(ask.account, ask.subject, many=ask.many, local=local[ask] if local[ask] != ask.subject else "")
+        for ask in asks
+    ]
+    imports += [each for hear in hears for each in hear.imports]
+    own = account_of(role, run, owner)
+    return Rights(
+        tuple(dict.fromkeys(local.values())),
+        tuple(dict.fromkeys(f"{hear.subject} {hear.group}".strip() for hear in hears)),
+        served,
+        tuple(dict.fromkeys(each for each in imports if each.account != own)),
+    )
 
 
-def _filled(channel: Channel, role: Role, owner: str, *, sends: bool) -> str:
-    """The channel's name with the parts that the role does not choose; `*` for the others."""
-    own = {}
-    if sends:
-        own["<role>"] = _ROLE_OF_NODE.get(role, str(role))
+def _told(role: Role) -> str:
+    """The role that a node with this key tells others."""
+    return "broker" if role is Role.ADMIN else _ROLE_OF_NODE.get(role, str(role))
+
+
+def _filled(channel: Channel, role: Role, owner: str, told: str = "*") -> str:
+    """The channel's name with the parts that the role does not choose, and the role that its sender tells; `*` for the
+    others."""
+    own = {"<role>": told}
     if role is Role.CLIENT:
         own["<owner>"] = owner
     if role in _DURABLE:
@@ -107,85 +203,98 @@ def _filled(channel: Channel, role: Role, owner: str, *, sends: bool) -> str:
     return ".".join(own.get(part, "*") if part.startswith("<") else part for part in channel.name.split("."))
 
 
-def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[str]:
+def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]:
     """What the role publishes to send on a channel."""
-    name = _filled(channel, role, owner, sends=True)
+    name = _filled(channel, role, owner, _told(role))
     match channel.delivery:
         case Delivery.STATE:
             bucket = names.state_bucket(run)
-            yield f"$KV.{bucket}.{name}"
-            yield f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}"
+            yield _Ask(f"$KV.{bucket}.{name}", run)
+            yield _Ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
         case Delivery.REGISTRY:
-            yield f"$KV.{names.nodes_bucket(run)}.{name}"
+            yield _Ask(f"$KV.{names.nodes_bucket(run)}.{name}", run)
         case Delivery.OBJECT:
             bucket = names.weights_bucket(run)
-            yield f"$O.{bucket}.C.*"
-            yield f"$O.{bucket}.M.*"
-            yield f"$JS.API.STREAM.INFO.OBJ_{bucket}"
-            yield f"$JS.API.STREAM.PURGE.OBJ_{bucket}"
-            yield f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}"
+            yield _Ask(f"$O.{bucket}.C.*", run)
+            yield _Ask(f"$O.{bucket}.M.*", run)
+            yield _Ask(f"$JS.API.STREAM.INFO.OBJ_{bucket}", run)
+            yield _Ask(f"$JS.API.STREAM.PURGE.OBJ_{bucket}", run)
+            yield _Ask(f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}", run)
+            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
+        case Delivery.PUBLISH | Delivery.HISTORY if name.startswith("telemetry."):
+            yield _Ask(f"{run}.{name}", account_of(role, run, owner))  # whoever reads it gets it from there
+        case Delivery.REQUEST | Delivery.REQUEST_ALL | Delivery.PUBLISH:
+            yield _Ask(f"{run}.{name}", account_of(Role.PROVER, run), many=channel.delivery is Delivery.REQUEST_ALL)
         case _:
-            yield f"{run}.{name}"
+            yield _Ask(f"{run}.{name}", run)
 
 
-def _reads(channel: Channel, role: Role, run: str, owner: str) -> tuple[list[str], list[str]]:
-    """What the role publishes and subscribes to, to read a channel."""
-    name = _filled(channel, role, owner, sends=False)
-    subject = f"{run}.{name}"
+def _reads(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]:
+    """What the role publishes to read a channel."""
+    name = _filled(channel, role, owner)
     match channel.delivery:
         case Delivery.WORK_QUEUE:
-            return list(_takes(channel, role, run)), []
-        case Delivery.REQUEST | Delivery.REQUEST_ALL:
-            return [], [f"{subject} {channel.queue_group}".strip()]
+            yield from _takes(channel, role, run)
         case Delivery.HISTORY if channel.stored_in == "<run>-answers":
-            return list(_follows(names.answers_stream(run), subject)), []
+            yield _Ask(f"$JS.API.DIRECT.GET.{names.answers_stream(run)}.{run}.{name}", run)
         case Delivery.HISTORY:
-            return [f"$JS.API.DIRECT.GET.{names.history_stream(run)}"], [subject]
+            yield _Ask(f"$JS.API.DIRECT.GET.{names.history_stream(run)}", run, many=True)
         case Delivery.STATE:
             bucket = names.state_bucket(run)
-            get = f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}"
-            follows = _follows(f"KV_{bucket}", f"$KV.{bucket}.{name}") if role is Role.INFERENCE else ()
-            return [get, *follows], []  # the others look when they need it
-        case Delivery.REGISTRY:
-            get = f"$JS.API.DIRECT.GET.KV_{names.nodes_bucket(run)}"
-            return ([] if role in _NO_REGISTRY else [get]), []
+            yield _Ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
+            if role in _FOLLOWS:
+                yield _Ask(f"$JS.API.STREAM.INFO.KV_{bucket}", run)
+        case Delivery.REGISTRY if role not in _NO_REGISTRY:
+            yield _Ask(f"$JS.API.DIRECT.GET.KV_{names.nodes_bucket(run)}", run, many=True)
         case Delivery.OBJECT:
             bucket = names.weights_bucket(run)
-            return [f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}", *_follows(f"OBJ_{bucket}", f"$O.{bucket}.C.*")], []
+            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}", run, many=True)
+            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
+
+
+def _hears(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Hear]:
+    """What the role subscribes to, to read a channel."""
+    prefix = run
+    match channel.delivery:
+        case Delivery.REQUEST | Delivery.REQUEST_ALL:
+            yield _Hear(f"{run}.{_filled(channel, role, owner)}", channel.queue_group)
+            return
+        case Delivery.STATE if role in _FOLLOWS:
+            prefix = f"$KV.{names.state_bucket(run)}"
+        case Delivery.PUBLISH | Delivery.HISTORY:
+            pass
         case _:
-            return [], [subject]
+            return
+    senders = [each for each in Role if set(channel.senders) & set(_NAMES[each])]
+    imports = [
+        Import(account_of(each, run), f"{prefix}.{_filled(channel, role, owner, _told(each))}", stream=True)
+        for each in senders
+        if each is not Role.CLIENT  # what clients publish is a request to the account that hears it
+    ]
+    yield _Hear(f"{prefix}.{_filled(channel, role, owner)}", imports=tuple(imports))
 
 
-def _takes(channel: Channel, role: Role, run: str) -> Iterator[str]:
+def _takes(channel: Channel, role: Role, run: str) -> Iterator[_Ask]:
     """What it takes to lease messages of a work queue."""
     if channel.stored_in == "<run>-todo":
         stream, consumers = names.todo_stream(run), [names.TODO_PREFIX + purpose for purpose in PURPOSES]
     else:
         stream, consumers = names.results_stream(run), [names.RESULTS_PREFIX + role]
     for consumer in consumers:
-        yield f"$JS.API.CONSUMER.INFO.{stream}.{consumer}"
-        yield f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
-        yield f"$JS.ACK.{stream}.{consumer}.>"
-
-
-def _follows(stream: str, subject: str) -> Iterator[str]:
-    """What it takes to follow one subject of a stream with a consumer of one's own. Its filter is part of the request's
-    subject, so that the broker checks it."""
-    yield f"$JS.API.STREAM.INFO.{stream}"
-    yield f"$JS.API.CONSUMER.CREATE.{stream}.*.{subject}"
-    yield f"$JS.API.CONSUMER.INFO.{stream}.*"
-    yield f"$JS.FC.{stream}.>"
+        yield _Ask(f"$JS.API.CONSUMER.INFO.{stream}.{consumer}", run)
+        yield _Ask(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", run, many=True)
+        yield _Ask(f"$JS.ACK.{stream}.{consumer}.>", run)
 
 
 def _looks(role: Role, run: str) -> Iterator[str]:
     """What the table of channels does not say: questions about the streams as such."""
     if role in _COUNTS_QUEUES:
-        yield f"$JS.API.CONSUMER.INFO.{names.todo_stream(run)}.*"
-        yield f"$JS.API.CONSUMER.INFO.{names.results_stream(run)}.*"
+        for consumer in names.CONSUMERS:
+            yield f"CONSUMER.INFO.{names.stream_of(run, consumer)}.{consumer}"
     if role in _DURABLE:  # they let the store grow for their weights
-        yield f"$JS.API.STREAM.UPDATE.OBJ_{names.weights_bucket(run)}"
+        yield f"STREAM.UPDATE.OBJ_{names.weights_bucket(run)}"
     if role is Role.VIEWER:
-        yield "$JS.API.STREAM.LIST"
-        yield "$JS.API.STREAM.NAMES"
+        yield "STREAM.LIST"
+        yield "STREAM.NAMES"
         for stream in names.streams_of(run):
-            yield f"$JS.API.STREAM.INFO.{stream}"
+            yield f"STREAM.INFO.{stream}"

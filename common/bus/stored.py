@@ -6,30 +6,33 @@ In reading order: leases of a work queue, all messages of a stream, keys and the
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic
 
 import structlog
-from nats.errors import Error as NatsError, TimeoutError as NatsTimeout
-from nats.js.api import ConsumerConfig, DeliverPolicy
-from nats.js.errors import APIError, Error as JetStreamError, NotFoundError
+from nats.errors import Error as NatsError
+from nats.js.errors import Error as JetStreamError, NotFoundError
 
 from common.bus import connection
 from common.bus.asking import BusError, DigestMismatch, NotThere, TooManyWaiting, Unanswered
 from common.bus.connection import NO_RESPONDERS, Connection, Replies, status_of
-from common.bus.names import MOST_LEASED
+from common.bus.names import MOST_LEASED, answers_stream
+from common.protocol.attempts import MAX_PARTS
 from common.protocol.messages import AnyMessage, MessageError, decode
+from common.protocol.subjects import answer, channel_name
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription as NatsSubscription
 
 log = structlog.get_logger("bus")
 
@@ -262,12 +265,15 @@ END_OF_BATCH, NOTHING = "204", "404"
 """The broker's status after a batch, and if there are no messages from that sequence number on."""
 
 
-async def all_messages(replies: Replies, stream: str) -> list[Msg]:
-    """Every message of a stream, oldest first. Raises Unanswered, NotThere (no such stream), BusError."""
-    messages: list[Msg] = []
+async def batches(replies: Replies, stream: str, subject: str = ">", most: int = BATCH) -> AsyncIterator[list[Msg]]:
+    """The messages of a stream on a subject (all: `>`), oldest first, at most `most` at a time. Raises Unanswered,
+    NotThere (no such stream), BusError.
+
+    No consumer is made for it: who may make one may let the broker deliver to any subject.
+    """
     sequence, remaining = 1, 1
     while remaining:
-        body = json.dumps({"seq": sequence, "batch": BATCH, "next_by_subj": ">"}).encode()
+        body = json.dumps({"seq": sequence, "batch": most, "next_by_subj": subject}).encode()
         values: list[Msg] = []
 
         def complete(message: Msg, values: list[Msg] = values) -> bool:
@@ -282,10 +288,26 @@ async def all_messages(replies: Replies, stream: str) -> list[Msg]:
         headers = end.headers or {}
         if status_of(end) not in (END_OF_BATCH, NOTHING, NO_RESPONDERS):
             raise BusError(f"{stream}: {headers.get('Description', status_of(end))}")
-        messages += values
-        remaining = int(headers.get("Nats-Num-Pending", 0)) if values else 0
-        sequence = int((values[-1].headers or {})["Nats-Sequence"]) + 1 if values else sequence
-    return messages
+        if not values:
+            return
+        yield values
+        remaining = int(headers.get("Nats-Num-Pending", 0))
+        sequence = int((values[-1].headers or {})["Nats-Sequence"]) + 1
+
+
+async def all_messages(replies: Replies, stream: str) -> list[Msg]:
+    """Every message of a stream, oldest first. Raises what `batches` raises."""
+    return [message async for batch in batches(replies, stream) for message in batch]
+
+
+async def last_of(replies: Replies, stream: str, subject: str) -> Msg | None:
+    """The last message of a stream on one subject, or None. Raises Unanswered, BusError."""
+    answer = await replies.ask(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", timeout=API_TIMEOUT)
+    if status_of(answer) == NOTHING:
+        return None
+    if status_of(answer):
+        raise BusError(f"{stream} {subject}: {(answer.headers or {}).get('Description', status_of(answer))}")
+    return answer
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -325,13 +347,9 @@ async def delete_key(replies: Replies, bucket: str, key: str) -> None:
 
 
 async def get_key(replies: Replies, bucket: str, key: str) -> Msg | None:
-    """The last value of a key, or None."""
-    answer = await replies.ask(f"$JS.API.DIRECT.GET.KV_{bucket}.{key_subject(bucket, key)}", b"", timeout=API_TIMEOUT)
-    if status_of(answer) == "404" or (not status_of(answer) and _deleted(answer)):
-        return None
-    if status_of(answer):
-        raise BusError(f"{bucket} {key}: {(answer.headers or {}).get('Description', status_of(answer))}")
-    return answer
+    """The last value of a key, or None. Raises Unanswered, BusError."""
+    answer = await last_of(replies, f"KV_{bucket}", key_subject(bucket, key))
+    return None if answer is None or _deleted(answer) else answer
 
 
 async def all_values(replies: Replies, bucket: str) -> dict[str, Msg]:
@@ -350,156 +368,174 @@ def decoded(message: Msg, *types: type[AnyMessage]) -> AnyMessage | None:
         return None
 
 
-class _OwnConsumer(ConsumerConfig):
-    """A consumer that is named after its inbox, so that the request to make it says on its subject which messages it
-    wants: the broker checks subjects. The client library makes a consumer that has missed something again, with another
-    inbox: it needs another name, too."""
+class Followed:
+    """Looks at what the broker stores whenever somebody publishes to a subject, after each reconnect, and every
+    WATCH_LOOK seconds: what is published may be refused by the stream, and a stream may be deleted and made again."""
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name == "deliver_subject" and value:
-            super().__setattr__("name", value.rpartition(".")[2])
+    def __init__(self, connection: Connection, subject: str) -> None:
+        self.subject = subject
+        self._connection = connection
+        self._heard: NatsSubscription | None = None
+        self._due = asyncio.Event()
+        self._again = False
+        """Whether the next look is the first one of a connection."""
+        self._following: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin. Raises NotThere if the run has no such stream; Unanswered, BusError."""
+        self._heard = await self._connection.subscribe(self.subject, self._received)
+        try:
+            await self._look(again=True)
+        except BaseException:
+            await self.unsubscribe()
+            raise
+        self._connection.on_returned.append(self._returned)
+        self._following = asyncio.create_task(self._follow())
+
+    async def unsubscribe(self) -> None:
+        """Stop."""
+        if self._returned in self._connection.on_returned:
+            self._connection.on_returned.remove(self._returned)
+        if self._following is not None:
+            self._following.cancel()
+        if self._heard is not None and not self._heard._closed and not self._connection.client.is_closed:
+            await self._heard.unsubscribe()
+
+    async def _received(self, message: Msg) -> None:
+        self._due.set()
+
+    async def _returned(self) -> None:
+        self._again = True
+        self._due.set()
+
+    async def _follow(self) -> None:
+        while True:
+            if not await _set_within(self._due, WATCH_LOOK) and not self._connection.connected:
+                continue
+            self._due.clear()
+            again, self._again = self._again, False
+            try:
+                await self._look(again)
+            except BusError as error:  # the broker is away, or its streams are still starting
+                connection.warn_sometimes("watch waits for the broker's streams", self.subject, error=str(error))
+                self._again |= again
+                self._due.set()
+                await asyncio.sleep(WATCH_RETRY)
+
+    async def _look(self, again: bool) -> None:
+        """`again`: what was told before is told once more. Raises BusError."""
+        raise NotImplementedError
 
 
-class Watch(Generic[AnyMessage]):
-    """Follows one subject of a stream: a key, with its current value first, then every change; or all stored messages.
-    It begins again after every reconnect, and after the stream was deleted and made again."""
+async def _set_within(event: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+class Watch(Followed, Generic[AnyMessage]):
+    """Follows a key: its current value first, then every change. A value that another one replaces at once may be left
+    out: it is state. It begins again after every reconnect."""
 
     def __init__(
         self,
         connection: Connection,
-        jetstream: Any,
-        stream: str,
-        subject: str,
-        kinds: tuple[type[AnyMessage], ...],
+        replies: Replies,
+        bucket: str,
+        key: str,
+        kind: type[AnyMessage],
         callback: Callable[[AnyMessage | None, float], None],
-        *,
-        channel: str,
-        all_stored: bool = False,
-        counts: Callable[[Msg], bool] = lambda message: True,
+        counts: Callable[[Msg], bool],
     ) -> None:
-        """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `channel`:
-        its name in `common.protocol.subjects`, for metrics. `counts`: whether a message may be believed; the others are
-        skipped."""
-        self.subject = subject
-        self._channel = channel
-        self._connection = connection
-        self._jetstream = jetstream
-        self._stream = stream
-        self._kinds = kinds
+        """`callback` gets the value, and how many seconds the broker had it when this watch began; 0: less. `counts`:
+        whether a value may be believed; others are skipped."""
+        super().__init__(connection, key_subject(bucket, key))
+        self._replies = replies
+        self._bucket = bucket
+        self._key = key
+        self._kind = kind
         self._callback = callback
-        self._all_stored = all_stored
         self._counts = counts
-        self._inner: Any = None
         self._began: datetime | None = None
         """The broker's time when this watch began; None: the broker does not say it."""
-        self._stopped = False
-        self._generation = 0
-        self._made = ""
-        """When the stream was made."""
-        self._restarting = asyncio.Lock()
+        self._seen: tuple[str, str] | None = None
+        """Number and time of the last value, both empty for none; None: nothing is told yet."""
 
-    async def start(self) -> None:
-        """Start watching. Raises NotThere if the run has no such bucket or stream."""
-        try:
-            await self._subscribe()
-        except (JetStreamError, NatsError) as error:
-            raise NotThere(f"{self.subject}: {error}; has the broker created this run's streams?") from error
-        self._connection.on_returned.append(self._restart)
-        self._connection.spawn(self._follow_stream())
-
-    async def unsubscribe(self) -> None:
-        """Stop watching."""
-        self._stopped = True
-        if self._restart in self._connection.on_returned:
-            self._connection.on_returned.remove(self._restart)
-        await self._drop()
-
-    async def _subscribe(self) -> None:
-        self._generation += 1
-        generation = self._generation
-        # Ages are differences of the broker's own times, since this machine's clock may show something else.
-        self._made, self._began = await self._times()
-
-        async def received(message: Msg) -> None:
-            if generation == self._generation:
-                self._see(message)
-
-        self._inner = await self._jetstream.subscribe(
-            self.subject,
-            stream=self._stream,
-            cb=received,
-            config=_OwnConsumer(),
-            ordered_consumer=True,
-            deliver_policy=DeliverPolicy.ALL if self._all_stored else DeliverPolicy.LAST_PER_SUBJECT,
-        )
-        if self._all_stored:
-            return
-        info = await self._inner.consumer_info()
-        if info.num_pending == 0 and self._inner.delivered == 0:
-            self._call(None)
-
-    async def _times(self) -> tuple[str, datetime | None]:
-        """When the stream was made, and the broker's time now. Raises JetStreamError, NatsError."""
-        answer = await self._connection.client.request(f"$JS.API.STREAM.INFO.{self._stream}", timeout=API_TIMEOUT)
-        info = json.loads(answer.data)
-        if "error" in info:
-            APIError.from_error(info["error"])  # raises it
-        return info["created"], datetime.fromisoformat(info["ts"]) if "ts" in info else None
-
-    async def _follow_stream(self) -> None:
-        """Subscribe again when the stream was made again: the old consumer is gone, and the client library would ask
-        the new stream only for what comes after the old one's last message."""
-        while not self._stopped:
-            await asyncio.sleep(WATCH_LOOK)
+    async def _look(self, again: bool) -> None:
+        if again:
+            # Ages are differences of the broker's own times, since this machine's clock may show something else.
             try:
-                made, _ = await self._times()
-            except (JetStreamError, NatsError):
-                continue  # not there yet, or no broker
-            if made != self._made and not self._stopped:
-                await self._restart()
-
-    async def _restart(self) -> None:
-        """Create a new consumer, since a restarted broker has forgotten the old one. Retries until it succeeds."""
-        async with self._restarting:  # one restart at a time, also if the connection is lost again meanwhile
-            while not (self._stopped or await self._tried()):  # noqa: ASYNC110 - there is no event to wait for
-                await asyncio.sleep(WATCH_RETRY)
-
-    async def _tried(self) -> bool:
-        await self._drop()
-        try:
-            await self._subscribe()
-        except (JetStreamError, NatsError) as error:
-            connection.warn_sometimes("watch waits for the broker's streams", self.subject, error=str(error))
-            return False
-        return True
-
-    async def _drop(self) -> None:
-        self._generation += 1
-        inner, self._inner = self._inner, None
-        if inner is not None and not inner._closed and not self._connection.client.is_closed:
-            await inner.unsubscribe()
-
-    def _see(self, message: Msg) -> None:
-        if _deleted(message):
+                info = await api(self._replies, f"STREAM.INFO.KV_{self._bucket}")
+            except NotThere as error:
+                raise NotThere(f"{error}; has the broker created this run's streams?") from error
+            self._began, self._seen = datetime.fromisoformat(info["ts"]) if "ts" in info else None, None
+        message = await get_key(self._replies, self._bucket, self._key)
+        headers = (message.headers or {}) if message else {}
+        seen = headers.get("Nats-Sequence", ""), headers.get("Nats-Time-Stamp", "")
+        if seen == self._seen:
+            return
+        self._seen = seen
+        if message is None:
             self._call(None)
-        elif self._counts(message) and (value := decoded(message, *self._kinds)) is not None:
-            stored = message.metadata.timestamp
+        elif self._counts(message) and (value := decoded(message, self._kind)) is not None:
+            stored = datetime.fromisoformat(seen[1])
             self._call(value, max(0.0, (self._began - stored).total_seconds()) if self._began else 0.0)
 
     def _call(self, value: AnyMessage | None, age: float = 0.0) -> None:
         try:
             self._callback(value, age)
         except Exception:
-            connection.HANDLER_ERRORS.labels(self._channel).inc()
+            connection.HANDLER_ERRORS.labels(channel_name(self._key)).inc()
             log.exception("state callback failed", key=self.subject)
+
+
+class Answers(Followed):
+    """Follows the results of one client's attempts, as provers publish them. What was published while there was no
+    connection is looked up by its attempt's id."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        replies: Replies,
+        run: str,
+        client: str,
+        received: Callable[[Msg], Coroutine[Any, Any, None]],
+        outstanding: Callable[[], Iterable[str]],
+    ) -> None:
+        """`received`: called with each message, with some of them twice. `outstanding`: the ids of attempts without a
+        result."""
+        super().__init__(connection, f"{run}.{answer(client, '*', '*')}")
+        self._replies = replies
+        self._run = run
+        self._client = client
+        self._take = received
+        self._outstanding = outstanding
+
+    async def _received(self, message: Msg) -> None:
+        await self._take(message)
+
+    async def _look(self, again: bool) -> None:
+        if again:  # what is published while this node is connected arrives
+            await self.look_up()
+
+    async def look_up(self) -> None:
+        """Take what the broker has of the attempts without a result. Raises Unanswered, BusError."""
+        for attempt_id in ["", *self._outstanding()]:  # one at least: it says if there is no such stream
+            for piece in range(MAX_PARTS):
+                subject = f"{self._run}.{answer(self._client, attempt_id, piece)}"
+                if (message := await last_of(self._replies, answers_stream(self._run), subject)) is None:
+                    break
+                await self._take(message)
 
 
 # ----------------------------------------------------------------------------------------------------------------------
 # Uploads and downloads of files in the broker's object store, with checked digests.
 
-STALL_SECONDS = 10.0
-"""Seconds without data after which a download fails and the caller retries. Chunks take milliseconds."""
+CHUNKS = 64
+"""Chunks of 128 KiB in one request of a download."""
 
 OVERHEAD = 1.05
 """Space that the object store needs for a file, relative to its size: each chunk of 128 KiB has a header, and each file
@@ -526,15 +562,15 @@ async def put_object(jetstream: Any, bucket: str, name: str, path: Path) -> str:
     return digest
 
 
-async def get_object(jetstream: Any, bucket: str, name: str, path: Path, digest: str) -> None:
+async def get_object(replies: Replies, bucket: str, name: str, path: Path, digest: str) -> None:
     """Download an object to `path`. The file appears only when it is complete and matches the digest.
 
-    Raises NotThere, DigestMismatch, Unanswered (connection lost), OSError.
+    Raises NotThere, DigestMismatch, Unanswered (connection lost), BusError, OSError.
     """
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            actual = await _download(jetstream, bucket, name, file)
+            actual = await _download(replies, bucket, name, file)
         if actual != digest:
             raise DigestMismatch(f"object {name} has digest {actual[:16]}..., not {digest[:16]}...; it was not used")
         Path(temporary).replace(path)
@@ -542,32 +578,22 @@ async def get_object(jetstream: Any, bucket: str, name: str, path: Path, digest:
         Path(temporary).unlink(missing_ok=True)
 
 
-async def _download(jetstream: Any, bucket: str, name: str, file: IO[bytes]) -> str:
+async def _download(replies: Replies, bucket: str, name: str, file: IO[bytes]) -> str:
     """Write an object's chunks into an open file; returns the digest of the written bytes."""
-    subscription: Any = None
-    try:
-        store = await jetstream.object_store(bucket)
-        info = await store.get_info(name)
-        hasher = hashlib.blake2b()
-        if info.size:
-            subscription = await jetstream.subscribe(
-                f"$O.{bucket}.C.{info.nuid}", stream=f"OBJ_{bucket}", config=_OwnConsumer(), ordered_consumer=True
-            )
-        written = 0
-        while written < (info.size or 0):
-            chunk = (await subscription.next_msg(timeout=STALL_SECONDS)).data
-            await asyncio.to_thread(_write_chunk, file, hasher, chunk)
-            written += len(chunk)
-        return hasher.hexdigest()
-    except NotFoundError as error:
-        raise NotThere(f"no object {name} in {bucket}") from error
-    except NatsTimeout as error:
-        raise Unanswered(f"object {name}: no data for {STALL_SECONDS:g} s") from error
-    except (JetStreamError, NatsError) as error:
-        raise Unanswered(f"object {name}: {error}") from error
-    finally:
-        if subscription is not None:
-            await subscription.unsubscribe()
+    # The layout is that of NATS' object stores: an entry for each name, and chunks by the id that the entry gives.
+    entry = await last_of(replies, f"OBJ_{bucket}", _entry(bucket, name))
+    info = json.loads(entry.data) if entry is not None else {"deleted": True}
+    if info.get("deleted"):
+        raise NotThere(f"no object {name} in {bucket}")
+    hasher, subject = hashlib.blake2b(), f"$O.{bucket}.C.{info['nuid']}"
+    async for batch in batches(replies, f"OBJ_{bucket}", subject, CHUNKS):
+        for chunk in batch:
+            await asyncio.to_thread(_write_chunk, file, hasher, chunk.data)
+    return hasher.hexdigest()
+
+
+def _entry(bucket: str, name: str) -> str:
+    return f"$O.{bucket}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
 
 
 def _write_chunk(file: IO[bytes], hasher: Any, chunk: bytes) -> None:
@@ -575,16 +601,10 @@ def _write_chunk(file: IO[bytes], hasher: Any, chunk: bytes) -> None:
     file.write(chunk)
 
 
-async def has_object(jetstream: Any, bucket: str, name: str) -> bool:
-    """Whether the store has an object. Raises Unanswered."""
-    try:
-        store = await jetstream.object_store(bucket)
-        await store.get_info(name)
-    except NotFoundError:
-        return False
-    except (JetStreamError, NatsError) as error:
-        raise Unanswered(f"object {name}: {error}") from error
-    return True
+async def has_object(replies: Replies, bucket: str, name: str) -> bool:
+    """Whether the store has an object. Raises Unanswered, BusError."""
+    entry = await last_of(replies, f"OBJ_{bucket}", _entry(bucket, name))
+    return entry is not None and not json.loads(entry.data).get("deleted")
 
 
 async def delete_object(jetstream: Any, bucket: str, name: str) -> None:

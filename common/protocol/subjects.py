@@ -67,8 +67,20 @@ def check_run_name(name: str) -> str:
 
 
 def result(client: str) -> str:
-    """Subject for the results of one client's attempts (`common.protocol.attempts.Client`)."""
+    """Subject for the results of one durable client's attempts (`common.protocol.attempts.Client`)."""
     return f"theorem.result.{client}"
+
+
+def answer(client: str, attempt_id: str, piece: int | str) -> str:
+    """Subject for the result of one attempt of any other client, or a piece of it, from 0. The broker checks subjects,
+    so a client can look up its own results and no others. `*` as id or piece: all."""
+    part = attempt_id if attempt_id == "*" else hashlib.blake2b(attempt_id.encode(), digest_size=12).hexdigest()
+    return f"{result(client)}.{part}.{piece}"
+
+
+def to_client(client: str, attempt_id: str, piece: int) -> str:
+    """Subject for a result, or a piece of one, for whichever client."""
+    return result(client) if client in DURABLE_CLIENTS else answer(client, attempt_id, piece)
 
 
 def new_client(command: str, owner: str = OWNER) -> str:
@@ -184,13 +196,15 @@ CHANNELS: tuple[Channel, ...] = (
         "The first result of an attempt id counts; later ones are ignored.",
     ),
     Channel(
-        "theorem.result.<owner>.<client>",
+        "theorem.result.<owner>.<client>.<attempt>.<piece>",
         Delivery.HISTORY,
         (attempts.AttemptResult, attempts.ResultPart),
         senders=("prover",),
         readers=("eval --url", "prove --url"),
         stored_in="<run>-answers",
-        notes="The broker keeps its results for an hour, and drops the oldest if they are many.",
+        notes="`<attempt>` is a digest of the attempt's id, `<piece>` counts the messages of a result, from 0. The "
+        "broker keeps results for an hour, and drops the oldest if they are many. A client hears its results as they "
+        "are published, and looks up those of outstanding attempts by their subjects after an outage.",
     ),
     Channel(
         TACTIC_REQUEST,
@@ -327,10 +341,11 @@ CHANNELS: tuple[Channel, ...] = (
         VERIFIERS,
         Delivery.STATE,
         (messages.VerifierKeys,),
-        senders=("broker", "verifier"),
+        senders=("broker",),
         readers=("verifier", "learner", "prover", "stp", "eval --url", "prove --url"),
         stored_in="<run>-state",
-        notes="Read by nodes without [bus] verifiers, when they first need it.",
+        notes="Read by nodes without [bus] verifiers, when they first need it. In a run without keys, a verifier lists "
+        "itself if nobody is listed.",
     ),
     Channel(
         "model",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from common.bus import BadKey, Signer, persistently
+from common.bus import BadKey, NotThere, Signer, persistently
 from common.life.node import NodeContext, NodeFailure, run_node
 from common.life.waiting import unless_stopped
 from common.machine import read_machine
@@ -55,6 +55,8 @@ async def serve(ctx: NodeContext, settings: LeanProxySettings) -> None:
     """Run a lean-proxy on a connected node, until the end of its drain. Raises NodeFailure."""
     # Keys and protections come first: a node that cannot confine Lean or sign verdicts does not start.
     signer = make_signer(ctx, settings)
+    if signer is not None and ctx.bus.signer is not None:
+        signer = await known_signer(ctx, signer, ctx.bus.signer)
     toolchain = await confined_toolchain(ctx, settings, signer)
     async with opened_lean(settings, toolchain) as lean:
         # The header is loaded before the node serves, so that its first request does not wait for an import.
@@ -161,15 +163,32 @@ def make_signer(ctx: NodeContext, settings: LeanProxySettings) -> Signer | None:
     return signer
 
 
+async def known_signer(ctx: NodeContext, signer: Signer, own: Signer) -> Signer:
+    """The one that the run lists. In a run with keys the broker says who is a verifier, and it knows those who have a
+    verifier's key for the broker, `own`."""
+
+    async def known() -> tuple[str, ...]:
+        if keys := (await ctx.bus.verifiers()).keys:
+            return keys
+        raise NotThere("the run lists no verifier yet")
+
+    keys = await persistently(known, "verifiers not read yet", until=ctx.stopping.is_set)
+    if signer.public in keys or own.public not in keys:
+        return signer
+    ctx.log.info("verdicts are signed with the key for the broker, which the run lists", verifier=own.public)
+    return own
+
+
 async def check_listed(ctx: NodeContext, signer: Signer) -> None:
-    """See that askers count this lean-proxy's verdicts, and say in its health if they do not. A run that lists no
-    verifier gets the list of this node."""
+    """See that askers count this lean-proxy's verdicts, and say in its health if they do not. A run without keys that
+    lists no verifier gets the list of this node."""
 
     async def check() -> bool:
-        configured = await ctx.bus.verifiers()
-        if await ctx.bus.get_state(subjects.VERIFIERS, VerifierKeys) is None:
-            await ctx.bus.list_verifiers(configured.keys or (signer.public,))
-        return signer.public in (await ctx.bus.verifiers()).keys
+        known = (await ctx.bus.verifiers()).keys
+        if ctx.bus.signer is None and await ctx.bus.get_state(subjects.VERIFIERS, VerifierKeys) is None:
+            known = known or (signer.public,)
+            await ctx.bus.list_verifiers(known)
+        return signer.public in known
 
     known = await persistently(check, "list of verifiers not read yet", until=ctx.stopping.is_set)
     problem = f"no node counts its verdicts: add {signer.public!r} to [bus] verifiers of the run's other machines"

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from common.bus.stored import Answers
     from node.llm.address import HubAddress, ModelAddress
     from node.llm.sampling import Sampler
 
@@ -121,6 +122,8 @@ class MeshAttempts:
         self._tasks: list[asyncio.Task[None]] = []
         self._waited_for = asyncio.Event()
         self._room = asyncio.Event()
+        self._answers: Answers | None = None
+        """What this client hears, unless it is durable."""
         self._heard = time.monotonic()
         self._ack_wait = ACK_WAIT
         self._provers = True
@@ -131,8 +134,10 @@ class MeshAttempts:
         if self._durable:
             works += [self._collect, self._renew]
         else:
-            watch = await self._bus.watch_results(self._client, (AttemptResult, ResultPart), self._watched)
-            self._stack.push_async_callback(watch.unsubscribe)
+            self._answers = await self._bus.watch_results(
+                self._client, (AttemptResult, ResultPart), self._watched, lambda: list(self._played)
+            )
+            self._stack.push_async_callback(self._answers.unsubscribe)
         self._tasks = [asyncio.create_task(work()) for work in works]
         return self
 
@@ -300,6 +305,8 @@ class MeshAttempts:
         if not self._played or time.monotonic() - self._heard < LOST_AFTER:
             return
         self._heard = time.monotonic()
+        if self._answers is not None:
+            await self._answers.look_up()
         waiting, leased = await self._bus.backlog(), await self._bus.leased()
         held = sum(len(each.leases) for each in self._expected.values())
         purposes = {names.TODO_PREFIX + self._expected[name].attempt.purpose for name in self._played}
@@ -352,10 +359,10 @@ class MeshAttempts:
         if (result := _whole(expected, message)) is not None:
             await self._ended(expected, result)
 
-    def _watched(self, message: AttemptResult | ResultPart | None) -> None:
+    def _watched(self, message: AttemptResult | ResultPart) -> None:
         """Handle a result or a part of one, which may come more than once."""
-        expected = self._expected.get(message.attempt_id) if message is not None else None
-        if message is None or expected is None or expected.result is not None:
+        expected = self._expected.get(message.attempt_id)
+        if expected is None or expected.result is not None:
             return
         if (result := _whole(expected, message)) is not None:
             self._settle(expected, result)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import secrets
 from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
@@ -163,24 +164,24 @@ class Prover:
 
     async def _deliver(self, lease: Lease[Attempt], result: AttemptResult) -> None:
         """Publish the result, wait until the broker has stored it, and then acknowledge the lease."""
+        play = secrets.token_hex(8)
         for number, piece in enumerate(divide(result)):
-            await self._publish(lease.message.client, piece, f"{self._id}.{lease.sequence}.{number}")
+            await self._publish(subjects.to_client(lease.message.client, piece.attempt_id, number), piece, play)
         faults.reach("prover:published-not-acked")
         with contextlib.suppress(BusError):
             await persistently(lease.ack, "lease not acknowledged yet", tries=ACK_TRIES, attempt=result.attempt_id)
         self._errors.pop(result.attempt_id, None)
         self._count_attempt(result)
 
-    async def _publish(self, client: str, piece: AttemptResult | ResultPart, play: str) -> None:
-        """`play`: identifies this play of the attempt. An attempt that is dispatched again has another one, so that the
-        broker does not drop its result as a duplicate."""
+    async def _publish(self, subject: str, piece: AttemptResult | ResultPart, play: str) -> None:
+        """`play`: identifies this play of the attempt. The broker drops what is published again after an outage, but
+        not the result of an attempt that was dispatched again. Nobody can guess it, and so use it before."""
         message_id = f"{piece.attempt_id}.{play}"
         if isinstance(piece, ResultPart):
-            # If an attempt is played again, all parts of its result must be new: parts of two plays do not fit.
-            message_id += f".{piece.digest}"
+            message_id += f".{piece.part}"
 
         def publish() -> Coroutine[Any, Any, None]:
-            return self._bus.publish_durable(subjects.result(client), piece, message_id=message_id)
+            return self._bus.publish_durable(subject, piece, message_id=message_id)
 
         await persistently(publish, "result not stored yet", attempt=piece.attempt_id)
 

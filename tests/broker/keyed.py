@@ -14,6 +14,7 @@ from broker.settings import BrokerSettings
 from common.bus import Bus, BusSettings, Role
 from common.bus.connection import _OrderedClient
 from common.bus.credentials import NodeKey
+from common.bus.permissions import inbox
 from common.settings import Invite
 
 RUN, OTHER = "demo", "other"
@@ -59,16 +60,22 @@ async def thief(server: Server, role: str) -> AsyncIterator[Thief]:
         said.append(str(error))
 
     await client.connect(
-        server.bus.url, error_cb=hear, signature_cb=key.sign, inbox_prefix=f"_INBOX.{role}", allow_reconnect=False
+        server.bus.url,
+        error_cb=hear,
+        signature_cb=key.sign,
+        inbox_prefix=inbox(role, key.public),
+        allow_reconnect=False,
     )
-    yield Thief(client, said)
+    yield Thief(client, said, key.public)
     await client.close()
 
 
 class Thief:
-    def __init__(self, client: Client, said: list[str]) -> None:
+    def __init__(self, client: Client, said: list[str], key: str) -> None:
         self.client = client
         self.said = said
+        self.key = key
+        """The public key."""
 
     async def may(self, action: str) -> bool:
         """Whether the broker lets him do `pub SUBJECT`, or `sub SUBJECT [GROUP]`."""

@@ -95,10 +95,10 @@ EVERYTHING = [
 """What one of the roles may do, and calls that only the admin may make."""
 
 
-def allowed(role: Role, action: str) -> bool:
+def allowed(role: Role, key: str, action: str) -> bool:
     """What the permissions say of an action."""
     kind, subject = action.split(" ", 1)
-    own = rights(role, RUN)
+    own = rights(role, RUN, key=key)
     if kind == "pub":
         return any(covers(pattern, subject) for pattern in own.publish)
     given, _, group = subject.partition(" ")
@@ -112,7 +112,7 @@ async def test_a_stolen_key_does_what_its_role_may_and_nothing_else(server: Serv
     before = server.log_file.read_text().count(" Violation ")
     async with thief(server, role) as someone:
         could = [row for row in rows if await someone.may(row)]
-    assert could == [row for row in rows if allowed(role, row)]
+        assert could == [row for row in rows if allowed(role, someone.key, row)]
     refused = len(rows) - len(could)
     assert refused >= 40
     assert server.log_file.read_text().count(" Violation ") - before == refused
@@ -125,15 +125,19 @@ ATTACKS = {
     "a verifier copies what other verifiers are asked": ("verifier", f"sub {RUN}.lean.verify"),
     "a prover answers the learner in somebody's place": ("prover", "pub _INBOX.learner.n.1"),
     "a prover hears what the learner is answered": ("prover", "sub _INBOX.learner.>"),
+    "a prover hears what other provers are given": ("prover", "sub _INBOX.prover.>"),
     "a prover says which weights to load": ("prover", f"pub $KV.{RUN}-state.weights"),
     "a prover pauses inference until 2096": ("prover", f"pub $KV.{RUN}-state.pause"),
     "a prover names itself a verifier": ("prover", f"pub $KV.{RUN}-state.verifiers"),
     "a lean-proxy names itself a verifier": ("lean-proxy", f"pub $KV.{RUN}-state.verifiers"),
+    "a verifier says who else is one": ("verifier", f"pub $KV.{RUN}-state.verifiers"),
     "a prover purges the results": ("prover", f"pub $JS.API.STREAM.PURGE.{RUN}-results"),
     "a prover deletes the queue": ("prover", f"pub $JS.API.STREAM.DELETE.{RUN}-todo"),
     "the learner deletes the queue": ("learner", f"pub $JS.API.STREAM.DELETE.{RUN}-todo"),
     "a client lets the mesh train on what it likes": ("client", f"pub {RUN}.theorem.todo.train.learner"),
-    "a client reads all results": ("client", f"pub $JS.API.CONSUMER.CREATE.{RUN}-answers"),
+    "a client reads all results": ("client", f"pub $JS.API.DIRECT.GET.{RUN}-answers"),
+    "a client makes a consumer that delivers to anybody": ("client", f"pub $JS.API.CONSUMER.CREATE.{RUN}-answers"),
+    "a client hears results of others": ("client", f"sub {RUN}.theorem.result.ada.*.*.*"),
     "a client takes the learner's results": ("client", f"pub $JS.API.CONSUMER.MSG.NEXT.{RUN}-results.results-learner"),
     "a client reports a result": ("client", f"pub {RUN}.theorem.result.learner"),
     "a prover runs snippets": ("prover", f"pub {RUN}.lean.check"),
@@ -214,7 +218,7 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         # 2. The learner's attempts go to provers, and their results to the learner; a client has its own.
         client = ada.new_client("eval")
         results: list[Message] = []
-        await ada.watch_results(client, (AttemptResult,), results.append)
+        await ada.watch_results(client, (AttemptResult,), results.append, list)
         for asker, name in ((learner, "learner"), (ada, client)):
             asked = attempt(name, f"of-{name}")
             await asker.publish_durable(subjects.todo(asked.purpose, name), asked, message_id=asked.attempt_id)
@@ -222,15 +226,19 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
             (lease,) = await prover.lease("todo-eval", Attempt, limit=1, wait=10)
             await lease.in_progress()
             answer = msgspec.structs.replace(example_of(AttemptResult), attempt_id=lease.message.attempt_id)
-            await prover.publish_durable(subjects.result(lease.message.client), answer, message_id=answer.attempt_id)
+            to = subjects.to_client(lease.message.client, answer.attempt_id, 0)
+            await prover.publish_durable(to, answer, message_id=answer.attempt_id)
             await lease.ack()
         (lease,) = await learner.lease("results-learner", AttemptResult, limit=1, wait=10)
         await lease.ack()
         await eventually(lambda: len(results) == 1)
+        late: list[Message] = []
+        await ada.watch_results(client, (AttemptResult,), late.append, lambda: [f"of-{client}"])
+        assert late == results
         assert sum((await ada.backlog()).values()) + sum((await learner.leased()).values()) == 0
-        # 3. Requests, verdicts among them, whose key the verifier lists.
+        # 3. Requests, verdicts among them, whose key the broker lists.
         signer = Signer.of_file(tmp_path / "key.pem")
-        await verifier.list_verifiers([signer.public])
+        await admin.list_verifiers([signer.public])
         assert await verifier.get_state(subjects.VERIFIERS, VerifierKeys) is not None
         await serves(proxy, subjects.LEAN_RUN, LeanRunRequest, LeanRunReply, "lean-proxy")
 
@@ -285,9 +293,12 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
         earlier = await stored()
         await learner.put_state("weights", second)
         await eventually(lambda: seen[-1:] == [second] and not inference.troubles)
-        # 1. The broker sends what a monitor's key has stored, word for word, as if it were an announcement.
+        # 1. The broker does not send what a monitor's key has stored to where that may not write.
         await ui.client.request(entry, encode(forged))
         await ui.client.publish(nodes, b'{"last_by_subj": "%s"}' % entry.encode(), reply=key)
+        await ui.client.request(entry, encode(forged))
+        assert decode((await stored()).data, WeightsState) == second
+        await admin.client.publish(key, encode(forged))
         await refused("it is not signed")
         assert decode((await stored()).data, WeightsState) == forged
         # 2. Somebody who may write everything sends an old announcement again, and one with a key of his own.
@@ -297,7 +308,7 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
         signed = {TIME_HEADER: "9" * 17, **stranger.headers(key, b"9" * 17, encode(forged))}
         await admin.client.publish(key, encode(forged), headers=signed)
         await refused("a key that is not among the run's learners")
-        # 3. So does a pause that the monitor's key lets the broker ask for.
+        # 3. Nor does a pause count that somebody else asks for.
         paused: list[Message] = []
 
         async def pause(request: PauseRequest) -> Message:
@@ -305,8 +316,7 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
             return PauseAcknowledged(epoch=request.epoch, node_id="i")
 
         await inference.serve(subjects.PAUSE, PauseRequest, pause, queue=None, limit=4)
-        await ui.client.request(entry, encode(PauseRequest(epoch=9, seconds=60.0)))
-        await ui.client.publish(nodes, b'{"last_by_subj": "%s"}' % entry.encode(), reply=f"{RUN}.{subjects.PAUSE}")
+        await admin.client.publish(f"{RUN}.{subjects.PAUSE}", encode(PauseRequest(epoch=9, seconds=60.0)))
         await eventually(lambda: f"announcement of {subjects.PAUSE}" in inference.troubles)
         asked = PauseRequest(epoch=1, seconds=1.0)
         assert len(await learner.gather_acks(subjects.PAUSE, asked, PauseAcknowledged, expected=1, timeout=10)) == 1
@@ -367,6 +377,39 @@ async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: 
         await prover.unregister("prover", me)
 
 
+DEPUTIES = (
+    *(f"$JS.API.STREAM.{verb}.{stream}" for verb in ("DELETE", "PURGE") for stream in names.streams_of(RUN)),
+    *(f"$JS.API.CONSUMER.DELETE.{RUN}-{consumer}" for consumer in ("todo.todo-eval", "results.results-learner")),
+    f"$KV.{RUN}-state.weights", f"$KV.{RUN}-state.verifiers", f"{RUN}.theorem.todo.train.learner",
+)  # fmt: skip
+"""Where somebody may let the broker send its replies: it obeys an empty message on the first of them."""
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role not in (Role.LEARNER, Role.STP)])
+async def test_the_broker_does_nothing_for_a_key_that_names_where_its_reply_goes(server: Server, role: Role) -> None:
+    own = rights(role, RUN, key="U")
+    async with thief(server, role) as someone, as_role(server, "admin") as admin:
+        before = await what_is_there(admin)
+        assert len(before) == len(names.streams_of(RUN))
+        for subject in {concrete(pattern) for pattern in own.publish if pattern.startswith("$")}:
+            for reply in DEPUTIES:
+                for body in (b"", b'{"batch": 1, "no_wait": true}', b'{"seq": 1, "batch": 1}'):
+                    await someone.client.publish(subject, body, reply=reply)
+        await someone.client.flush()
+        await someone.client.close()
+        await admin.clock_ahead()
+        assert await what_is_there(admin) == before
+
+
+async def what_is_there(admin: Bus) -> list[tuple[str, int]]:
+    """The run's streams, and the numbers of messages in those that DEPUTIES write to. Each consumer answers."""
+    await admin.backlog()
+    return [
+        (stream.name, stream.messages if stream.name in (f"{RUN}-todo", f"KV_{RUN}-state") else 0)
+        for stream in await admin.streams()
+    ]
+
+
 async def history_of(bus: Bus) -> bool:
     return len(await bus.history(Point)) > 0
 
@@ -379,8 +422,8 @@ async def test_a_client_reaches_no_attempt_and_no_result_of_another(server: Serv
         with pytest.raises(NotAllowed, match="does not let a key of role client publish to"):
             await bob.publish_durable(subjects.todo(asked.purpose, owned), asked, message_id="stolen")
         with pytest.raises(BusError):
-            await bob.watch_results(owned, (AttemptResult,), print)
-        await bob.watch_results(bob.new_client("eval"), (AttemptResult,), print)
+            await bob.watch_results(owned, (AttemptResult,), print, list)
+        await bob.watch_results(bob.new_client("eval"), (AttemptResult,), print, list)
 
 
 def test_invites_are_made_and_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from broker import keys, streams, watch
 from broker.launcher import Server
 from common.bus import Bus, BusError, TooManyWaiting, names
+from common.bus.permissions import inbox
 from common.bus.stored import api
 from common.lean import Theorem
 from common.life.node import NodeContext
@@ -34,7 +35,7 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
     """A broker with keys, and with small limits."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(streams, "ATTEMPTS_WAITING", WAITING)
-        patched.setitem(keys.LIMITS["limits"], "max_connections", CONNECTIONS)
+        patched.setitem(keys.LIMITS, "max_connections", CONNECTIONS)
         server = keyed(tmp_path_factory.mktemp("broker"))
         background.run(server.start())
         background.run(with_streams(server))
@@ -95,7 +96,7 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
                 for _ in range(100):
                     taken.append(thief(server, "prover"))
                     await taken[-1].__aenter__()
-            assert len(taken) == CONNECTIONS
+            assert len(taken) == CONNECTIONS + 1  # the last one was refused
             async with as_role(server, "prover", OTHER) as prover:
                 await asks(other, "learner", 0)
                 assert len(await prover.lease("todo-eval", Attempt, limit=1, wait=10)) == 1
@@ -121,7 +122,7 @@ async def test_no_header_lets_a_node_remove_what_others_have_stored(server: Serv
 async def test_who_subscribes_to_too_much_is_refused(server: Server) -> None:
     async with thief(server, "prover") as someone:
         for number in range(keys.MOST_SUBSCRIPTIONS + 1):
-            await someone.client.subscribe(f"_INBOX.prover.{number}")
+            await someone.client.subscribe(f"{inbox('prover', someone.key)}.{number}")
         await eventually(lambda: "maximum subscriptions exceeded" in server.log_file.read_text())
 
 

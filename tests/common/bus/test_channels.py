@@ -178,12 +178,8 @@ async def histories(at: Reading) -> None:
     """So do they, and so do readers that come later."""
     await subscribers(at)
     first, second = two(at.channel)
-    client = at.subject.removeprefix("theorem.result.")
-    if client != at.subject:
-        heard: list[Message] = []
-        await at.bus.watch_results(client, at.channel.carries, heard.append)
-        await eventually(lambda: heard == [second, first, first])
-        return
+    if at.subject.startswith("theorem.result."):
+        return  # who comes later looks them up by their attempts: tests/broker/test_keys.py
 
     async def read() -> bool:
         # The stream has the points and the proofs of all nodes.

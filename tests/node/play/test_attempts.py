@@ -218,7 +218,8 @@ async def test_an_attempt_that_a_prover_holds_for_ever_is_given_to_another(
             (other,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
             assert other.message == held.message
             result = unplayed(other.message, "another", AttemptOutcome.BAD_STATEMENT, "as Lean says")
-            await bus.publish_durable(subjects.result(other.message.client), result, message_id="a result")
+            to = subjects.to_client(other.message.client, result.attempt_id, 0)
+            await bus.publish_durable(to, result, message_id="a result")
             assert await playing == result
         await held.ack()
         await other.ack()

@@ -33,7 +33,7 @@ def test_every_subject_has_a_channel() -> None:
         subjects.todo("<purpose>", "<durable client>"),
         subjects.todo("<purpose>", "<owner>.<client>"),
         subjects.result("<durable client>"),
-        subjects.result("<owner>.<client>"),
+        subjects.result("<owner>.<client>.<attempt>.<piece>"),
         subjects.samples_at_work("<node>"),
         subjects.samples("m").rpartition(".")[0] + ".<model>",
     }
