@@ -51,6 +51,9 @@ EVALUATION_GATHER = 2.0
 """Longest wait in seconds of an evaluation's proof for others to share a verification batch. It is short because the
 run waits for the evaluation's last proof."""
 
+ANY_PROOF = "trivial"
+"""What is asked of a statement whose proof does not matter."""
+
 BAD_PARTS = metrics.counter("learner_bad_parts", "Results in parts that cannot be joined")
 
 INNER = metrics.counter(
@@ -209,6 +212,9 @@ class Collector:
         if result.outcome is AttemptOutcome.REJECTED:
             # Only the learner may reject a proof.
             return Verdict(AttemptOutcome.ERROR, f"a prover reported the outcome `rejected`: {result.message}")
+        if result.outcome is AttemptOutcome.BAD_STATEMENT:
+            with timeline.doing("verify"):
+                return await self._refused(attempt)
         if result.outcome is not AttemptOutcome.PROVED:
             return Verdict(result.outcome, result.message)
         if result.proof is None:
@@ -226,13 +232,51 @@ class Collector:
 
     async def _verify(self, attempt: Attempt, proof: ProofTree, script: str) -> Verdict | None:
         """Have a lean-proxy verify the proof. The theorem is the one that was dispatched, not one from the result."""
-        # 1. Wait for other proofs: a batch costs Lean hardly more than one.
-        settings = self._run.settings
+        # 1. What is wrong with the proof or its statement is a verdict.
         request = LeanVerifyRequest(theorem=attempt.theorem.renamed(), script=script)
-        trains = attempt.purpose in TRAINED_PURPOSES
-        await (self._training if trains else self._others).wait()
-        # 2. Ask a lean-proxy. What is wrong with the proof or its statement is a verdict. What is wrong with the mesh
-        #    is none: the result comes again.
+        try:
+            reply = await self._ask(attempt, request)
+        except RemoteFailure as error:
+            return Verdict(AttemptOutcome.REJECTED, f"{error.kind}: {error.reason}")
+        except OversizedMessage as error:
+            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to send to a lean-proxy: {error}")
+        if reply is None:
+            return None
+        # 2. The algorithm says which steps of an accepted proof train, and how much.
+        if not reply.accepted:
+            self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
+            return Verdict(AttemptOutcome.REJECTED, reply.reason)
+        transitions = transitions_of(proof)
+        weights: tuple[float, ...] = ()
+        if attempt.purpose in TRAINED_PURPOSES:
+            standing = self._run.matchmaker.standing(attempt.theorem_id)
+            found = Found(transitions, standing, disproof=attempt.purpose is Purpose.DISPROVE)
+            weights = tuple(self._run.algorithm.examples(found))
+        verified = VerifiedProof(script, transitions, reply.axioms, reply.lean_version, reply.header, weights)
+        return Verdict(AttemptOutcome.PROVED, proof=verified)
+
+    async def _refused(self, attempt: Attempt) -> Verdict | None:
+        """Whether Lean refuses the statement, as a prover says; None if no lean-proxy can say it now. A theorem that is
+        refused is never attempted again, so a prover's word does not suffice."""
+        theorem = msgspec.structs.replace(attempt.theorem, rule=None).renamed()
+        try:
+            reply = await self._ask(attempt, LeanVerifyRequest(theorem=theorem, script=ANY_PROOF))
+        except RemoteFailure as error:
+            return Verdict(AttemptOutcome.BAD_STATEMENT, error.reason)
+        except OversizedMessage as error:
+            return Verdict(AttemptOutcome.ERROR, f"the statement is too large to send to a lean-proxy: {error}")
+        if reply is None:
+            return None
+        return Verdict(
+            AttemptOutcome.ERROR, "a prover reported that Lean refuses the statement, and a verifier does not"
+        )
+
+    async def _ask(self, attempt: Attempt, request: LeanVerifyRequest) -> LeanVerifyReply | None:
+        """A verifier's reply; None if there is none now: what is wrong with the mesh is no verdict, and the result
+        comes again. Raises RemoteFailure if Lean refuses the statement, OversizedMessage."""
+        # A batch costs Lean hardly more than one proof, so each waits for others.
+        await (self._training if attempt.purpose in TRAINED_PURPOSES else self._others).wait()
+        settings = self._run.settings
         try:
             reply = await self._run.bus.request_patiently(
                 LEAN_VERIFY,
@@ -242,28 +286,15 @@ class Collector:
                 deadline=settings.verify_patience,
             )
         except RemoteFailure as error:
-            if error.kind is not FailureKind.BAD_STATEMENT:
-                self._run.log.warning("verification failed", attempt=attempt.attempt_id, reason=error.reason)
-                return None
-            return Verdict(AttemptOutcome.REJECTED, f"{error.kind}: {error.reason}")
-        except OversizedMessage as error:
-            return Verdict(AttemptOutcome.REJECTED, f"the proof is too large to send to a lean-proxy: {error}")
+            if error.kind is FailureKind.BAD_STATEMENT:
+                raise
+            self._run.log.warning("verification failed", attempt=attempt.attempt_id, reason=error.reason)
+            return None
         except BusError as error:
             self._run.ctx.health("verification", f"no lean-proxy verifies proofs: {error}")
             return None
         self._run.ctx.health("verification", None)
-        # 3. The verdict. The algorithm says which steps of an accepted proof train, and how much.
-        if not reply.accepted:
-            self._run.log.warning("proof rejected", attempt=attempt.attempt_id, reason=reply.reason)
-            return Verdict(AttemptOutcome.REJECTED, reply.reason)
-        transitions = transitions_of(proof)
-        weights: tuple[float, ...] = ()
-        if trains:
-            standing = self._run.matchmaker.standing(attempt.theorem_id)
-            found = Found(transitions, standing, disproof=attempt.purpose is Purpose.DISPROVE)
-            weights = tuple(self._run.algorithm.examples(found))
-        verified = VerifiedProof(script, transitions, reply.axioms, reply.lean_version, reply.header, weights)
-        return Verdict(AttemptOutcome.PROVED, proof=verified)
+        return reply
 
     async def _inner(self, attempt: Attempt, proofs: Sequence[ProofTree]) -> tuple[Transition, ...]:
         """Transitions of proofs of inner states that a lean-proxy accepts as proofs of theorems of their own.

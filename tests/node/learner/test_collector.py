@@ -64,6 +64,22 @@ async def test_only_what_lean_accepts_is_a_proof(run: Run, bus: Bus, lean_proxy:
     assert (await run.store.call(Store.audit)).sound
 
 
+async def test_a_statement_is_refused_by_verifiers_and_not_by_provers(run: Run, bus: Bus, lean_proxy: object) -> None:
+    """A refused theorem is never attempted again, so a forged report would take it out of the run for good."""
+    (slandered,) = await dispatch(run, 1)
+    bad = msgspec.structs.replace(planned(9).attempt, theorem=Theorem("t", "", "True ∧ nonsense"))
+    await run.store.call(Store.dispatch, [Planned(9, bad)], 0.0)
+    async with collecting(run):
+        await send(bus, *(result(each, "bad-statement") for each in (slandered, bad)))
+        await until(lambda: drained(bus), what="the end of the results")
+    found = outcomes(run)
+    assert found[slandered.attempt_id] == (
+        "error",
+        "a prover reported that Lean refuses the statement, and a verifier does not",
+    )
+    assert found[bad.attempt_id][0] == "bad-statement" and "nonsense" in found[bad.attempt_id][1]
+
+
 async def test_inner_proofs_of_failed_searches_train_after_lean_has_verified_them_as_theorems(
     run: Run, bus: Bus, lean_proxy: object
 ) -> None:
