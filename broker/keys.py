@@ -181,7 +181,7 @@ def _add(found: dict[str, dict[str, Any]], user: User, run: str) -> None:
         if not needed.stream:
             export |= {"response_type": "stream"} if needed.many else {"response_threshold": ANSWER_WITHIN}
         taken: dict[str, Any] = {kind: {"account": needed.account, "subject": needed.subject}}
-        if needed.local:
+        if needed.local not in ("", needed.subject):
             taken["to"] = needed.local
         for entry, listed in (
             (export, _account(found, needed.account, run)["exports"]),

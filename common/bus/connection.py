@@ -36,7 +36,7 @@ from prometheus_client.registry import Collector
 
 from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
 from common.bus.credentials import NodeKey, tls
-from common.bus.permissions import call_of, inbox
+from common.bus.permissions import Role, account_of, elsewhere, inbox
 from common.bus.signing import Signer
 from common.life import metrics, timeline
 from common.protocol.messages import (
@@ -307,6 +307,7 @@ class Connection:
         self._refused: asyncio.Future[None] | None = None
         self.key = key
         """The key that it shows to the broker."""
+        self._has_no_streams = key is not None and account_of(Role(role), "") != ""
         self._last_error: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -418,7 +419,7 @@ class Connection:
 
     def named(self, subject: str) -> str:
         """The name of a subject in the account of this node."""
-        return call_of(subject, self.role, has_key=self.key is not None)
+        return elsewhere(subject) if self._has_no_streams else subject
 
     async def publish(
         self, subject: str, payload: bytes, reply: str = "", headers: dict[str, str] | None = None

@@ -58,7 +58,7 @@ class Import:
     many: bool = False
     """Whether a request may have several replies."""
     local: str = ""
-    """Its name in the account that imports it, if it is another one."""
+    """Its name in the account that imports it; empty: the same."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,9 @@ _ABOUT = tuple(f"{_API}{call}" for call in ("STREAM.INFO.", "STREAM.LIST", "STRE
 name. All others are heard by the stream or the consumer that they name."""
 
 
-def call_of(subject: str, role: str, *, has_key: bool) -> str:
-    """The subject by which a node reaches a call of the broker: its own, but for nodes whose account has no streams."""
-    here = not has_key or account_of(Role(role), "") == ""
-    return subject if here or not subject.startswith(_ABOUT) else _API_ELSEWHERE + subject.removeprefix(_API)
+def elsewhere(subject: str) -> str:
+    """The name of a call of the broker in accounts that have no streams."""
+    return _API_ELSEWHERE + subject.removeprefix(_API) if subject.startswith(_ABOUT) else subject
 
 
 def inbox(role: str, key: str = "") -> str:
@@ -172,13 +171,10 @@ def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
     asks += (_Ask(f"$JS.API.{call}", run) for call in _looks(role, run))
     served = any(channel.replies and set(channel.readers) & set(_NAMES[role]) for channel in CHANNELS)
     # 2. What of that is in other accounts.
-    local = {ask: call_of(ask.subject, role, has_key=True) for ask in asks}
-    imports = [
-        Import(ask.account, ask.subject, many=ask.many, local=local[ask] if local[ask] != ask.subject else "")
-        for ask in asks
-    ]
-    imports += [each for hear in hears for each in hear.imports]
     own = account_of(role, run, owner)
+    local = {ask: ask.subject if ask.account == own else elsewhere(ask.subject) for ask in asks}
+    imports = [Import(ask.account, ask.subject, many=ask.many, local=local[ask]) for ask in asks]
+    imports += [each for hear in hears for each in hear.imports]
     return Rights(
         tuple(dict.fromkeys(local.values())),
         tuple(dict.fromkeys(f"{hear.subject} {hear.group}".strip() for hear in hears)),

@@ -20,9 +20,9 @@ from broker import streams
 from common.bus import Bus as Client, Role, names
 from common.bus.signing import own_identity
 from common.lean import Theorem
-from common.protocol.attempts import SELF_PLAY, Attempt, Purpose
+from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, Purpose, unplayed
 from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest
-from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, telemetry, todo
+from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, result, telemetry, todo
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 
 IN_FLIGHT = 64
@@ -184,7 +184,8 @@ async def durable_rates(bus: Client, seconds: float) -> dict[str, int]:
 
 @dataclass
 class Keys(Part):
-    """Measures what keys and TLS cost: requests and durable messages per second, as ratios to a broker without them.
+    """Measures what keys and TLS cost a prover: requests and stored results per second, as ratios to a broker without
+    them.
 
     All three brokers run at the same time, each with a process that answers, and are measured in turn.
     """
@@ -215,14 +216,14 @@ class Keys(Part):
     async def started(
         self, stack: AsyncExitStack, *, keys: bool = False, certificate: tuple[str, str] = ("", "")
     ) -> Client:
-        """A client of a broker of its own, which has a process that answers."""
+        """A prover's client of a broker of its own, which has a process that answers."""
         server = await stack.enter_async_context(own_broker(keys=keys, certificate=certificate))
         url, key, ca = server.bus.url, server.bus.key, certificate[0]
         admin = await connected(url, RUN, "admin", role=Role.ADMIN, key=key, ca=ca)
         await streams.ensure(admin)
         await admin.close()
         await stack.enter_async_context(in_process(answer_requests, url, key, ca, ready=True))
-        client = await connected(url, RUN, "bench", role=Role.STP, key=key, ca=ca)
+        client = await connected(url, RUN, "bench", role=Role.PROVER, key=key, ca=ca)
         stack.push_async_callback(client.close)
         return client
 
@@ -246,12 +247,12 @@ class Keys(Part):
             await bus.request(LEAN_RUN, request(SMALL), LeanRunReply, timeout=30)
             return 1
 
-        stored = count()
+        stored, theorem = count(), Theorem("t", "", "True")
 
         async def store(_: int) -> int:
-            number = next(stored)
-            beside = Attempt(f"{mark}-{number}", "t", Theorem("t", "", "True"), Purpose.TRAIN, simulations=1, seed=1)
-            await bus.publish_durable(todo("train", SELF_PLAY), beside, message_id=beside.attempt_id)
+            asked = Attempt(f"{mark}-{next(stored)}", "t", theorem, Purpose.TRAIN, simulations=1, seed=1)
+            told = unplayed(asked, "bench", AttemptOutcome.FAILED, "")
+            await bus.publish_durable(result(SELF_PLAY), told, message_id=asked.attempt_id)
             return 1
 
         requests = await rate(ask, self.seconds, self.in_flight)
