@@ -4,6 +4,8 @@ writes, and warns of limits that could silently slow down a mesh."""
 from __future__ import annotations
 
 import asyncio
+import functools
+import operator
 import re
 import shutil
 import time
@@ -45,8 +47,30 @@ RESTART_PAUSE = 60.0
 
 _backlog = gauge("backlog", "Messages that nobody has taken yet", ["consumer"])
 _leased = gauge("leased", "Messages taken and not yet acknowledged", ["consumer"])
-_slow = Followed(counter("server_slow_consumers", "Connections that nats-server dropped because they did not read"))
-_connections = gauge("server_connections", "Connections to nats-server")
+_server = {
+    "connections": gauge("server_connections", "Connections to nats-server").set,
+    "subscriptions": gauge("server_subscriptions", "Subscriptions on nats-server").set,
+    "mem": gauge("server_resident_memory_bytes", "Resident memory of nats-server").set,
+    "jetstream.stats.storage": gauge("server_store_bytes", "Bytes in the streams of all runs").set,
+    "jetstream.stats.reserved_storage": gauge("server_store_reserved_bytes", "Bytes that these may grow to").set,
+    "jetstream.config.max_storage": gauge("server_store_limit_bytes", "Bytes that all streams may take").set,
+    "in_msgs": Followed(counter("server_received_messages", "Messages that nats-server has received")).follow,
+    "out_msgs": Followed(counter("server_sent_messages", "Messages that nats-server has sent")).follow,
+    "in_bytes": Followed(counter("server_received_bytes", "Bytes of messages that nats-server has received")).follow,
+    "out_bytes": Followed(counter("server_sent_bytes", "Bytes of messages that nats-server has sent")).follow,
+    "slow_consumers": Followed(
+        counter("server_slow_consumers", "Connections that nats-server dropped because they did not read")
+    ).follow,
+    "jetstream.stats.api.total": Followed(
+        counter("server_stream_requests", "Requests about streams and consumers that nats-server has answered")
+    ).follow,
+    "jetstream.stats.api.errors": Followed(
+        counter("server_stream_errors", "Of these, the ones that it has refused")
+    ).follow,
+}
+"""What nats-server says of itself (its page `/varz`), by the path to the number there."""
+
+_cpu = gauge("server_cpu_ratio", "Processors that nats-server keeps busy; 1 is one of them")
 _bytes = gauge("stream_bytes", "Bytes in a stream", ["stream"])
 _limit = gauge("stream_limit_bytes", "Bytes that a stream may hold now", ["stream"])
 _made_again = counter("streams_made_again", "Streams and consumers that had vanished and were made again")
@@ -230,8 +254,9 @@ class ServerWatch:
     async def _statistics(self, session: aiohttp.ClientSession) -> None:
         async with session.get(f"{self._server.monitor_url}/varz") as answer:
             numbers = await answer.json(content_type=None)
-        _slow.follow(numbers["slow_consumers"])
-        _connections.set(numbers["connections"])
+        for path, take in _server.items():
+            take(functools.reduce(operator.getitem, path.split("."), numbers))
+        _cpu.set(numbers["cpu"] / 100)
         self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
 
 

@@ -15,7 +15,7 @@ from scripts.docs import metrics
 from scripts.setup.tools import BIN
 
 PREFIXES = ("proofmesh_", "process_", "python_")
-UNITS = {"seconds", "bytes", "ratio"}
+UNITS = {"seconds", "bytes", "ratio", "celsius", "watts", "joules"}
 BAD_UNITS = re.compile(
     "[mun]?s|secs?|millis|[kmgtp]?i?b|[mhd]|minutes|hours|days|weeks|(milli|micro|nano)seconds|bits"
     "|(kilo|mega|giga|kibi|mebi|gibi)bytes|rss|percent(age)?|fraction|share"
@@ -39,12 +39,12 @@ def problems(text: str) -> list[str]:
 
 
 def _of_name(name: str, kind: str) -> Iterator[str]:
-    parts = name.removesuffix("_created").removesuffix("_total").split("_")
-    if not re.fullmatch("[a-z][a-z0-9_]*", name) or not name.startswith(PREFIXES):
+    parts = name.removesuffix("_total").split("_")
+    if name != "target_info" and not (re.fullmatch("[a-z][a-z0-9_]*", name) and name.startswith(PREFIXES)):
         yield "no name in snake case with one of our prefixes"
     if (kind == "counter") != name.endswith("_total"):
         yield f"`_total` is for counters, and this is a {kind}"
-    if kind == "gauge" and EVENTS.fullmatch(parts[-1]) and name != AGE and not name.endswith("_created"):
+    if kind == "gauge" and EVENTS.fullmatch(parts[-1]) and name != AGE:
         yield "a gauge of what only grows"
     if kind == "histogram" and not parts[-1].endswith("s"):
         yield "a histogram without a unit"

@@ -25,6 +25,7 @@ from common.bus.connection import (
     DRAIN_SECONDS,
     REQUEST_SECONDS,
     TRAFFIC,
+    TRANSIT_SECONDS,
     UNSIGNED,
     UNTRUSTED,
     Connection,
@@ -225,8 +226,8 @@ class Bus:
                 answer = await self._replies.ask(
                     self._prefix + subject, payload, timeout=timeout, headers=timeline.request_headers()
                 )
-        if doing is not None:
-            doing.answered(time.perf_counter() - sent, answer.headers)
+        if doing is not None and (under_way := doing.answered(time.perf_counter() - sent, answer.headers)) is not None:
+            TRANSIT_SECONDS.labels(channel_name(subject)).observe(under_way)
         return _decoded_reply(answer, reply)
 
     async def _signed_reply(self, subject: str, payload: bytes, timeout: float) -> Any:

@@ -68,6 +68,14 @@ UNTRUSTED = metrics.counter(
     "bus_untrusted", "Messages that do not count, for want of their sender's signature", ["channel"]
 )
 SERVED_SECONDS = metrics.histogram("bus_served_seconds", "Time to answer requests that this node serves", ["channel"])
+WAIT_SECONDS = metrics.histogram(
+    "bus_wait_seconds", "Of it, time that requests waited at this node until their work began", ["channel"]
+)
+TRANSIT_SECONDS = metrics.histogram(
+    "bus_transit_seconds",
+    "Time that requests of attempts and their replies were under way, or not read yet",
+    ["channel"],
+)
 
 _SENDERS_REMEMBERED = 1024
 """Senders whose malformed messages are not logged again. Limited, since senders choose their own names."""
@@ -743,6 +751,7 @@ class RequestServer:
         """Senders that were turned away since there was no room, and until when they count as waiting."""
         self._busy = BUSY.labels(channel_name(subject))
         self._seconds = SERVED_SECONDS.labels(channel_name(subject))
+        self._wait_seconds = WAIT_SECONDS.labels(channel_name(subject))
 
     async def received(self, message: Msg) -> None:
         """The subscription's callback: starts a handler, or replies Busy or Failure."""
@@ -797,9 +806,11 @@ class RequestServer:
         seconds = time.perf_counter() - start
         self._seconds.observe(seconds)
         self._time.observe(seconds)
+        if (waited := served.waited(seconds)) is not None:
+            self._wait_seconds.observe(waited)
         if isinstance(answer, Busy):  # the handler's own queue is full
             self._waits(sender, answer.retry_after)
-        await self._answer(message, answer, served.headers(seconds) if served is not None else None)
+        await self._answer(message, answer, served.headers(seconds))
 
     async def _outcome(self, request: Message) -> Message:
         """The handler's reply. Exceptions of the handler become replies, too, so that a request cannot crash a node."""

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from common.bus.signing import own_identity
-from common.life.metrics import METRICS, Metrics
+from common.life.metrics import METRICS, Metrics, gauge
 from common.machine import own_version
 from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
 from common.settings import NodeSettings
@@ -23,6 +23,8 @@ from common.settings import NodeSettings
 if TYPE_CHECKING:
     from common.bus import Bus
 
+
+_problem = gauge("node_problem", "1 while a part of the node is unhealthy", ["part"])
 
 _numbers = count()
 """Of the nodes in this process."""
@@ -52,6 +54,7 @@ class NodeContext:
         self.id = new_node_id(role)
         self.log: Any = structlog.get_logger(role)
         self.metrics: Metrics = METRICS
+        self.metrics.describe(run=settings.run, role=role, version=own_version())
         self.capacity = dict(capacity or {})
         self.stopping = asyncio.Event()
         """Set by SIGTERM, SIGINT and by a crash: `main` finishes or hands back its work, then returns."""
@@ -111,6 +114,7 @@ class NodeContext:
             self._problems.pop(key, None)
         else:
             self._problems[key] = problem
+        _problem.labels(key).set(problem is not None)
         if before != problem:
             self.changed.set()
         if problem is not None and before is None and self._state != "starting":

@@ -6,7 +6,8 @@ Declaring the same name twice returns the same metric, so each module can declar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from prometheus_client import (
@@ -17,6 +18,7 @@ from prometheus_client import (
     Histogram,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.metrics import MetricWrapperBase
@@ -25,6 +27,11 @@ PREFIX = "proofmesh_"
 
 LATENCY_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600)
 """Bucket limits in seconds: from a request to the broker (0.2 ms) to a verification or a snippet that takes minutes."""
+
+ATTEMPT_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 1800, 3600, 7200)
+"""Bucket limits in seconds for attempts and their parts: attempts may take hours."""
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series began: a fifth of a page, asked by nobody
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
@@ -37,6 +44,12 @@ class Metrics:
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
         self._metrics: dict[str, MetricWrapperBase] = {}
+        self.before_render: list[Callable[[], None]] = []
+        """Called before each page, for numbers that nobody counts meanwhile."""
+
+    def describe(self, **facts: str) -> None:
+        """Show the process as `target_info`, OpenMetrics' name for it: its run, role and version as labels."""
+        self.registry.set_target_info(facts)
 
     def counter(self, name: str, help: str, labels: Sequence[str] = ()) -> Counter:
         """A number that only increases. Prometheus adds `_total` to its name."""
@@ -54,6 +67,8 @@ class Metrics:
 
     def render(self) -> bytes:
         """All metrics in Prometheus' text format."""
+        for look in self.before_render:
+            look()
         return generate_latest(self.registry)
 
     def _get(self, kind: type[M], name: str, help: str, labels: Sequence[str], **options: Any) -> M:
@@ -85,3 +100,56 @@ METRICS = Metrics()
 counter = METRICS.counter
 gauge = METRICS.gauge
 histogram = METRICS.histogram
+
+
+# --- GPUs -------------------------------------------------------------------------------------------------------------
+
+
+def show_gpus(metrics: Metrics = METRICS) -> bool:
+    """Show the machine's NVIDIA GPUs with these metrics, if there are some and the package nvidia-ml-py is installed.
+
+    Returns whether it does. For nodes that compute on GPUs. What a GPU or its mode (MIG) does not tell is left out.
+    """
+    try:
+        import pynvml as nvml
+
+        nvml.nvmlInit()
+        gpus = {str(n): nvml.nvmlDeviceGetHandleByIndex(n) for n in range(nvml.nvmlDeviceGetCount())}
+    except ImportError:
+        return False
+    except nvml.NVMLError:  # no driver
+        return False
+    # 1. What is shown, in base units, and how NVML tells it.
+    gauges: dict[Gauge, Callable[[Any], float]] = {
+        metrics.gauge("gpu_busy_ratio", "Share of the last second in which the GPU computed", ["gpu"]): (
+            lambda gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100
+        ),
+        metrics.gauge("gpu_memory_used_bytes", "Memory of a GPU that is in use, by all processes", ["gpu"]): (
+            lambda gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used
+        ),
+        metrics.gauge("gpu_memory_bytes", "Memory that a GPU has", ["gpu"]): (
+            lambda gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).total
+        ),
+        metrics.gauge("gpu_temperature_celsius", "Temperature of a GPU", ["gpu"]): (
+            lambda gpu: nvml.nvmlDeviceGetTemperature(gpu, nvml.NVML_TEMPERATURE_GPU)
+        ),
+        metrics.gauge("gpu_power_watts", "Power that a GPU draws", ["gpu"]): (
+            lambda gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1000
+        ),
+    }
+    energy = metrics.counter("gpu_energy_joules", "Energy that a GPU has used since its driver was loaded", ["gpu"])
+
+    # 2. Asked for each page. A series begins when there is a first value.
+    def look() -> None:
+        for number, gpu in gpus.items():
+            for gauge, ask in gauges.items():
+                with suppress(nvml.NVMLError):
+                    value = ask(gpu)
+                    gauge.labels(number).set(value)
+            with suppress(nvml.NVMLError):
+                joules = nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1000
+                followed.setdefault(number, Followed(energy.labels(number))).follow(joules)
+
+    followed: dict[str, Followed] = {}
+    metrics.before_render.append(look)
+    return bool(gpus)

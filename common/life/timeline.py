@@ -39,12 +39,15 @@ class Doing:
         self.requests = 0
         self._ran = self._bus = 0.0
 
-    def answered(self, seconds: float, headers: Mapping[str, str] | None) -> None:
-        """Note a reply that came `seconds` after its request."""
+    def answered(self, seconds: float, headers: Mapping[str, str] | None) -> float | None:
+        """Note a reply that came `seconds` after its request. Returns how many of them request and reply were under
+        way; None if the reply does not say how long the node had it."""
         spent = _spent(headers)
-        if spent is not None:
-            self._ran += spent[1]
-            self._bus += max(0.0, seconds - sum(spent))
+        if spent is None:
+            return None
+        self._ran += spent[1]
+        self._bus += (bus := max(0.0, seconds - sum(spent)))
+        return bus
 
     def split(self, seconds: float) -> dict[str, float]:
         """Shares of these seconds by part; their sum is 1.
@@ -181,24 +184,30 @@ def requesting() -> Doing | None:
 class Served:
     """A request while it is served."""
 
-    def __init__(self) -> None:
+    def __init__(self, attempt_id: str) -> None:
+        self._for_attempt = bool(attempt_id)
         self.ran: float | None = None
         """Seconds that the work took, if the handler has said so."""
 
-    def headers(self, seconds: float) -> dict[str, str]:
-        """The headers of the reply. `seconds`: since the request arrived."""
+    def waited(self, seconds: float) -> float | None:
+        """How many of the seconds since its arrival the request has waited; None if its handler does not say."""
+        return None if self.ran is None else max(0.0, seconds - self.ran)
+
+    def headers(self, seconds: float) -> dict[str, str] | None:
+        """The headers of the reply, `seconds` after the request's arrival. None: it is for no attempt, and nobody wants
+        to know its time."""
+        if not self._for_attempt:
+            return None
         ran = seconds if self.ran is None else min(seconds, self.ran)
         return {TIME_HEADER: f"{seconds - ran:.6f} {ran:.6f}"}
 
 
-def serve(headers: Mapping[str, str] | None) -> Served | None:
-    """Bind the attempt of a request to the task that serves it. None: it is for no attempt, and nobody wants to know
-    its time."""
+def serve(headers: Mapping[str, str] | None) -> Served:
+    """Bind the attempt of a request, if it is for one, to the task that serves it."""
     attempt_id = (headers or {}).get(ATTEMPT_HEADER, "")[:LONGEST_ID]
-    if not attempt_id:
-        return None
-    structlog.contextvars.bind_contextvars(attempt=attempt_id)
-    served = Served()
+    if attempt_id:
+        structlog.contextvars.bind_contextvars(attempt=attempt_id)
+    served = Served(attempt_id)
     _served.set(served)
     return served
 

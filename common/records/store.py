@@ -37,6 +37,7 @@ from common.records.rows import (
     Audit,
     EvaluationRow,
     Example,
+    Parts,
     Planned,
     Recent,
     Standing,
@@ -391,6 +392,12 @@ class Store(EvaluationRecords, TheoremStatistics):
                 db.execute(f"DELETE FROM parts WHERE {same_result}", key)
             raise
         return result
+
+    def parts(self, attempt_id: str) -> Parts | None:
+        """Where the time of a recorded attempt went; None if nothing knows."""
+        names = ", ".join(each.name for each in fields(Parts))
+        rows = self._rows(f"SELECT {names} FROM timelines WHERE attempt_id = ?", attempt_id)
+        return Parts(*rows[0]) if rows else None
 
     def record(self, result: AttemptResult, verdict: Verdict, now: float, arrival: Arrival | None = None) -> bool:
         """Record the first result of an attempt, with its proof and transitions. Returns False if the attempt already

@@ -18,6 +18,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     if settings.model:
         return _serve_model(settings, node)
     # Import torch before the event loop starts: it takes a second, and would block the loop.
+    from common.life.metrics import show_gpus
     from common.life.node import NodeFailure, run_node
     from node.inference.serving import Serving
     from node.model.checkpoint_folders import CheckpointError
@@ -28,6 +29,7 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
     gc.freeze()
 
     async def serve(context: NodeContext) -> None:
+        show_gpus()
         try:
             await Serving(settings, context).run()
         except (WeightsError, CheckpointError) as error:  # a restart cannot help
@@ -38,10 +40,12 @@ def main(settings: InferenceSettings, node: NodeSettings) -> int:
 
 def _serve_model(settings: InferenceSettings, node: NodeSettings) -> int:
     """Run a node that serves a third-party language model. It does not import torch, which a gateway does not need."""
+    from common.life.metrics import show_gpus
     from common.life.node import run_node
     from node.inference.models import ModelServing
 
     async def serve(context: NodeContext) -> None:
+        show_gpus()
         await ModelServing(settings, context).run()
 
     return run_node("inference", settings=node, main=serve, capacity={"requests": settings.queue})

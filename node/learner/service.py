@@ -18,9 +18,11 @@ LOCK_WAIT = 10.0
 
 def main(settings: LearnerSettings, node: NodeSettings) -> int:
     """Run a learner until its plan is done or it is stopped; returns the exit code."""
+    from common.life.metrics import show_gpus
     from common.life.node import run_node
 
     async def work(ctx: NodeContext) -> None:
+        show_gpus()
         await _work(ctx, settings, node)
 
     return run_node("learner", node, work, capacity={"trainer_ranks": settings.trainer.resolved_ranks()})

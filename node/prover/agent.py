@@ -232,8 +232,6 @@ class Account:
     expansions: int = 0
     seconds_policy: float = 0.0
     seconds_lean: float = 0.0
-    seconds_search: float = 0.0
-    """Computing time of the search itself."""
     seconds_verify: float = 0.0
     """Time waiting for the final verification of proofs."""
     solved_at_seconds: float = 0.0
@@ -259,7 +257,6 @@ class Account:
     def statistics(self, search: SearchStatistics, *, proved: bool, **rest: Any) -> AttemptStatistics:
         """The statistics of the attempt's result. `rest`: what neither the account nor the search knows."""
         costs = asdict(self)
-        del costs["seconds_search"]
         if not proved:
             costs["solved_at_seconds"] = 0.0
         return AttemptStatistics(
@@ -502,7 +499,6 @@ class Agent(AttemptAgent):
     def _select(self, search: ProofSearch, window: deque[tuple[Leaf, asyncio.Task[Expansion | None]]]) -> None:
         """Start simulations until `leaves` expansions are in flight. Their number follows what was fed, and not what
         was sent, so that it does not depend on the order of replies."""
-        began = time.perf_counter()
         simulations = search.statistics.simulations
         sent = search.statistics.tactics_tried / max(1, simulations)
         leaves = self._budget.leaves(self._playing.leaves, sent)
@@ -511,21 +507,18 @@ class Agent(AttemptAgent):
             if leaf is None:
                 break
             window.append((leaf, asyncio.create_task(self._expand(leaf, self._budget.turn()))))
-        self.account.seconds_search += time.perf_counter() - began
 
     def _feed(self, search: ProofSearch, leaf: Leaf, expansion: Expansion | None) -> None:
         """Finish a simulation with its expansion."""
         if expansion is None:
             search.abandon(leaf)
             return
-        began = time.perf_counter()
         tried = search.statistics.tactics_tried
         advice, outcomes = expansion.advice, expansion.outcomes
         learned = self._players[leaf.turn].has_values if len(self._players) > 1 else self._playing.has_values
         if learned and leaf.node.estimate is None and not leaf.given:
             leaf.node.estimate = advice.value
         counted = search.feed(leaf, advice.proposals, advice.value, outcomes, exhausted=advice.exhausted)
-        self.account.seconds_search += time.perf_counter() - began
         self.account.note_weights(advice.weights)
         if self._playing.on_expansion is not None and leaf.search is not None and leaf.search in search.trees:
             self._playing.on_expansion(leaf.search, leaf.node.index, expansion)

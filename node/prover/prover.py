@@ -10,6 +10,7 @@ import asyncio
 import collections
 import contextlib
 import secrets
+import time
 from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
@@ -19,6 +20,7 @@ import structlog
 from common.bus import Bus, BusError, Lease, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
 from common.life import faults, metrics, timeline
+from common.life.metrics import ATTEMPT_BUCKETS
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, PlayParts, ResultPart, divide, unplayed
@@ -39,7 +41,24 @@ HAND_BACK_DELAY = 1.0
 
 ATTEMPTS = metrics.counter("prover_attempts", "Attempts played, by purpose and outcome", ["purpose", "outcome"])
 SIMULATIONS = metrics.counter("prover_simulations", "Simulations of all searches")
-SECONDS = metrics.counter("prover_seconds", "Where expansions spend their time: policy, lean, search", ["where"])
+QUEUED = metrics.histogram(
+    "prover_queue_seconds",
+    "How long attempts lay in the queue until this prover took them",
+    ["purpose"],
+    ATTEMPT_BUCKETS,
+)
+PLAYED = metrics.histogram(
+    "prover_attempt_seconds",
+    "Time of an attempt on the prover, from its lease to its result",
+    ["purpose"],
+    ATTEMPT_BUCKETS,
+)
+PARTS = metrics.histogram(
+    "prover_attempt_part_seconds",
+    "What an attempt spent its time on there, each moment counted once",
+    ["part"],
+    ATTEMPT_BUCKETS,
+)
 OUTCOMES = metrics.counter("prover_outcomes", "Outcomes of tactics by kind; `lost` after all retries", ["kind"])
 HANDED_BACK = metrics.counter("prover_handed_back", "Leases given back without a result")
 SEARCHES = metrics.gauge("prover_searches", "Searches in progress")
@@ -133,6 +152,7 @@ class Prover:
             return
         try:
             # The attempt is bound to all that this task logs and asks for.
+            QUEUED.labels(lease.message.purpose).observe(max(0.0, time.time() - self._bus.ahead - lease.stored))
             with timeline.attempting(attempt_id) as line:
                 async with lease.kept():
                     result = await self._result(lease)
@@ -191,9 +211,6 @@ class Prover:
         self._report_counts()
 
     def _count_account(self, account: Account) -> None:
-        SECONDS.labels("policy").inc(account.seconds_policy)
-        SECONDS.labels("lean").inc(account.seconds_lean)
-        SECONDS.labels("search").inc(account.seconds_search)
         self.counts["expansions"] += account.expansions
 
     def _count_outcomes(self, outcomes: Collection[Outcome]) -> None:
@@ -203,6 +220,11 @@ class Prover:
 
     def _count_attempt(self, result: AttemptResult) -> None:
         ATTEMPTS.labels(result.purpose, result.outcome).inc()
+        if result.statistics.parts is not None:
+            seconds = msgspec.structs.asdict(msgspec.structs.replace(result.statistics.parts, asked=0.0))
+            PLAYED.labels(result.purpose).observe(sum(seconds.values()))
+            for part, spent in seconds.items():
+                PARTS.labels(part).observe(spent)
         self.counts["attempts"] += 1
         self.counts["roots_solved"] += result.outcome is AttemptOutcome.PROVED
         if result.outcome is AttemptOutcome.BAD_STATEMENT or not result.outcome.decided:

@@ -69,7 +69,7 @@ def _arguments() -> argparse.Namespace:
         "kind",
         nargs="?",
         choices=("cpu", "gpu", "tools"),
-        help="build of torch (default: the last choice, or cpu); tools: only promtool, for tests",
+        help="build of torch (default: the last choice, or cpu); tools: only promtool and prometheus, for tests",
     )
     parser.add_argument("--only", choices=("just",), help="just: stop once `just` is installed")
     return parser.parse_args()
@@ -79,9 +79,9 @@ def _get_tools() -> int:
     """Get the programs that are neither here nor on PATH; returns the exit code."""
     try:
         with _alone():
-            for program in tools.missing():
-                tools.unpack(program)
-                say(f"{program}: unpacked into {tools.BIN}")
+            while missing := tools.missing():
+                tools.unpack(missing[0])
+                say(f"{missing[0]}: unpacked into {tools.BIN}")
     except tools.NoTool as error:
         say(f"FAILED: {error}")
         return 1

@@ -15,7 +15,7 @@ from pathlib import Path
 BIN = Path(__file__).resolve().parents[2] / ".cache" / "tools"
 """Where the programs are. Git ignores it."""
 
-PACKAGES = {"promtool": "prometheus"}
+PACKAGES = {"promtool": "prometheus", "prometheus": "prometheus"}
 """Debian's (and Ubuntu's) package of each program."""
 
 SECONDS = 120
@@ -34,7 +34,7 @@ def missing() -> list[str]:
 
 
 def unpack(program: str) -> None:
-    """Download the program's package, and take the program out of it. Raises NoTool."""
+    """Download the program's package, and take the program out of it, and others that it has. Raises NoTool."""
     package = PACKAGES[program]
     if absent := [each for each in ("apt-get", "dpkg") if shutil.which(each) is None]:
         raise NoTool(
@@ -50,7 +50,9 @@ def unpack(program: str) -> None:
         found = next((folder / "unpacked" / "usr" / "bin").glob(program), None)
         if found is None:
             raise NoTool(f"{program}: Debian's package `{package}` does not contain it here; put it on PATH")
-        found.rename(BIN / program)
+        for each in [name for name, other in PACKAGES.items() if other == package]:
+            if (file := found.with_name(each)).exists():
+                file.replace(BIN / each)
 
 
 def _download(program: str, package: str, folder: Path) -> None:

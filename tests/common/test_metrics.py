@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import sys
+from types import SimpleNamespace
 
-from common.life.metrics import Followed, Metrics
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from common.life.context import NodeContext
+from common.life.metrics import METRICS, Followed, Metrics, show_gpus
+from common.settings import NodeSettings
 from tests import prometheus
 
 
@@ -77,3 +83,60 @@ def test_histograms_tell_attempts_of_minutes_apart() -> None:
     text = metrics.render().decode()
     assert 'proofmesh_check_seconds_bucket{le="60.0"} 1.0' in text
     assert 'proofmesh_check_seconds_bucket{le="180.0"} 2.0' in text
+
+
+class FakeNvml:
+    """A machine with two GPUs, as NVML describes it; the second is in MIG mode and does not say how busy it is."""
+
+    class NVMLError(Exception):
+        """NVML's error."""
+
+    NVML_TEMPERATURE_GPU = 0
+    millijoules = 5_000_000
+
+    nvmlInit = nvmlDeviceGetCount = staticmethod(lambda: 2)
+    nvmlDeviceGetHandleByIndex = staticmethod(lambda index: index)
+    nvmlDeviceGetMemoryInfo = staticmethod(lambda gpu: SimpleNamespace(used=3 << 30, total=80 << 30))
+    nvmlDeviceGetTemperature = staticmethod(lambda gpu, sensor: 41)
+    nvmlDeviceGetPowerUsage = staticmethod(lambda gpu: 123_500)
+
+    def nvmlDeviceGetUtilizationRates(self, gpu: int) -> SimpleNamespace:
+        if gpu:
+            raise self.NVMLError
+        return SimpleNamespace(gpu=37)
+
+    def nvmlDeviceGetTotalEnergyConsumption(self, gpu: int) -> int:
+        return self.millijoules
+
+
+def test_gpus_are_shown_in_base_units_and_what_one_does_not_tell_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvml, metrics = FakeNvml(), Metrics()
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    assert show_gpus(metrics)
+    text = metrics.render().decode()
+    for line in (
+        'busy_ratio{gpu="0"} 0.37',
+        'memory_used_bytes{gpu="1"} 3.221225472e+09',
+        'power_watts{gpu="0"} 123.5',
+    ):
+        assert f"proofmesh_gpu_{line}" in text
+    assert 'proofmesh_gpu_energy_joules_total{gpu="1"} 5000.0' in text and 'busy_ratio{gpu="1"}' not in text
+    assert prometheus.problems(text) == []
+
+
+def test_a_machine_without_nvml_shows_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert not show_gpus(Metrics())
+
+
+def test_a_hundred_restarts_of_a_node_add_no_series() -> None:
+    def life() -> int:
+        ctx = NodeContext("prover", NodeSettings(run="demo"))
+        ctx.health("lean", "gone")
+        ctx.health("lean", None)
+        ctx.heartbeat()
+        text = METRICS.render().decode()
+        assert ctx.id not in text and 'target_info{role="prover",run="demo",version=' in text
+        return sum(len(family.samples) for family in text_string_to_metric_families(text))
+
+    assert len({life() for _ in range(100)}) == 1

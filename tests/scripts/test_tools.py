@@ -30,9 +30,11 @@ def program(folder: Path, name: str, script: str) -> None:
 def test_the_program_is_taken_out_of_the_package_once(nowhere: Path) -> None:
     program(nowhere, "apt-get", "touch package.deb")
     content = 'mkdir -p "$3/usr/bin"; printf "#!/bin/sh\\necho right\\n" > "$3/usr/bin/promtool"'
-    program(nowhere, "dpkg", f'{content}; chmod +x "$3/usr/bin/promtool"')
+    program(
+        nowhere, "dpkg", f'{content}; chmod +x "$3/usr/bin/promtool"; cp "$3/usr/bin/promtool" "$3/usr/bin/prometheus"'
+    )
     assert setup.main() == 0
     (nowhere / "apt-get").unlink()
     assert setup.main() == 0 and tools.missing() == []
-    assert list(tools.BIN.iterdir()) == [tools.BIN / "promtool"]
+    assert {each.name for each in tools.BIN.iterdir()} == {"promtool", "prometheus"}
     assert subprocess.run([tools.BIN / "promtool"], capture_output=True, check=True).stdout == b"right\n"

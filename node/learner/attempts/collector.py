@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from common.bus import BusError, Lease, RemoteFailure, names
 from common.lean import ProofTree
 from common.life import faults, metrics, timeline
+from common.life.metrics import ATTEMPT_BUCKETS
 from common.life.timeline import Timeline
 from common.life.waiting import Gathering
 from common.proofs import transitions_of
@@ -54,6 +55,15 @@ run waits for the evaluation's last proof."""
 ANY_PROOF = "trivial"
 """What is asked of a statement whose proof does not matter."""
 
+RECORDED = metrics.histogram(
+    "learner_attempt_seconds", "From an attempt's dispatch until it was recorded", ["purpose"], ATTEMPT_BUCKETS
+)
+PARTS = metrics.histogram(
+    "learner_attempt_part_seconds",
+    "What an attempt spent of this time on, each moment counted once",
+    ["part"],
+    ATTEMPT_BUCKETS,
+)
 BAD_PARTS = metrics.counter("learner_bad_parts", "Results in parts that cannot be joined")
 
 INNER = metrics.counter(
@@ -352,4 +362,9 @@ class Collector:
 
 def _record(store: Store, result: AttemptResult, verdict: Verdict, arrival: Arrival, line: Timeline) -> bool:
     """In the store's thread, because the wait for it is part of the attempt's time."""
-    return store.record(result, verdict, now(), replace(arrival, spent=line.parts("store")))
+    first = store.record(result, verdict, now(), replace(arrival, spent=line.parts("store")))
+    if first and (parts := store.parts(result.attempt_id)) is not None:
+        RECORDED.labels(result.purpose).observe(sum(astuple(parts)))
+        for part, seconds in asdict(parts).items():
+            PARTS.labels(part).observe(seconds)
+    return first

@@ -36,7 +36,7 @@ from node.learner.attempts import collector
 from node.learner.attempts.collector import Collector
 from node.learner.run import Run
 from tests.forging import forging
-from tests.node.learner.builders import planned, result, theorem
+from tests.node.learner.builders import planned, result, shown, theorem
 from tests.node.learner.works import PROOF, STATES, STEPS, claim, collecting, dispatch, drained, outcomes, send
 from tests.waiting import eventually, until
 
@@ -146,6 +146,7 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
 ) -> None:
     began = time.time()
     plan = planned(1)
+    before = shown("learner_attempt_seconds_count", purpose="train")
     await run.store.call(Store.dispatch, [plan], began)
     await bus.publish_durable(todo(plan.attempt.purpose, LEARNER), plan.attempt, message_id="1")
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5.0)
@@ -161,6 +162,8 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     found = Parts(*stored)
     assert sum(stored) == pytest.approx(took, rel=0.05)
     assert found.verify_run > 0 and found.bus > 0 and (found.search, found.lean_run) == (0.001, 0.002)
+    assert shown("learner_attempt_seconds_count", purpose="train") == before + 1
+    assert shown("learner_attempt_part_seconds_bucket", part="lean_run", le="0.01") >= 1
 
 
 def test_clocks_of_two_machines_are_compared_by_way_of_the_broker() -> None:
