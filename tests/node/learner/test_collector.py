@@ -119,9 +119,9 @@ async def test_a_search_is_kept_if_its_attempt_asked_for_it(
         await until(lambda: drained(bus), what="the end of the results")
     folder = run.directory.path
     assert [(each.attempt_id, each.interest) for each in kept_rows(folder, 9)] == [(asking.attempt_id, 0.5)]
-    for more, shown in (([], "p ∧ q"), (["0"], "no rfl"), (["--json"], '"trees"')):
+    for more, said in (([], "p ∧ q"), (["0"], "no rfl"), (["--json"], '"trees"')):
         assert inspect.main([str(folder), "--search", asking.attempt_id, *more]) == Exit.DONE
-        assert shown in capsys.readouterr().out
+        assert said in capsys.readouterr().out
     assert inspect.main([str(folder), "--searches", "5"]) == Exit.DONE
     assert asking.theorem_id in capsys.readouterr().out
 
