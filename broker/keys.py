@@ -30,7 +30,7 @@ ANSWER_WITHIN = "1h"
 """Longest time from a request to its reply: a proof may be verified for that long, not longer."""
 
 MOST_STREAMS = 16
-"""Streams of a run, which has seven."""
+"""Streams of a run, which has eight."""
 
 MOST_CONSUMERS = 64
 """Consumers of a run's streams: one for each purpose and each durable client."""

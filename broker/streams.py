@@ -15,8 +15,9 @@ from common.bus import (
     StreamSpec,
     names,
 )
+from common.protocol.attempts import Purpose
 from common.protocol.messages import MAX_MESSAGE_BYTES
-from common.protocol.subjects import DURABLE_CLIENTS, PURPOSES, result, telemetry, todo
+from common.protocol.subjects import ASKED, DURABLE_CLIENTS, QUEUES, result, telemetry, todo
 
 MIB = 1024 * 1024
 
@@ -60,21 +61,21 @@ MAX_WAITING = 4_096
 def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> RunSpec:
     """All streams, consumers and buckets of a run. Times in seconds."""
     largest = MAX_MESSAGE_BYTES + HEADROOM
-    todo_stream, results_stream = names.todo_stream(run), names.results_stream(run)
+    results_stream = names.results_stream(run)
 
     def own(client: str) -> str:
         return f"{run}.{result(client)}"
 
+    def waiting(stream: str) -> tuple[str, ...]:
+        of = [queue for queue in QUEUES if names.stream_of(run, names.TODO_PREFIX + queue) == stream]
+        return tuple(f"{run}.{_waiting_in(queue)}" for queue in of)
+
+    todo_limits = (*TODO_BYTES, largest, DUPLICATE_WINDOW, ATTEMPTS_WAITING)
     return RunSpec(
         streams=(
-            StreamSpec(
-                todo_stream,
-                tuple(f"{run}.{todo(p, '>')}" for p in PURPOSES),
-                *TODO_BYTES,
-                largest,
-                DUPLICATE_WINDOW,
-                ATTEMPTS_WAITING,
-            ),
+            StreamSpec(names.todo_stream(run), waiting(names.todo_stream(run)), *todo_limits),
+            # Whoever fills this one keeps nobody from learning.
+            StreamSpec(names.asked_stream(run), waiting(names.asked_stream(run)), *todo_limits),
             StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), *RESULTS_BYTES, largest, DUPLICATE_WINDOW),
         ),
         histories=(
@@ -84,14 +85,8 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
             ),
         ),
         consumers=(
-            *(
-                _consumer(names.TODO_PREFIX + purpose, todo_stream, f"{run}.{todo(purpose, '>')}", ack_wait)
-                for purpose in PURPOSES
-            ),
-            *(
-                _consumer(names.RESULTS_PREFIX + client, results_stream, own(client), ack_wait)
-                for client in DURABLE_CLIENTS
-            ),
+            *(_consumer(run, names.TODO_PREFIX + queue, _waiting_in(queue), ack_wait) for queue in QUEUES),
+            *(_consumer(run, names.RESULTS_PREFIX + client, result(client), ack_wait) for client in DURABLE_CLIENTS),
         ),
         buckets=(
             # A few keys (weights, pause), each far below a message.
@@ -108,8 +103,16 @@ def _announced(run: str) -> tuple[str, ...]:
     return tuple(f"{run}.{telemetry('learner', '*', kind)}" for kind in ("point", "proof"))
 
 
-def _consumer(name: str, stream: str, subject: str, ack_wait: float) -> ConsumerSpec:
-    return ConsumerSpec(name, stream, subject, ack_wait, MAX_ACK_PENDING, MAX_WAITING, names.MOST_LEASED)
+def _waiting_in(queue: str) -> str:
+    """The subjects of a queue's attempts."""
+    if queue == ASKED:
+        return todo(Purpose.EVAL, "*.*")
+    return todo(queue, ">" if queue == Purpose.INTERACTIVE else "*")
+
+
+def _consumer(run: str, name: str, subject: str, ack_wait: float) -> ConsumerSpec:
+    stream = names.stream_of(run, name)
+    return ConsumerSpec(name, stream, f"{run}.{subject}", ack_wait, MAX_ACK_PENDING, MAX_WAITING, names.MOST_LEASED)
 
 
 async def ensure(bus: Bus, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from common.protocol.subjects import DURABLE_CLIENTS, PURPOSES, result
+from common.protocol.attempts import Purpose
+from common.protocol.subjects import ASKED, DURABLE_CLIENTS, QUEUES, result
 
 ACK_WAIT = 30.0
 """Seconds until an unrenewed lease expires and its message goes to another node. Long enough for a restart of a
@@ -20,13 +21,21 @@ MOST_LEASED = 256
 RESULTS_PREFIX = "results-"
 TODO_PREFIX = "todo-"
 CONSUMERS = (
-    *(TODO_PREFIX + purpose for purpose in PURPOSES),
+    *(TODO_PREFIX + queue for queue in QUEUES),
     *(RESULTS_PREFIX + client for client in DURABLE_CLIENTS),
 )
 
 
+_OF_CLIENTS = (TODO_PREFIX + Purpose.INTERACTIVE, TODO_PREFIX + ASKED)
+"""The consumers of what people and programs ask for."""
+
+
 def todo_stream(run: str) -> str:
     return f"{run}-todo"
+
+
+def asked_stream(run: str) -> str:
+    return f"{run}-asked"
 
 
 def results_stream(run: str) -> str:
@@ -45,14 +54,19 @@ def stream_of(run: str, consumer: str) -> str:
     """The stream that a consumer reads. Raises ValueError for an unknown consumer."""
     if consumer not in CONSUMERS:
         raise ValueError(f"unknown consumer {consumer!r}; use one of {', '.join(CONSUMERS)}")
-    return results_stream(run) if consumer.startswith(RESULTS_PREFIX) else todo_stream(run)
+    if consumer.startswith(RESULTS_PREFIX):
+        return results_stream(run)
+    return asked_stream(run) if consumer in _OF_CLIENTS else todo_stream(run)
 
 
 def stream_that_stores(run: str, subject: str) -> str:
     """The stream of attempts or results that stores a subject (without the run's name)."""
     if subject in map(result, DURABLE_CLIENTS):
         return results_stream(run)
-    return answers_stream(run) if subject.startswith(result("")) else todo_stream(run)
+    if subject.startswith(result("")):
+        return answers_stream(run)
+    of_clients = subject.startswith(f"theorem.todo.{Purpose.INTERACTIVE}.") or ".of." in subject
+    return asked_stream(run) if of_clients else todo_stream(run)
 
 
 def state_bucket(run: str) -> str:
@@ -76,6 +90,7 @@ def streams_of(run: str) -> tuple[str, ...]:
     """The names of all streams of a run: the broker keeps buckets and object stores in streams, too."""
     return (
         todo_stream(run),
+        asked_stream(run),
         results_stream(run),
         answers_stream(run),
         history_stream(run),

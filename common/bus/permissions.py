@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from common.bus import names
-from common.protocol.subjects import CHANNELS, EVERY_NODE, OWNER, PURPOSES, Channel, Delivery
+from common.protocol.subjects import CHANNELS, EVERY_NODE, OWNER, Channel, Delivery
 
 
 class Role(enum.StrEnum):
@@ -272,11 +272,11 @@ def _hears(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Hear
 
 def _takes(channel: Channel, role: Role, run: str) -> Iterator[_Ask]:
     """What it takes to lease messages of a work queue."""
-    if channel.stored_in == "<run>-todo":
-        stream, consumers = names.todo_stream(run), [names.TODO_PREFIX + purpose for purpose in PURPOSES]
-    else:
-        stream, consumers = names.results_stream(run), [names.RESULTS_PREFIX + role]
-    for consumer in consumers:
+    stream = channel.stored_in.replace("<run>", run)
+    own = names.RESULTS_PREFIX + role
+    for consumer in (own,) if own in names.CONSUMERS else names.CONSUMERS:
+        if names.stream_of(run, consumer) != stream:
+            continue
         yield _Ask(f"$JS.API.CONSUMER.INFO.{stream}.{consumer}", run)
         yield _Ask(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", run, many=True)
         yield _Ask(f"$JS.ACK.{stream}.{consumer}.>", run)

@@ -18,8 +18,11 @@ from common.output.command import UserError
 from common.protocol import attempts, messages
 from common.protocol.attempts import LEARNER, SELF_PLAY, Purpose
 
-PURPOSES = tuple(Purpose)
-"""Kinds of attempts, in the order in which provers take them."""
+ASKED = "asked"
+"""The queue for the evaluations of people and programs: the run's own are in `eval`."""
+
+QUEUES = (Purpose.INTERACTIVE, Purpose.EVAL, ASKED, Purpose.DISPROVE, Purpose.TRAIN)
+"""Queues of attempts, in the order in which provers take from them."""
 
 TACTIC_REQUEST = "tactic.request"
 LEAN_RUN = "lean.run"
@@ -96,6 +99,11 @@ def todo(purpose: str, client: str = LEARNER) -> str:
     return f"theorem.todo.{purpose}.of.{owner}" if of_owner else f"theorem.todo.{purpose}.{client}"
 
 
+def queue(purpose: str, client: str) -> str:
+    """Which of QUEUES an attempt waits in. Nobody but the learner and self-play can fill the queues of their own."""
+    return purpose if client in DURABLE_CLIENTS or purpose == Purpose.INTERACTIVE else ASKED
+
+
 def samples(model: str) -> str:
     """Subject for requests to the nodes that serve a language model. Each model has its own subject."""
     return f"sample.request.{hashlib.blake2b(model.encode(), digest_size=8).hexdigest()}"
@@ -167,8 +175,8 @@ CHANNELS: tuple[Channel, ...] = (
         senders=("learner", "stp"),
         readers=("prover",),
         stored_in="<run>-todo",
-        notes="One consumer for each purpose, `todo-<purpose>`. Provers take purposes in the order of "
-        "`common.protocol.attempts.Purpose`. A prover takes no more attempts than it has free searches, renews each "
+        notes="One consumer for each queue, `todo-<queue>`. Provers take from them in the order of "
+        "`common.protocol.subjects.QUEUES`. A prover takes no more attempts than it has free searches, renews each "
         "lease three "
         "times within the acknowledgement wait, and acknowledges after the broker has stored the result.",
     ),
@@ -178,11 +186,11 @@ CHANNELS: tuple[Channel, ...] = (
         (attempts.Attempt,),
         senders=("eval --url", "prove --url"),
         readers=("prover",),
-        stored_in="<run>-todo",
-        notes="In the same queues. `<owner>` is the name of the key that the command has, `client` without one. The "
-        "attempt names the client that gets its result, `<owner>.<client>`; each command chooses a `<client>` that no "
-        "other has. A prover refuses an attempt for a client of another owner than its subject's: its result would go "
-        "to somebody who has not asked.",
+        stored_in="<run>-asked",
+        notes="`<purpose>` is `interactive` or `eval`. `<owner>` is the name of the key that the command has, `client` "
+        "without one. The attempt names the client that gets its result, `<owner>.<client>`; each command chooses a "
+        "`<client>` that no other has. A prover refuses an attempt for a client of another owner than its subject's: "
+        "its result would go to somebody who has not asked.",
     ),
     Channel(
         "theorem.result.<durable client>",

@@ -309,9 +309,10 @@ class MeshAttempts:
             await self._answers.look_up()
         waiting, leased = await self._bus.backlog(), await self._bus.leased()
         held = sum(len(each.leases) for each in self._expected.values())
-        purposes = {names.TODO_PREFIX + self._expected[name].attempt.purpose for name in self._played}
-        if any(waiting[each] or leased[each] for each in purposes):
-            await self._send_held_again(sum(waiting[each] for each in purposes))
+        asked = (self._expected[name].attempt.purpose for name in self._played)
+        queues = {names.TODO_PREFIX + subjects.queue(purpose, self._client) for purpose in asked}
+        if any(waiting[each] or leased[each] for each in queues):
+            await self._send_held_again(sum(waiting[each] for each in queues))
             return
         if self._durable and (waiting[self._results] or leased[self._results] > held):
             return

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import structlog
 
-from common.bus import Bus, BusError, Lease, persistently
+from common.bus import Bus, BusError, Lease, names, persistently
 from common.lean import Outcome, OutcomeKind, outcome_values
 from common.life import faults, metrics, timeline
 from common.life.metrics import ATTEMPT_BUCKETS
@@ -114,12 +114,12 @@ class Prover:
             await self._drain()
 
     async def _take(self, free: int) -> list[Lease[Attempt]]:
-        """Lease up to `free` attempts, the most urgent purposes first. Waits `poll_seconds` if there are none."""
+        """Lease up to `free` attempts, from the most urgent queues first. Waits `poll_seconds` if there are none."""
         leases: list[Lease[Attempt]] = []
-        for purpose in subjects.PURPOSES:
-            last = purpose == subjects.PURPOSES[-1]
+        for queue in subjects.QUEUES:
+            last = queue == subjects.QUEUES[-1]
             wait = self._settings.poll_seconds if last and not leases else 0.0
-            leases += await self._bus.lease(f"todo-{purpose}", Attempt, limit=free - len(leases), wait=wait)
+            leases += await self._bus.lease(names.TODO_PREFIX + queue, Attempt, limit=free - len(leases), wait=wait)
             if len(leases) >= free:
                 break
         return leases

@@ -222,8 +222,8 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         for asker, name in ((learner, "learner"), (ada, client)):
             asked = attempt(name, f"of-{name}")
             await asker.publish_durable(subjects.todo(asked.purpose, name), asked, message_id=asked.attempt_id)
-        for _ in range(2):
-            (lease,) = await prover.lease("todo-eval", Attempt, limit=1, wait=10)
+        for queue in ("eval", "asked"):
+            (lease,) = await prover.lease(f"todo-{queue}", Attempt, limit=1, wait=10)
             await lease.in_progress()
             answer = msgspec.structs.replace(example_of(AttemptResult), attempt_id=lease.message.attempt_id)
             to = subjects.to_client(lease.message.client, answer.attempt_id, 0)

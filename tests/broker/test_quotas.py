@@ -58,11 +58,11 @@ async def test_who_has_too_many_attempts_waiting_waits_and_others_go_on(server: 
             await asks(ada, ada.new_client("eval"), WAITING)
         assert not ada.troubles, "the queue is well"
         await asks(bob, bob.new_client("eval"), 0)
-        leases = await prover.lease("todo-eval", Attempt, limit=10, wait=10)
+        leases = await prover.lease("todo-asked", Attempt, limit=10, wait=10)
         assert [lease.message.client[:4] for lease in leases] == WAITING * ["ada."] + ["bob."]
         await leases[0].ack()
         await asks(ada, ada.new_client("eval"), WAITING)
-        for lease in [*leases[1:], *await prover.lease("todo-eval", Attempt, limit=1, wait=10)]:
+        for lease in [*leases[1:], *await prover.lease("todo-asked", Attempt, limit=1, wait=10)]:
             await lease.ack()
 
 

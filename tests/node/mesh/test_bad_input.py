@@ -17,7 +17,7 @@ from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
 from common.output.command import Exit
 from common.protocol import subjects
-from common.protocol.attempts import Attempt, AttemptResult, Purpose
+from common.protocol.attempts import TRAINED_PURPOSES, Attempt, AttemptResult, Purpose
 from common.protocol.messages import (
     SCHEMA_VERSION,
     Failure,
@@ -50,7 +50,7 @@ BAD = {
 }
 
 REQUESTS = (subjects.TACTIC_REQUEST, subjects.LEAN_RUN, subjects.LEAN_VERIFY, subjects.PAUSE, subjects.RESUME)
-QUEUED = (*map(subjects.todo, subjects.PURPOSES), *map(subjects.result, subjects.DURABLE_CLIENTS))
+QUEUED = (*map(subjects.todo, TRAINED_PURPOSES), *map(subjects.result, subjects.DURABLE_CLIENTS))
 TELEMETRY = [f"telemetry.prover.{named('prover')}.{kind}" for kind in ("heartbeat", "log", "proof", "point")]
 
 SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")

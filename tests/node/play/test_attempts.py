@@ -213,9 +213,9 @@ async def test_an_attempt_that_a_prover_holds_for_ever_is_given_to_another(
         monkeypatch.setattr(mesh, name, seconds)
     async with MeshAttempts(bus, bus.new_client("eval"), searches=1) as attempts:
         playing = asyncio.create_task(attempts.play(attempt(SWAP)))
-        (held,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+        (held,) = await bus.lease("todo-asked", Attempt, limit=1, wait=30)
         async with held.kept():
-            (other,) = await bus.lease("todo-eval", Attempt, limit=1, wait=30)
+            (other,) = await bus.lease("todo-asked", Attempt, limit=1, wait=30)
             assert other.message == held.message
             result = unplayed(other.message, "another", AttemptOutcome.BAD_STATEMENT, "as Lean says")
             to = subjects.to_client(other.message.client, result.attempt_id, 0)
