@@ -7,6 +7,7 @@ import asyncio
 import functools
 import operator
 import re
+import shlex
 import shutil
 import time
 from collections import Counter, deque
@@ -19,6 +20,7 @@ import msgspec
 from broker import keys, streams
 from broker.errors import BrokerError
 from broker.launcher import Server
+from broker.settings import BrokerSettings
 from broker.streams import MAX_ACK_PENDING, MIB
 from common.bus import BadKey, BusError, NoRoom, StreamState, names
 from common.bus.connection import warn_sometimes
@@ -294,7 +296,9 @@ class Offenders:
         if not does:
             return []
         known = await asyncio.to_thread(self._known)
-        return sorted(_told(known, each, what) for each, what in does)[:MOST_NAMED]
+        store = str(self._server.settings.store)
+        named = "" if store == BrokerSettings().store else f" --store {shlex.quote(store)}"
+        return sorted(_told(known, each, what, named) for each, what in does)[:MOST_NAMED]
 
     def _busy(self, connections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], float]]:
         """The connections that have sent too much since the last look, and their rates."""
@@ -337,15 +341,18 @@ class Offenders:
             return {}  # `_take_keys` tells it
 
 
-def _told(known: dict[str, tuple[str, keys.User]], connection: dict[str, Any], does: str) -> tuple[str, str]:
-    """Who a connection or a key is, for people, and what it does. What a node calls itself is no more than a hint."""
+def _told(
+    known: dict[str, tuple[str, keys.User]], connection: dict[str, Any], does: str, store: str
+) -> tuple[str, str]:
+    """Who a connection or a key is, for people, and what it does. What a node calls itself is no more than a hint.
+    `store`: the option that names the broker's store, if it needs one."""
     run, user = known.get(connection.get("authorized_user", ""), ("", None))
     who, cut = "a connection", ""
     if user is not None:
         invited = "" if user.name == OWNER else f".{user.name}"
         who, cut = (
             f"the key {user.role}{invited} of run {run}",
-            f": `proofmesh broker revoke {run} {user.called}` cuts it off",
+            f": `proofmesh broker revoke {run} {user.called}{store}` cuts it off",
         )
     if "ip" in connection:
         who += f" at {connection['ip']}, called {visible(connection.get('name', '')[:60])!r},"

@@ -278,6 +278,12 @@ class Bus:
         """This node's key for the broker, to sign with; None: it has none."""
         return self._connection.key.signer if self._connection.key else None
 
+    def follows_anybody(self) -> bool:
+        """Whether this node has a key, and takes announcements from everybody who can write the state: it knows no
+        learner's key. Raises BadKey."""
+        connection = self._connection
+        return connection.key is not None and not learner_keys(connection.settings, connection.key, connection.role)
+
     def own_verifiers(self) -> tuple[str, ...]:
         """The keys of the run's verifiers for the broker, where this node has the folder of the run's keys. Raises
         BadKey."""

@@ -81,6 +81,11 @@ class Serving:
     async def run(self) -> None:
         """Serve until the node stops, then finish the running requests."""
         self._context.facts = NetworkFacts(gpu=self._gpu)
+        if self._bus.follows_anybody():
+            self._log.warning(
+                "this node knows no learner's key, so it loads what anybody announces: take an invite, or set [bus] "
+                "learners (PROOFMESH_LEARNERS) to what `proofmesh broker keys RUN` lists as learner and stp"
+            )
         self._worker.start()
         self._context.spawn(self._watch_worker(), "inference worker")
         self._context.spawn(self._report(), "report")

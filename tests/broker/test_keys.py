@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -270,7 +271,7 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
     assert server.log_file.read_text().count(" Violation ") == before
 
 
-async def test_inference_follows_only_what_a_learner_has_announced(server: Server) -> None:
+async def test_inference_follows_only_what_a_learner_has_announced(server: Server, tmp_path: Path) -> None:
     states = [msgspec.structs.replace(example_of(WeightsState), version=version) for version in (1, 2, 3, 99)]
     first, second, third, forged = states
     key, entry, nodes = f"$KV.{RUN}-state.weights", f"$KV.{RUN}-nodes.ui.x", f"$JS.API.DIRECT.GET.KV_{RUN}-nodes"
@@ -331,6 +332,12 @@ async def test_inference_follows_only_what_a_learner_has_announced(server: Serve
     async with as_role(server, "learner") as learner, as_role(server, "inference") as inference:
         await learner.put_state("weights", second)
         assert await inference.get_state("weights", WeightsState) == second
+        assert not inference.follows_anybody()
+    alone = shutil.copy(keys.folder_of(server.store, RUN) / "inference.nk", tmp_path)
+    settings = BusSettings(url=server.bus.url, key=str(alone))
+    inference = await Bus.connect(settings, run=RUN, name="n", role="inference", wait=10)
+    assert inference.follows_anybody(), "it has nothing but its own key"
+    await inference.close()
 
 
 async def test_a_node_cannot_be_spoken_for_with_another_key_of_its_role(server: Server) -> None:
