@@ -233,5 +233,6 @@ def _node(node: NodeView, now: float) -> dict[str, Any]:
         "silent": max(0.0, now - node.seen),
         "capacity": node.info.capacity,
         "problems": node.info.problems,
+        "offenders": getattr(node.info.facts, "offenders", ()),
         "values": node.values,
     }

@@ -403,7 +403,7 @@ class Connection:
         encrypts = "; if it encrypts, set [bus] ca or PROOFMESH_CA" if silent else ""
         return (
             f"no broker at {self.settings.url} after {wait:g} s ({self._last_error or 'no answer'}); start one with "
-            f"`proofmesh broker`, or name another with --bus.url or [bus] url{encrypts}"
+            f"`proofmesh broker`, or name another with [bus] url (--bus.url, or --url){encrypts}"
         )
 
     def wrong_role(self) -> str:

@@ -130,7 +130,8 @@ def _in_words(facts: NodeFacts) -> Iterator[tuple[str, object]]:
         return
     for name, value in msgspec.structs.asdict(facts).items():
         if name == "offenders":
-            value = "; ".join(value)
+            yield from (("offender", each) for each in value)
+            continue
         if name == "templates":
             value = ", ".join(f"{model}: {label}" for model, label in value.items())
         if name == "sampling":

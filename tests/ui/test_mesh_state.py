@@ -1,9 +1,10 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
+import msgspec
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
-from common.protocol.messages import Heartbeat, NodeInfo, Point, ProofFound
+from common.protocol.messages import BrokerFacts, Heartbeat, NodeInfo, Point, ProofFound
 from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
 
@@ -86,8 +87,9 @@ def test_overview_lists_nodes_by_role_and_age() -> None:
 def test_the_page_gets_why_a_node_is_unhealthy() -> None:
     state = MeshState()
     sick = NodeInfo("b", role="broker", host="h", pid=1, version="0", started=0.0, problems={"disk": "full"})
-    state.see_registry([sick], 10)
-    assert state.overview(10)["nodes"][0]["problems"] == {"disk": "full"}
+    state.see_registry([msgspec.structs.replace(sick, facts=BrokerFacts(offenders=("the key prover floods",)))], 10)
+    (shown,) = state.overview(10)["nodes"]
+    assert shown["problems"] == {"disk": "full"} and shown["offenders"] == ("the key prover floods",)
 
 
 def test_each_kind_of_outcome_is_a_total_of_its_own() -> None:

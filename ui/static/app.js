@@ -85,6 +85,7 @@ function nodeRow(node) {
   for (const [part, problem] of Object.entries(node.problems)) {
     values.append(element("div", "bad", visible(`${part}: ${problem}`)));
   }
+  for (const offender of node.offenders) values.append(element("div", "bad", visible(`misbehaves: ${offender}`)));
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
     if (name.startsWith("outcome_")) continue; // in the table of outcomes
