@@ -277,6 +277,8 @@ class PlayParts(msgspec.Struct, frozen=True):
     verify_run: Seconds = 0.0
     bus: Seconds = 0.0
     """Requests and replies were under way, or not read yet."""
+    idle: Seconds = 0.0
+    """For so long the prover's search slot had been free before: no part of the attempt's own time."""
 
 
 class AttemptStatistics(msgspec.Struct, frozen=True):

@@ -243,7 +243,7 @@ class Arrival:
     def parts(self, created: float, play: PlayParts) -> Parts:
         """The parts of an attempt that was created at this Unix time of the learner's clock. A part that clocks which
         do not agree would make negative is 0."""
-        played = {name: value for name, value in msgspec.structs.asdict(play).items() if name != "asked"}
+        played = {name: value for name, value in msgspec.structs.asdict(play).items() if name not in ("asked", "idle")}
         around = {
             "dispatch": play.asked + self.ahead - created,
             "queue": self.stored - play.asked - sum(played.values()),

@@ -217,10 +217,15 @@ CREATE TABLE timelines (            -- seconds from dispatch to record by part (
 """
 """Results of earlier versions, and of earlier provers, have no timeline."""
 
+_IDLE_SLOTS = """
+ALTER TABLE timelines ADD COLUMN idle REAL NOT NULL DEFAULT 0;  -- seconds that the search slot was free before; no part
+CREATE INDEX IF NOT EXISTS results_by_time ON results (recorded);
+"""
+
 MIGRATIONS: tuple[str, ...] = (
     *(_INITIAL, _PARTS_ARE_BYTES, _COSTS_OF_ATTEMPTS, _PLACES_OF_THEOREMS, _EVALUATIONS_BESIDE),
     *(_STATISTICS_OF_THEOREMS, _FAILED_TACTICS, _HEADERS_OF_PROOFS, _WEIGHTS_OF_EXAMPLES),
-    *(_RULES_OF_THEOREMS, _STATES_OFF_PROOFS, _TIMELINES_OF_ATTEMPTS),
+    *(_RULES_OF_THEOREMS, _STATES_OFF_PROOFS, _TIMELINES_OF_ATTEMPTS, _IDLE_SLOTS),
 )
 """MIGRATIONS[n] takes schema version n to n + 1."""
 

@@ -32,6 +32,7 @@ from common.protocol.attempts import (
 )
 from common.protocol.messages import SCHEMA_VERSION, MalformedMessage, MessageError, encode
 from common.records import database
+from common.records.lately import WINDOW, Lately, lately
 from common.records.rows import (
     Arrival,
     Audit,
@@ -418,6 +419,7 @@ class Store(EvaluationRecords, TheoremStatistics):
             created, theorem_id, purpose = row
             if arrival is not None and result.statistics.parts is not None:
                 parts = astuple(arrival.parts(created, result.statistics.parts))
+                parts = (*parts, result.statistics.parts.idle)
                 db.execute(
                     f"INSERT INTO timelines VALUES (?{', ?' * len(parts)})",
                     (result.attempt_id, *(round(seconds, 6) for seconds in parts)),
@@ -521,6 +523,11 @@ class Store(EvaluationRecords, TheoremStatistics):
             counts[table] = self._rows(f"SELECT COUNT(*) FROM {table}")[0][0]
         counts["expansions"] = self._rows("SELECT COALESCE(SUM(expansions), 0) FROM results")[0][0]
         return counts
+
+    def lately(self) -> Lately:
+        """Where the time of the latest attempts went."""
+        with self._explained():
+            return lately(self._db, WINDOW)
 
     def lean_version(self) -> str:
         """The version of Lean that verified the latest proof; empty before the first."""

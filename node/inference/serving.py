@@ -16,7 +16,7 @@ import structlog
 
 from common import weights
 from common.bus import BusError, ServedSubscription
-from common.life import metrics, timeline
+from common.life import faults, metrics, timeline
 from common.life.metrics import Followed
 from common.life.node import NodeContext
 from common.machine import gpu_id, read_machine, sizes
@@ -156,6 +156,7 @@ class Serving:
             version = pinned
         elif not self._weights.ready:
             return Busy(retry_after=NO_WEIGHTS_RETRY, reason="no weights yet")
+        await faults.slow("inference:request")
         answer = await self._jobs.done(job, version)
         timeline.ran(answer.seconds)
         if answer.finished is None:

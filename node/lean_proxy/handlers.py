@@ -79,6 +79,7 @@ class Handlers:
         """Returns LeanRunReply, Busy or Failure."""
         with self._counted(self._run_seconds):
             faults.reach("lean-proxy:request-open")
+            await faults.slow("lean-proxy:run")
             answer = await self._requests.run(request)
         timeline.ran(answer.elapsed if isinstance(answer, LeanRunReply) else 0.0)
         return answer

@@ -213,6 +213,8 @@ class Learner:
             )
             if time.monotonic() - saved_at > KEEP_EVERY:
                 saved_at = time.monotonic()
+                lately = await self._run.store.call(Store.lately)
+                self._run.ctx.report(**lately.values())
                 self._tick()
                 await self._keep()
                 for log in self._run.directory.logs.glob("trainer-*.log"):

@@ -91,6 +91,8 @@ class Prover:
         self._report = report
         self._searches = settings.resolved_searches()
         self._running: set[asyncio.Task[None]] = set()
+        self._free: collections.deque[float] = collections.deque()
+        """When the slots that are free became so, the one that waits longest first."""
         self._errors: dict[str, str] = {}
         self.counts: collections.Counter[str] = collections.Counter(
             searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
@@ -102,6 +104,7 @@ class Prover:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Lease and play attempts until `stopping` is set. Then finish the running attempts or hand them back."""
+        self._free.extend([time.monotonic()] * self._searches)
         try:
             while not stopping.is_set():
                 self._report_counts()
@@ -125,9 +128,14 @@ class Prover:
         return leases
 
     def _start(self, lease: Lease[Attempt]) -> None:
-        task = asyncio.create_task(self._play_leased(lease), name=f"attempt {lease.message.attempt_id}")
+        idle = time.monotonic() - self._free.popleft()
+        task = asyncio.create_task(self._play_leased(lease, idle), name=f"attempt {lease.message.attempt_id}")
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._free.append(time.monotonic())
 
     async def _drain(self) -> None:
         """Let searches finish within `drain_seconds`; hand the remaining attempts back."""
@@ -139,9 +147,9 @@ class Prover:
             await asyncio.gather(*late, return_exceptions=True)
         self._report_counts()
 
-    async def _play_leased(self, lease: Lease[Attempt]) -> None:
+    async def _play_leased(self, lease: Lease[Attempt], idle: float) -> None:
         """Play a leased attempt to its end. After an unexpected error the lease is handed back. After too many such
-        errors the attempt is reported as poisoned."""
+        errors the attempt is reported as poisoned. `idle`: seconds that its slot was free before."""
         attempt_id = lease.message.attempt_id
         if lease.subject != subjects.todo(lease.subject.split(".")[2], lease.message.client):
             # The broker lets each owner ask under its own name only. What the message says is not checked there.
@@ -156,7 +164,7 @@ class Prover:
             with timeline.attempting(attempt_id) as line:
                 async with lease.kept():
                     result = await self._result(lease)
-                    parts = PlayParts(asked=lease.stored, **line.parts("search"))
+                    parts = PlayParts(asked=lease.stored, idle=idle, **line.parts("search"))
                     statistics = msgspec.structs.replace(result.statistics, parts=parts)
                     await self._deliver(lease, msgspec.structs.replace(result, statistics=statistics))
         except asyncio.CancelledError:

@@ -28,6 +28,7 @@ from common.protocol.attempts import (
 from common.protocol.messages import MAX_MESSAGE_BYTES, LeanVerifyReply, MalformedMessage, decode, encode
 from common.protocol.subjects import todo
 from common.records.database import RunDirectoryError
+from common.records.lately import Fault, Lately, cause
 from common.records.rows import Arrival, Parts, Planned
 from common.records.searches import FailedTactic, SearchState, SearchTree, kept_rows, packed
 from common.records.store import Store
@@ -150,16 +151,18 @@ async def test_the_parts_of_an_attempt_add_up_to_the_time_from_its_dispatch_to_i
     await run.store.call(Store.dispatch, [plan], began)
     await bus.publish_durable(todo(plan.attempt.purpose, LEARNER), plan.attempt, message_id="1")
     (lease,) = await bus.lease("todo-train", Attempt, limit=1, wait=5.0)
-    parts = PlayParts(asked=lease.stored, search=0.001, lean_run=0.002)
+    parts = PlayParts(asked=lease.stored, search=0.001, lean_run=0.002, idle=60.0)
     await lease.ack()
     came = claim(plan.attempt)
     async with collecting(run):
         await send(bus, msgspec.structs.replace(came, statistics=AttemptStatistics(parts=parts)))
         await until(lambda: drained(bus), what="the end of the results")
     database = sqlite3.connect(run.directory.database)
-    ((_, *stored),) = database.execute("SELECT * FROM timelines")
+    ((_, *stored, idle),) = database.execute("SELECT * FROM timelines")
     ((took,),) = database.execute("SELECT recorded - created FROM attempts JOIN results USING (attempt_id)")
-    found = Parts(*stored)
+    found, lately = Parts(*stored), await run.store.call(Store.lately)
+    assert idle == lately.idle == 60.0 and lately.parts == found and Lately.of_values(lately.values()) is not None
+    assert cause(lately).fault is Fault.STARVED
     assert sum(stored) == pytest.approx(took, rel=0.05)
     assert found.verify_run > 0 and found.bus > 0 and (found.search, found.lean_run) == (0.001, 0.002)
     assert shown("learner_attempt_seconds_count", purpose="train") == before + 1

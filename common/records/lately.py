@@ -1,0 +1,172 @@
+"""Why a mesh is slow: where the time of its latest attempts went, and which of four faults that means, if any.
+
+The learner sums up its timelines every few seconds, and its heartbeats carry the sums (`proofmesh top`, the monitor);
+`proofmesh report` sums up the records of a run. Both then ask `cause`.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from common.output.words import percent
+from common.records.rows import Parts
+
+WINDOW = 300.0
+"""Seconds that a heartbeat sums up: some evaluations are shorter, and a fault should be seen within minutes."""
+
+SLOW_SECONDS = 0.5
+"""An expansion that waits longer for Lean, or for the policy, is slow: 24 tactics take Lean 0.1 s to 0.3 s in small
+libraries, and a batch of a small network less. Above it, the larger of the two is named if it takes much of the
+time."""
+
+MUCH = 0.3
+"""A share of the time of slots and results that is worth a word. A healthy mesh spends most of it in Lean."""
+
+SILENT_SECONDS = 10.0
+"""A learner that was not heard for so long is stopped, or blocked: heartbeats come every second."""
+
+IDLE_SINCE = 13
+"""Schema version from which timelines say how long the slot was free before."""
+
+_PREFIX = "lately_"
+
+
+@dataclass(frozen=True)
+class Lately:
+    """Sums over the attempts that were recorded within a time."""
+
+    attempts: int
+    """With a timeline."""
+    expansions: int
+    policy: float
+    """Seconds that their expansions waited for the policy: of each expansion, though they overlap."""
+    lean: float
+    idle: float
+    """Seconds that search slots were free before these attempts came."""
+    parts: Parts
+    """Seconds by part."""
+
+    def values(self) -> dict[str, float]:
+        """As values of a heartbeat."""
+        own = {name: value for name, value in asdict(self).items() if name != "parts"}
+        return {f"{_PREFIX}{name}": round(value, 3) for name, value in (own | asdict(self.parts)).items()}
+
+    @staticmethod
+    def of_values(values: Mapping[str, float]) -> Lately | None:
+        """From the values of a learner's heartbeat; None if it does not say."""
+        try:
+            parts = Parts(**{each.name: values[f"{_PREFIX}{each.name}"] for each in fields(Parts)})
+            own = [values[f"{_PREFIX}{each.name}"] for each in fields(Lately) if each.name != "parts"]
+        except KeyError:
+            return None
+        return Lately(int(own[0]), int(own[1]), *own[2:], parts)
+
+
+def lately(db: sqlite3.Connection, seconds: float = math.inf) -> Lately:
+    """The sums over the attempts that were recorded in these last seconds before the latest record."""
+    idle = db.execute("PRAGMA user_version").fetchone()[0] >= IDLE_SINCE
+    names = ["policy", "lean", "idle", *(each.name for each in fields(Parts))]
+    sums = ", ".join(f"TOTAL({_COLUMNS.get(name, name) if idle or name != 'idle' else '0'})" for name in names)
+    begin = -1.0
+    if math.isfinite(seconds):
+        begin = (db.execute("SELECT MAX(recorded) FROM results").fetchone()[0] or 0.0) - seconds
+    row = db.execute(
+        f"SELECT COUNT(*), TOTAL(expansions), {sums} FROM results JOIN timelines USING (attempt_id)"
+        " WHERE recorded >= ?",
+        (begin,),
+    ).fetchone()
+    return Lately(row[0], int(row[1]), *row[2:5], Parts(*row[5:]))
+
+
+_COLUMNS = {"policy": "seconds_policy", "lean": "seconds_lean"}
+
+
+# --- the verdict ------------------------------------------------------------------------------------------------------
+
+
+class Fault(enum.StrEnum):
+    """What makes a mesh slow."""
+
+    LEAN = "lean"
+    INFERENCE = "inference"
+    STARVED = "starved"
+    PAUSED = "paused"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The verdict."""
+
+    fault: Fault
+    text: str
+    """A sentence, with the numbers that it follows from."""
+    advice: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.advice}".strip()
+
+
+ADVICE = {
+    Fault.LEAN: "If it waits: more lean-proxies or [lean_proxy] workers. If it runs: a lower [prover] tactic_seconds or"
+    " [learner] samples.",
+    Fault.INFERENCE: "More inference nodes, a GPU, a larger [inference.engine] slots, or a smaller network.",
+    Fault.STARVED: "A larger [learner] ahead, or fewer [prover] searches; while an evaluation ends, this is normal.",
+    Fault.PAUSED: "Is it stopped, out of CPU, or on a slow disk? A core for the learner alone, or a larger [learner]"
+    " results.",
+}
+
+
+def cause(lately: Lately | None, silent: float = 0.0) -> Cause:
+    """Which of four faults makes the mesh slow. `silent`: seconds since the learner was heard.
+
+    A slot is free, waits for Lean or for the policy, or computes; a finished result waits for the learner. The largest
+    of these is the cause if it takes much of the time, and, of Lean and policy, if it is slow by itself, too: a mesh
+    whose Lean is fast spends most of its time there as well. The queue is no fault: attempts are dispatched ahead.
+    """
+    # 1. A learner that says nothing has no news.
+    if silent > SILENT_SECONDS:
+        return Cause(Fault.PAUSED, f"The learner is paused: not heard for {silent:.0f} s.", ADVICE[Fault.PAUSED])
+    if lately is None or not lately.attempts:
+        return Cause(Fault.NONE, "Nothing to tell: no attempt was recorded lately.")
+    # 2. The four shares.
+    parts = lately.parts
+    spent = {
+        Fault.LEAN: parts.lean_wait + parts.lean_run,
+        Fault.INFERENCE: parts.policy_wait + parts.policy_run,
+        Fault.STARVED: lately.idle,
+        Fault.PAUSED: parts.dispatch + parts.result_wait + parts.store,
+    }
+    whole = sum(spent.values()) + parts.search + parts.bus or 1.0
+    each = {Fault.LEAN: lately.lean, Fault.INFERENCE: lately.policy}
+    waits = {fault: seconds / max(1, lately.expansions) for fault, seconds in each.items()}
+    # 3. The largest that counts.
+    suspects = [fault for fault in spent if spent[fault] / whole >= MUCH and waits.get(fault, math.inf) >= SLOW_SECONDS]
+    if not suspects:
+        shown = ", ".join(f"{_NAMES[fault]} {percent(seconds / whole)}" for fault, seconds in spent.items())
+        return Cause(Fault.NONE, f"Nothing is slow ({shown}).")
+    fault = max(suspects, key=lambda suspect: spent[suspect])
+    share = percent(spent[fault] / whole)
+    slots, attempts = "of the time of search slots and results", max(1, lately.attempts)
+    text = {
+        Fault.LEAN: f"Lean is slow: an expansion waits {waits.get(Fault.LEAN, 0):.1f} s for it, {share} {slots}.",
+        Fault.INFERENCE: f"Inference is slow: an expansion waits {waits.get(Fault.INFERENCE, 0):.1f} s for it, {share}"
+        f" {slots}.",
+        Fault.STARVED: f"Provers are starved: a search slot is free for {lately.idle / attempts:.1f} s before an"
+        f" attempt, {share} {slots}.",
+        Fault.PAUSED: f"The learner is paused: a result waits {spent[Fault.PAUSED] / attempts:.1f} s for it, {share}"
+        f" {slots}.",
+    }[fault]
+    return Cause(fault, text, ADVICE[fault])
+
+
+_NAMES = {
+    Fault.LEAN: "Lean",
+    Fault.INFERENCE: "inference",
+    Fault.STARVED: "free slots",
+    Fault.PAUSED: "waiting for the learner",
+}
