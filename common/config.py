@@ -288,7 +288,7 @@ def dump(sections: Mapping[str, Any]) -> str:
 def table_of(settings: Any) -> dict[str, Any]:
     """A dataclass of settings as a TOML table: without passwords, and without fields that are None."""
     table: dict[str, Any] = msgspec.to_builtins(settings, enc_hook=str)
-    return _without_secrets(table)
+    return without_secrets(table)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,10 +300,10 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _without_secrets(table: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(table: dict[str, Any]) -> dict[str, Any]:
     """A table without passwords, also those of URLs, keys and None values, at every depth."""
     return {
-        key: _without_secrets(value)
+        key: without_secrets(value)
         if isinstance(value, dict)
         else without_credentials(value)
         if isinstance(value, str)

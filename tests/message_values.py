@@ -50,7 +50,7 @@ def _bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:
     """Values within the bounds of a field."""
     if typing.get_origin(kind) is tuple:
         return st.lists(values_of(typing.get_args(kind)[0]), max_size=min(meta.max_length or 2, 3)).map(tuple)
-    if typing.get_origin(kind) is dict:
+    if typing.get_origin(kind) is dict or kind is bytes:
         return values_of(kind)
     if meta.pattern is not None:
         return st.from_regex(meta.pattern)

@@ -28,7 +28,7 @@ COUNTERS = {
 }
 """Heartbeat values that only grow, by role; everything else is a gauge."""
 
-RATES = ("prover.expansions", "lean-proxy.candidates", "inference.states")
+RATES = ("prover.attempts", "prover.expansions", "lean-proxy.candidates", "inference.states")
 """Totals whose rate is drawn."""
 
 RATE_WINDOW = 10.0

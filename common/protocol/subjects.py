@@ -311,7 +311,7 @@ CHANNELS: tuple[Channel, ...] = (
         Delivery.PUBLISH,
         (messages.Heartbeat,),
         senders=(EVERY_NODE,),
-        readers=("ui", "learner", "demo"),
+        readers=("ui", "learner", "demo", "status"),
         notes="About once a second.",
     ),
     Channel(

@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, fields
 from common.output.words import percent
 from common.records.rows import Parts
 
-WINDOW = 300.0
-"""Seconds that a heartbeat sums up: some evaluations are shorter, and a fault should be seen within minutes."""
+WINDOW = 120.0
+"""Seconds that a heartbeat sums up: many attempts, and a fault is seen within a minute or two."""
 
-SLOW_SECONDS = 0.5
-"""An expansion that waits longer for Lean, or for the policy, is slow: 24 tactics take Lean 0.1 s to 0.3 s in small
-libraries, and a batch of a small network less. Above it, the larger of the two is named if it takes much of the
+SLOW_SECONDS = 0.8
+"""An expansion that waits longer for Lean, or for the policy, is slow: Lean takes 0.1 s to 0.6 s in small libraries on
+two cores, and a small network less. Above it, the larger of the two is named if it takes much of the
 time."""
 
 MUCH = 0.3
@@ -28,6 +28,9 @@ MUCH = 0.3
 
 SILENT_SECONDS = 10.0
 """A learner that was not heard for so long is stopped, or blocked: heartbeats come every second."""
+
+TIMELINES_SINCE = 12
+"""Schema version from which records have timelines of attempts."""
 
 IDLE_SINCE = 13
 """Schema version from which timelines say how long the slot was free before."""
@@ -60,15 +63,23 @@ class Lately:
         """From the values of a learner's heartbeat; None if it does not say."""
         try:
             parts = Parts(**{each.name: values[f"{_PREFIX}{each.name}"] for each in fields(Parts)})
-            own = [values[f"{_PREFIX}{each.name}"] for each in fields(Lately) if each.name != "parts"]
+            attempts, expansions, *spent = (values[f"{_PREFIX}{name}"] for name in _OWN)
         except KeyError:
             return None
-        return Lately(int(own[0]), int(own[1]), *own[2:], parts)
+        policy, lean, idle = spent
+        return Lately(int(attempts), int(expansions), policy, lean, idle, parts)
+
+
+_OWN = tuple(each.name for each in fields(Lately) if each.name != "parts")
 
 
 def lately(db: sqlite3.Connection, seconds: float = math.inf) -> Lately:
-    """The sums over the attempts that were recorded in these last seconds before the latest record."""
-    idle = db.execute("PRAGMA user_version").fetchone()[0] >= IDLE_SINCE
+    """The sums over the attempts that were recorded in these last seconds before the latest record. Records of earlier
+    versions have no timelines: then no attempt counts."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    if version < TIMELINES_SINCE:
+        return Lately(0, 0, 0.0, 0.0, 0.0, Parts(*(0.0 for _ in fields(Parts))))
+    idle = version >= IDLE_SINCE
     names = ["policy", "lean", "idle", *(each.name for each in fields(Parts))]
     sums = ", ".join(f"TOTAL({_COLUMNS.get(name, name) if idle or name != 'idle' else '0'})" for name in names)
     begin = -1.0
@@ -79,7 +90,8 @@ def lately(db: sqlite3.Connection, seconds: float = math.inf) -> Lately:
         " WHERE recorded >= ?",
         (begin,),
     ).fetchone()
-    return Lately(row[0], int(row[1]), *row[2:5], Parts(*row[5:]))
+    attempts, expansions, policy, waited, free, *spent = row
+    return Lately(attempts, int(expansions), policy, waited, free, Parts(*spent))
 
 
 _COLUMNS = {"policy": "seconds_policy", "lean": "seconds_lean"}

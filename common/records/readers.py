@@ -21,6 +21,7 @@ import msgspec
 from common.lean import NO_CONTEXT, Context, Place, TacticRule, Theorem
 from common.output.command import UserError
 from common.protocol.messages import ProofFound
+from common.records.lately import TIMELINES_SINCE
 from common.records.rows import Parts
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -495,10 +496,6 @@ class AttemptRecord:
     def largest(self) -> tuple[str, float] | None:
         """The name of the part that took most of it, and its seconds."""
         return max(asdict(self.parts).items(), key=lambda part: part[1]) if self.parts is not None else None
-
-
-TIMELINES_SINCE = 12
-"""Schema version from which records have timelines of attempts."""
 
 
 def read_attempts(path: Path, limit: int, containing: str = "", beginning: str = "") -> list[AttemptRecord]:

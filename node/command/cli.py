@@ -154,6 +154,8 @@ TOOLS: dict[str, Command] = {
         "verify every recorded proof of a run anew, with a second kernel", "node.command.proofs.recheck:main"
     ),
     "serve": Command("run a verification service with Kimina Lean Server's HTTP API", "node.serve.service:main"),
+    "top": Command("watch a mesh in the terminal: what is slow and why", "node.command.watch.top:main"),
+    "report": Command("write one HTML page about a run", "node.command.watch.report:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.command.status:main"),
     "diagnose": Command(
         "ask running nodes what they do: log level, stacks, profile, memory", "node.command.watch.diagnose:main"

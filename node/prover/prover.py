@@ -147,7 +147,7 @@ class Prover:
             await asyncio.gather(*late, return_exceptions=True)
         self._report_counts()
 
-    async def _play_leased(self, lease: Lease[Attempt], idle: float) -> None:
+    async def _play_leased(self, lease: Lease[Attempt], idle: float = 0.0) -> None:
         """Play a leased attempt to its end. After an unexpected error the lease is handed back. After too many such
         errors the attempt is reported as poisoned. `idle`: seconds that its slot was free before."""
         attempt_id = lease.message.attempt_id

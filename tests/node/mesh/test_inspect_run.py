@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from common.curves import METRICS, encode_line
 from common.output.command import Exit
 from common.protocol.attempts import AttemptOutcome, AttemptStatistics, PlayParts
 from common.records.readers import DATABASE, Order, read_theorems, replay_rows, shortest
@@ -17,6 +18,7 @@ from common.records.rows import Arrival, Verdict
 from common.records.store import Store
 from node.command.proofs import attempt
 from node.command.proofs.inspect import main
+from node.command.watch import report
 from tests.commands import Run
 from tests.node.learner.builders import PROVED, planned, result, row
 
@@ -141,3 +143,16 @@ def test_attempts_of_a_run_of_an_earlier_version_have_no_parts(store: Store, cal
     database.close()
     assert "run-1" in called(main, store.path.parent, "--attempts", "9").out
     assert "is not recorded" in called(attempt.main, "run-1", "--run", store.path.parent).out
+
+
+def test_a_report_is_one_page_that_fetches_nothing(store: Store, called: Run) -> None:
+    folder = store.path.parent
+    lines = [encode_line(9.0, step, {"loss": 1 / step, "solve_rate": 0.5}) for step in (1, 2)]
+    (folder / METRICS).write_bytes(b"".join(lines))
+    (folder / "mesh.toml").write_text('[run]\nname = "<script>"\n[bus]\npassword = "geheim"\n', encoding="utf-8")
+    assert called(report.main, folder).code == Exit.DONE
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for shown in ("no attempt was recorded lately", "hard", "easy", "&lt;script&gt;", "training step", "rfl"):
+        assert shown in page
+    assert not any(loaded in page for loaded in ("<script", "src=", "@import", "geheim"))
+    assert "is not a run directory" in called(report.main, folder / "none").err
