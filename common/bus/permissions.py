@@ -131,7 +131,7 @@ _NAMES = {
     Role.PROVER: ("prover", EVERY_NODE),
     Role.LEAN_PROXY: ("lean-proxy", EVERY_NODE),
     Role.VERIFIER: ("lean-proxy", "verifier", EVERY_NODE),
-    Role.CLIENT: ("eval --url", "prove --url", "serve --url"),
+    Role.CLIENT: ("eval --url", "prove --url", "serve --url", "suggest --url"),
     Role.UI: ("ui", EVERY_NODE),
     Role.VIEWER: ("status", "demo"),
 }

@@ -47,6 +47,7 @@ async def test_a_mesh_with_keys_learns_and_serves_its_guests(
         assert await asyncio.to_thread(main, asked) == 0
         assert "accepted by Lean" in "".join(capsys.readouterr())
         assert await asyncio.to_thread(main, ["status", "--url", url, *run]) == 0
+        assert await asyncio.to_thread(main, ["suggest", "--url", url, *run, "⊢ True"]) == 0
         # Lean as a reward asks the mesh as a client does.
         judged = await LeanReward(where=url, run="whole").score(
             completions=["rfl", "exact Nat.succ_ne_self _"], theorem=["theorem t (a : Nat) : a + 0 = a"] * 2
