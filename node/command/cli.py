@@ -157,6 +157,9 @@ TOOLS: dict[str, Command] = {
     "top": Command("watch a mesh in the terminal: what is slow and why", "node.command.watch.top:main"),
     "report": Command("write one HTML page about a run", "node.command.watch.report:main"),
     "status": Command("show the nodes of a mesh, and the protections of Lean processes", "node.command.status:main"),
+    "targets": Command(
+        "list the addresses of a mesh's metrics, for Prometheus' service discovery", "node.command.watch.targets:main"
+    ),
     "diagnose": Command(
         "ask running nodes what they do: log level, stacks, profile, memory", "node.command.watch.diagnose:main"
     ),

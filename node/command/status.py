@@ -63,7 +63,7 @@ async def _status(settings: StatusSettings) -> int:
     if settings.url:
         node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
     try:
-        nodes = await _nodes(node, settings.wait)
+        nodes = await registered(node, settings.wait)
     except BusError as error:
         return await _without_broker(settings, node, str(error))
     if settings.json:
@@ -73,7 +73,7 @@ async def _status(settings: StatusSettings) -> int:
     return Exit.DONE if nodes and all(info.state != "unhealthy" for info in nodes) else Exit.FAILED
 
 
-async def _nodes(node: NodeSettings, wait: float) -> list[NodeInfo]:
+async def registered(node: NodeSettings, wait: float) -> list[NodeInfo]:
     """The registry's entries, by role and name. Raises BusError."""
     from common.bus import Bus, Role
 

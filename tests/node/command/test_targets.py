@@ -1,0 +1,75 @@
+"""`proofmesh targets`: what Prometheus' service discovery is told about a mesh."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from common.protocol.messages import NodeInfo
+from common.settings import NodeSettings
+from node.command.watch.targets import NODE_LABEL, Found, groups, main
+from tests.background import RunOnBroker
+from tests.commands import Run
+
+
+def node(number: int, role: str = "prover", url: str = "") -> NodeInfo:
+    """The node that starts as the `number`-th on a machine."""
+    url = url or f"http://10.0.0.1:{9000 + number}/metrics"
+    return NodeInfo(
+        node_id=f"{role}-first-{number}", role=role, host="first", pid=1, version="0", started=number, metrics_url=url
+    )
+
+
+def places(shown: list[dict[str, dict[str, str]]]) -> dict[str, str]:
+    return {each["labels"][NODE_LABEL]: each["labels"]["instance"] for each in shown}
+
+
+def test_the_nodes_of_a_mesh_are_listed_with_addresses_that_answer(
+    called: Run, mesh_run: RunOnBroker, lean_proxy: object
+) -> None:
+    answer = called(main, *mesh_run.flags)
+    (target,) = json.loads(answer.out)
+    labels = target["labels"]
+    assert (answer.code, labels["run"], labels["role"]) == (0, mesh_run.name, "lean-proxy")
+    with urllib.request.urlopen(f"{labels['__scheme__']}://{target['targets'][0]}{labels['__metrics_path__']}") as page:
+        assert b"proofmesh_bus_wait_seconds_bucket" in page.read()
+    assert called(main, *mesh_run.flags, "--url", "nats://127.0.0.1:1", "--wait", 0.1).code == 3
+
+
+def test_a_hundred_restarts_have_one_place_and_the_others_keep_theirs() -> None:
+    shown = groups("demo", [node(1), node(2), node(3, "learner")], {})
+    assert set(places(shown).values()) == {"prover-first-1", "prover-first-2", "learner-first-1"}
+    for number in range(4, 104):
+        shown = groups("demo", [node(number), node(2), node(3, "learner")], places(shown))
+        assert places(shown)[f"prover-first-{number}"] == "prover-first-1"
+        assert places(shown)["prover-first-2"] == "prover-first-2"
+
+
+@pytest.mark.parametrize("url", ["", "ftp://10.0.0.1/metrics", "http://", "http://user:word@10.0.0.1/", "http://[::"])
+def test_a_node_without_an_address_is_left_out(url: str) -> None:
+    strange = NodeInfo(node_id="x", role="prover", host="first", pid=1, version="0", started=0, metrics_url=url)
+    assert [each["targets"] for each in groups("demo", [strange, node(1)], {})] == [["10.0.0.1:9001"]]
+
+
+async def test_file_and_server_say_the_same_and_a_new_start_remembers_places(tmp_path: Path) -> None:
+    file = tmp_path / "targets.json"
+    found = Found(file)
+    found.update("demo", [node(1), node(2)])
+    found.update("demo", [node(2)])
+    async with AsyncExitStack() as stack:
+        runner = await found.serve(stack, NodeSettings(token="secret"), 0)
+        session = await stack.enter_async_context(aiohttp.ClientSession())
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}/targets"
+        assert (await session.get(url)).status == 401
+        answer = await session.get(url, headers={"Authorization": "Bearer secret"})
+        assert answer.content_type == "application/json", "Prometheus takes nothing else"
+        assert await answer.json() == json.loads(file.read_text())
+    again = Found(file)
+    again.update("demo", [node(2), node(3)])
+    told = places(json.loads(file.read_text()))
+    assert told == {"prover-first-2": "prover-first-2", "prover-first-3": "prover-first-1"}
