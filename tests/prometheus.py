@@ -1,18 +1,27 @@
-"""Prometheus' conventions for the text of `/metrics`: by rules of our own, and by promtool where it is."""
+"""Prometheus' conventions for the text of `/metrics`: by rules of our own, and by promtool where it is. And Prometheus
+itself, where it is."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from common.life.process import spawn_child
+from node.mesh.plan import free_port
 from scripts.docs import metrics
 from scripts.setup.tools import BIN
+
+DEPLOY = Path(metrics.ROOT) / "scripts" / "deploy"
 
 PREFIXES = ("proofmesh_", "process_", "python_")
 UNITS = {"seconds", "bytes", "ratio", "celsius", "watts", "joules"}
@@ -68,15 +77,67 @@ def _of_family(family: Metric) -> Iterator[str]:
             yield f"labels {bad}"
 
 
-def promtool(text: str) -> str:
-    """What `promtool check metrics` says about a text; empty if it finds nothing. Skips the test if there is none."""
-    program = shutil.which("promtool") or shutil.which("promtool", path=BIN)
+def found(name: str) -> str:
+    """The path of a program of Debian's package. Skips the test if it is not here."""
+    program = shutil.which(name) or shutil.which(name, path=BIN)
     if program is None:
-        pytest.skip("no promtool: `just setup tools` gets it without root where apt-get and dpkg are")
-    done = subprocess.run([program, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
-    said = (done.stdout + done.stderr).strip()
-    assert bool(said) == bool(done.returncode), done
-    return said
+        pytest.skip(f"no {name}: `just setup tools` gets it without root where apt-get and dpkg are")
+    return program
+
+
+def promtool(*arguments: str, text: str = "") -> str:
+    """What promtool says that is wrong; empty if it finds nothing."""
+    done = subprocess.run([found("promtool"), *arguments], input=text, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+def queries(file: Path) -> list[str]:
+    """The queries of a Grafana dashboard, of all runs and the last seconds."""
+    shown = {"$run": ".*", "$__rate_interval": "20s", "$__range": "1m"}
+    asked = [target["expr"] for panel in json.loads(file.read_text())["panels"] for target in panel["targets"]]
+    return [re.sub(r"\$\w+", lambda found: shown[found[0]], query) for query in asked]
+
+
+class Prometheus:
+    """A Prometheus that scrapes every second, with the alerts of scripts/deploy, whose minutes are seconds."""
+
+    def __init__(self, folder: Path, targets: str) -> None:
+        """`targets`: the address that says what to scrape."""
+        self._folder = folder
+        self._port = free_port()
+        settings = (DEPLOY / "prometheus.yml").read_text().replace("15s", "1s")
+        alerts = re.sub(r"for: \w+", "for: 0s", (DEPLOY / "alerts.yml").read_text())
+        alerts = re.sub(r"\[\w+\]", "[10s]", alerts).replace("offset 10m", "offset 10s")
+        (folder / "prometheus.yml").write_text(settings.replace("http://127.0.0.1:9099/targets", targets))
+        (folder / "alerts.yml").write_text(alerts)
+
+    async def __aenter__(self) -> Prometheus:
+        listen = f"--web.listen-address=127.0.0.1:{self._port}"
+        arguments = [f"--config.file={self._folder}/prometheus.yml", f"--storage.tsdb.path={self._folder}/data", listen]
+        with (self._folder / "prometheus.log").open("wb") as log:
+            self._process = await spawn_child([found("prometheus"), *arguments], stdout=log, stderr=log)
+        self._session = aiohttp.ClientSession(f"http://127.0.0.1:{self._port}")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+        self._process.kill()
+        await self._process.wait()
+
+    async def ask(self, query: str) -> list[dict[str, Any]]:
+        """The samples that a query returns now; none while Prometheus starts."""
+        try:
+            async with self._session.get("/api/v1/query", params={"query": query}) as answer:
+                content = await answer.json()
+        except aiohttp.ClientError:
+            return []
+        assert content["status"] == "success" or answer.status == 503, (query, content)
+        return list(content["data"]["result"]) if "data" in content else []
+
+    async def firing(self) -> set[tuple[str, str]]:
+        """Names and roles (empty: the alert is of a run) of the alerts that fire."""
+        told = [each["metric"] for each in await self.ask('ALERTS{alertstate="firing"}')]
+        return {(each["alertname"], each.get("role", "")) for each in told}
 
 
 def every_metric() -> str:

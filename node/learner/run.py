@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import socket
@@ -118,6 +119,8 @@ class LearnerJournal:
         self._ctx = ctx
         self._path = path
         self._solved: deque[bool] = deque(maxlen=SOLVE_WINDOW)
+        for purpose, outcome in itertools.product((Purpose.TRAIN, Purpose.DISPROVE, Purpose.EVAL), AttemptOutcome):
+            RESULTS.labels(purpose, outcome)  # with 0: Prometheus sees no increase when a series begins
         self._expansions = 0
         self._since = time.monotonic()
         self.expansions_per_s = 0.0

@@ -62,6 +62,7 @@ PARTS = metrics.histogram(
 OUTCOMES = metrics.counter("prover_outcomes", "Outcomes of tactics by kind; `lost` after all retries", ["kind"])
 HANDED_BACK = metrics.counter("prover_handed_back", "Leases given back without a result")
 SEARCHES = metrics.gauge("prover_searches", "Searches in progress")
+SLOTS = metrics.gauge("prover_search_slots", "Searches that the prover may play at once")
 
 
 class Prover:
@@ -90,6 +91,7 @@ class Prover:
         self._id = prover_id
         self._report = report
         self._searches = settings.resolved_searches()
+        SLOTS.set(self._searches)
         self._running: set[asyncio.Task[None]] = set()
         self._free: collections.deque[float] = collections.deque()
         """When the slots that are free became so, the one that waits longest first."""

@@ -39,14 +39,14 @@ def test_every_metric_that_the_code_declares_keeps_prometheus_conventions() -> N
 
 @pytest.mark.process
 def test_promtool_finds_nothing_in_any_metric() -> None:
-    assert prometheus.promtool(prometheus.every_metric()) == ""
+    assert prometheus.promtool("check", "metrics", text=prometheus.every_metric()) == ""
 
 
 @pytest.mark.process
 def test_promtool_hears_what_is_against_the_conventions() -> None:
     metrics = Metrics()
     metrics.gauge("workers_rss_mb", "Memory")
-    assert "abbreviated units" in prometheus.promtool(metrics.render().decode())
+    assert "abbreviated units" in prometheus.promtool("check", "metrics", text=metrics.render().decode())
 
 
 @pytest.mark.parametrize(

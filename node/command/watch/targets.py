@@ -73,11 +73,12 @@ class TargetsSettings:
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
-    return command(TargetsSettings, list(argv), _targets, prog="proofmesh targets", description=__doc__, log="error")
+    return command(TargetsSettings, list(argv), _targets, prog="proofmesh targets", description=__doc__, log="warning")
 
 
 async def _targets(settings: TargetsSettings) -> int:
     from common.bus import Bus, BusError, Role
+    from common.life.waiting import unless_stopped
 
     # 1. Which mesh.
     node = load_node(settings.config)
@@ -100,14 +101,10 @@ async def _targets(settings: TargetsSettings) -> int:
     async with AsyncExitStack() as stack:
         if settings.port is not None:
             await found.serve(stack, node, settings.port)
-        bus = await Bus.connect(node.bus, run=node.run, name="targets", role=Role.VIEWER, wait=None)
-        stack.push_async_callback(bus.close)
-        following = asyncio.create_task(found.follow(bus, settings.every))
-        stack.callback(following.cancel)
-        stopped = asyncio.create_task(stop.wait())
-        await asyncio.wait({following, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        if following.done():
-            following.result()
+        connecting = Bus.connect(node.bus, run=node.run, name="targets", role=Role.VIEWER, wait=None)
+        if (bus := await unless_stopped(connecting, stop)) is not None:
+            stack.push_async_callback(bus.close)
+            await unless_stopped(found.follow(bus, settings.every), stop)
     return Exit.DONE
 
 
