@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.life.metrics import LATENCY_BUCKETS, PREFIX
+from common.life.metrics import ATTEMPT_BUCKETS, LATENCY_BUCKETS, PREFIX
 from scripts.docs import fields
 
 ROOT = Path(__file__).parents[2]
@@ -19,19 +19,17 @@ Every node serves `/metrics` in Prometheus' text format, and `/healthz` as JSON.
 the registry (`proofmesh status`). `[node] metrics_port` sets the port, and `[node] host` the address (default
 loopback). `proofmesh serve` also has `/metrics`, on the port of its API.
 
-A scrape configuration for one machine with fixed ports:
-
-    scrape_configs:
-      - job_name: proofmesh
-        static_configs:
-          - targets: ["127.0.0.1:9101", "127.0.0.1:9102"]
+`proofmesh targets` lists the addresses for Prometheus, with the labels `run`, `role` and `instance`; `scripts/deploy/` has a
+configuration, alerts and dashboards ([operations.md](operations.md#prometheus-and-grafana)).
 
 Names and values follow Prometheus' conventions, as `promtool check metrics` reads them: counters end in `_total` and
 begin at 0 with the process; times are in seconds, sizes in bytes, shares from 0 to 1 (`_ratio`); a label has one of a
 fixed set of values, so a restarted node adds none (`channel` is a name from [protocol.md](protocol.md), without the
-run's). Histograms of seconds have the buckets {buckets}.
+run's). Histograms of seconds have the buckets {buckets};
+those of attempts {attempts}. The mean is `rate(..._sum) / rate(..._count)`.
 Every node also shows `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`,
-`process_start_time_seconds` and the like, of its own process without its children.
+`process_start_time_seconds` and the like, of its own process without its children, and `target_info`, which has its run, role
+and version as labels. `gpu_...` is shown by inference nodes and learners, where NVML is (the extra `gpu`).
 Heartbeats carry the most important of these numbers, so the monitor shows them without Prometheus.
 """
 
@@ -76,12 +74,16 @@ def page() -> str:
     by_package: dict[str, dict[str, Metric]] = {}
     for metric in declared():
         by_package.setdefault(metric.package, {})[metric.name] = metric
-    parts = [INTRODUCTION.format(buckets=", ".join(f"{each:g}" for each in LATENCY_BUCKETS))]
+    parts = [INTRODUCTION.format(buckets=_listed(LATENCY_BUCKETS), attempts=_listed(ATTEMPT_BUCKETS))]
     for package in sorted(by_package):
         if package not in SHOWN_BY:
             raise UnknownPackage(f"{package} declares metrics: add it to SHOWN_BY in scripts/docs/metrics.py")
         parts += [f"## {SHOWN_BY[package].capitalize()} (`{package}`)\n", _table(list(by_package[package].values()))]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _listed(buckets: Sequence[float]) -> str:
+    return ", ".join(f"{each:g}" for each in buckets)
 
 
 def declared() -> Iterator[Metric]:
