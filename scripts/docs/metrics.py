@@ -19,8 +19,8 @@ Every node serves `/metrics` in Prometheus' text format, and `/healthz` as JSON.
 the registry (`proofmesh status`). `[node] metrics_port` sets the port, and `[node] host` the address (default
 loopback). `proofmesh serve` also has `/metrics`, on the port of its API.
 
-`proofmesh targets` lists the addresses for Prometheus, with the labels `run`, `role` and `instance`; `scripts/deploy/` has a
-configuration, alerts and dashboards ([operations.md](operations.md#prometheus-and-grafana)).
+`proofmesh targets` lists the addresses for Prometheus, with the labels `run`, `role` and `instance`; `scripts/deploy/`
+has a configuration, alerts and dashboards ([operations.md](operations.md#prometheus-and-grafana)).
 
 Names and values follow Prometheus' conventions, as `promtool check metrics` reads them: counters end in `_total` and
 begin at 0 with the process; times are in seconds, sizes in bytes, shares from 0 to 1 (`_ratio`); a label has one of a
@@ -28,8 +28,8 @@ fixed set of values, so a restarted node adds none (`channel` is a name from [pr
 run's). Histograms of seconds have the buckets {buckets};
 those of attempts {attempts}. The mean is `rate(..._sum) / rate(..._count)`.
 Every node also shows `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_open_fds`,
-`process_start_time_seconds` and the like, of its own process without its children, and `target_info`, which has its run, role
-and version as labels. `gpu_...` is shown by inference nodes and learners, where NVML is (the extra `gpu`).
+`process_start_time_seconds` and the like, of its own process without its children, and `target_info`, which has its
+run, role and version as labels. `gpu_...` is shown by inference nodes and learners, where NVML is (the extra `gpu`).
 Heartbeats carry the most important of these numbers, so the monitor shows them without Prometheus.
 """
 
