@@ -29,6 +29,10 @@ from common.protocol.subjects import OWNER, check_run_name
 ANSWER_WITHIN = "1h"
 """Longest time from a request to its reply: a proof may be verified for that long, not longer."""
 
+REMEMBERED = "10s"
+"""How long the broker remembers a message to another account that may be answered, and is not: it takes some 800 bytes
+for each. The broker itself answers at once."""
+
 MOST_STREAMS = 16
 """Streams of a run, which has eight."""
 
@@ -178,8 +182,10 @@ def _add(found: dict[str, dict[str, Any]], user: User, run: str) -> None:
     for needed in own.imports:
         kind = "stream" if needed.stream else "service"
         export: dict[str, Any] = {kind: needed.subject}
-        if not needed.stream:
-            export |= {"response_type": "stream"} if needed.many else {"response_threshold": ANSWER_WITHIN}
+        if needed.many:
+            export["response_type"] = "stream"
+        elif not needed.stream:
+            export["response_threshold"] = ANSWER_WITHIN if needed.slow else REMEMBERED
         taken: dict[str, Any] = {kind: {"account": needed.account, "subject": needed.subject}}
         if needed.local not in ("", needed.subject):
             taken["to"] = needed.local

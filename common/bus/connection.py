@@ -36,7 +36,7 @@ from prometheus_client.registry import Collector
 
 from common.bus.asking import BadKey, BusUnavailable, BusyError, NotAllowed, RemoteFailure, Unanswered
 from common.bus.credentials import NodeKey, tls
-from common.bus.permissions import Role, account_of, elsewhere, inbox
+from common.bus.permissions import Role, elsewhere, has_streams, inbox
 from common.bus.signing import Signer
 from common.life import metrics, timeline
 from common.protocol.messages import (
@@ -315,7 +315,7 @@ class Connection:
         self._refused: asyncio.Future[None] | None = None
         self.key = key
         """The key that it shows to the broker."""
-        self._has_no_streams = key is not None and account_of(Role(role), "") != ""
+        self._has_no_streams = key is not None and not has_streams(Role(role))
         self._last_error: Exception | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -57,6 +57,8 @@ class Import:
     """Messages that are published there. Otherwise requests that are answered there."""
     many: bool = False
     """Whether a request may have several replies."""
+    slow: bool = False
+    """Whether its reply may take as long as Lean works on it. The broker remembers a request until then."""
     local: str = ""
     """Its name in the account that imports it; empty: the same."""
 
@@ -82,6 +84,7 @@ class _Ask:
     account: str
     """Where it is heard."""
     many: bool = False
+    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,11 +96,16 @@ class _Hear:
     imports: tuple[Import, ...] = ()
 
 
+def has_streams(role: Role) -> bool:
+    """Whether keys of a role are in the account with the run's streams."""
+    return role in (Role.ADMIN, Role.LEARNER, Role.STP)
+
+
 def account_of(role: Role, run: str, owner: str = OWNER) -> str:
     """The account of a key."""
+    if has_streams(role):
+        return run
     match role:
-        case Role.ADMIN | Role.LEARNER | Role.STP:
-            return run
         case Role.PROVER | Role.INFERENCE | Role.LEAN_PROXY | Role.VERIFIER:
             return f"{run}.workers"
         case Role.CLIENT:
@@ -144,9 +152,9 @@ _DURABLE = (Role.LEARNER, Role.STP)
 """Roles that are clients of their own name, with a queue for their results."""
 
 _NO_REGISTRY = (Role.PROVER,)
-"""Roles that do not read the registry though the table says so. The broker sends what it has stored to any inbox that a
-request names, in whatever role that inbox is; a role that both writes and reads a store could so send what it likes to
-whomever it likes. A prover reads the registry only to say early that nobody serves a model."""
+"""Roles that do not read the registry though the table says so. The broker sends what it has stored to any subject of
+the account that a request names; who both writes and reads a store could so send there what it likes. A prover reads
+the registry only to say early that nobody serves a model."""
 
 _FOLLOWS = (Role.INFERENCE,)
 """Roles that hear of each change of the state that they read. The others look when they need it."""
@@ -173,7 +181,7 @@ def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
     # 2. What of that is in other accounts.
     own = account_of(role, run, owner)
     local = {ask: ask.subject if ask.account == own else elsewhere(ask.subject) for ask in asks}
-    imports = [Import(ask.account, ask.subject, many=ask.many, local=local[ask]) for ask in asks]
+    imports = [Import(ask.account, ask.subject, many=ask.many, slow=ask.slow, local=local[ask]) for ask in asks]
     imports += [each for hear in hears for each in hear.imports]
     return Rights(
         tuple(dict.fromkeys(local.values())),
@@ -220,7 +228,8 @@ def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]
         case Delivery.PUBLISH | Delivery.HISTORY if name.startswith("telemetry."):
             yield _Ask(f"{run}.{name}", account_of(role, run, owner))  # whoever reads it gets it from there
         case Delivery.REQUEST | Delivery.REQUEST_ALL | Delivery.PUBLISH:
-            yield _Ask(f"{run}.{name}", account_of(Role.PROVER, run), many=channel.delivery is Delivery.REQUEST_ALL)
+            many, slow = channel.delivery is Delivery.REQUEST_ALL, channel.delivery is Delivery.REQUEST
+            yield _Ask(f"{run}.{name}", account_of(Role.PROVER, run), many, slow)
         case _:
             yield _Ask(f"{run}.{name}", run)
 
