@@ -21,6 +21,7 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics import MetricWrapperBase
 
 PREFIX = "proofmesh_"
@@ -34,6 +35,10 @@ ATTEMPT_BUCKETS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600, 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series began: a fifth of a page, asked by nobody
 
 M = TypeVar("M", bound=MetricWrapperBase)
+
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+"""Of a page: the text format with its version."""
 
 
 class Metrics:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from common.life.context import NodeContext
-from common.life.metrics import Metrics
+from common.life.metrics import CONTENT_TYPE, Metrics
 from common.life.waiting import unless_stopped, wait_first
 from common.machine import in_url
 from common.output.command import Exit
@@ -310,7 +310,7 @@ class Endpoints:
             return web.Response(status=refusal.status, text=refusal.reason + "\n", headers=refusal.headers)
 
         async def show_metrics(_: web.Request) -> web.Response:
-            return web.Response(body=self._metrics.render(), content_type="text/plain")
+            return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
         async def show_health(_: web.Request) -> web.Response:
             return self._show_health(self._health())

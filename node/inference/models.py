@@ -81,7 +81,9 @@ class ModelServing:
         self._facts = ModelFacts(model="")
         self._counts: Counter[str] = Counter()
         self._desk = self._new_desk()
-        self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
+        self._seconds = metrics.histogram(
+            "inference_model_seconds", "Time in which the language model that this node serves answered a prompt"
+        )
         self._queue = metrics.gauge("inference_queue", "Requests held, running ones included")
 
     def _new_desk(self) -> SampleDesk:

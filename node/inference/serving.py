@@ -134,13 +134,11 @@ class Serving:
     # --- requests ----------------------------------------------------------------------------------------------------
 
     async def _tactics(self, request: TacticRequest) -> Message:
-        start = time.perf_counter()
         self._held += 1
         try:
             return await self._answer(request)
         finally:
             self._held -= 1
-            self._telemetry.answered(time.perf_counter() - start)
 
     async def _answer(self, request: TacticRequest) -> Message:
         job = self._jobs.job(request)
@@ -184,7 +182,6 @@ class Telemetry:
     def __init__(self, context: NodeContext) -> None:
         self._context = context
         self._version = -1
-        self._seconds = metrics.histogram("inference_request_seconds", "From a request's arrival to its answer")
         self._states = Followed(metrics.counter("inference_states", "States answered"))
         self._tokens = Followed(metrics.counter("inference_tokens", "Tokens sampled, ends included"))
         self._prompt_tokens = Followed(metrics.counter("inference_prompt_tokens", "Tokens of prompts read"))
@@ -206,9 +203,6 @@ class Telemetry:
         self._paused = metrics.gauge("inference_paused", "1 while the learner holds the compute")
         self._fraction = metrics.gauge("inference_pause_ratio", "Share of time paused")
         self._weights = metrics.gauge("inference_weights", "Weight version served")
-
-    def answered(self, seconds: float) -> None:
-        self._seconds.observe(seconds)
 
     def serving(self, version: int) -> None:
         self._version = version

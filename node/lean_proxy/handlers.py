@@ -1,19 +1,17 @@
 """Handlers of a lean-proxy's requests, and the report on them.
 
-`lean.run` and `lean.verify` are timed and counted, and the drain waits for open ones. `lean.check` brings snippets of
-the verification service, on separate workers that start with the first snippet. The report updates counters and gauges
-for `/metrics`, the values of the heartbeat, and the node's health.
+`lean.run` and `lean.verify` are counted (the bus times them), and the drain waits for open ones. `lean.check` brings
+snippets of the verification service, on separate workers that start with the first snippet. The report updates counters
+and gauges for `/metrics`, the values of the heartbeat, and the node's health.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
-from prometheus_client import Histogram
 
 from common.lean import OutcomeKind, outcome_values
 from common.life import faults, metrics, timeline
@@ -61,8 +59,6 @@ class Handlers:
         """Rejected proofs."""
         self.checks = 0
         """Checks, each of one proof or of a batch of proofs."""
-        self._run_seconds = metrics.histogram("lean_run_seconds", "Time of a lean.run request, with queueing")
-        self._verify_seconds = metrics.histogram("lean_verify_seconds", "Time of a verification")
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
         self._batches = metrics.histogram(
             "lean_verify_batch_proofs", "Number of proofs in a check", buckets=BATCH_SIZES
@@ -77,7 +73,7 @@ class Handlers:
 
     async def run(self, request: LeanRunRequest) -> Message:
         """Returns LeanRunReply, Busy or Failure."""
-        with self._counted(self._run_seconds):
+        with self._counted():
             faults.reach("lean-proxy:request-open")
             await faults.slow("lean-proxy:run")
             answer = await self._requests.run(request)
@@ -86,7 +82,7 @@ class Handlers:
 
     async def verify(self, request: LeanVerifyRequest) -> Message:
         """Returns LeanVerifyReply, or Failure if there is no verdict. The bus signs it."""
-        with self._counted(self._verify_seconds):
+        with self._counted():
             answer = await self._verifier.answer(request)
         if isinstance(answer, LeanVerifyReply):
             self._count(answer)
@@ -117,15 +113,13 @@ class Handlers:
             log.info("proof rejected", reason=verdict.reason[:REASON_CHARACTERS])
 
     @contextmanager
-    def _counted(self, seconds: Histogram) -> Iterator[None]:
-        """Count and time a request while it is open."""
+    def _counted(self) -> Iterator[None]:
+        """Count a request while it is open."""
         self._open += 1
         self._none_open.clear()
-        started = time.monotonic()
         try:
             yield
         finally:
-            seconds.observe(time.monotonic() - started)
             self._open -= 1
             if not self._open:
                 self._none_open.set()

@@ -27,7 +27,7 @@ import structlog
 from aiohttp import web
 
 from common.life.hosts import unread_type
-from common.life.metrics import Metrics
+from common.life.metrics import CONTENT_TYPE, Metrics
 from common.life.serving import Access
 from common.limits import LONGEST
 from common.output.command import Exit, UserError
@@ -353,7 +353,7 @@ class Application:
         return _json({"status": "ok"})
 
     async def _show_metrics(self, _: web.Request) -> web.Response:
-        return web.Response(body=self._metrics.render(), content_type="text/plain")
+        return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
     async def _run(self, snippets: Sequence[Snippet], client: str) -> list[SnippetResult]:
         """Check the snippets of a client. Returns all results in order. Cancelling it cancels all checks. Raises
