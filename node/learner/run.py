@@ -30,6 +30,7 @@ from common.records.database import RunDirectoryError, explained
 from common.records.rows import Verdict
 from common.records.store import Store, StoreThread
 from common.run_folder import owned
+from common.watch.tracking import Tracked
 from node.lean.text.script import written
 from node.learner.algorithms.algorithm import Algorithm
 from node.learner.choosing.data import Data
@@ -115,7 +116,9 @@ SOLVE_WINDOW = 200
 class LearnerJournal:
     """Telemetry of one learner."""
 
-    def __init__(self, ctx: NodeContext, path: Path) -> None:
+    def __init__(self, ctx: NodeContext, path: Path, tracked: Tracked | None = None) -> None:
+        """`tracked` gets the points, too."""
+        self._tracked = tracked
         self._ctx = ctx
         self._path = path
         self._solved: deque[bool] = deque(maxlen=SOLVE_WINDOW)
@@ -172,6 +175,8 @@ class LearnerJournal:
         rounded = {key: round(value, 6) for key, value in values.items()}
         with explained(self._path):
             append_line(self._path, encode_line(when, step, rounded))
+        if self._tracked is not None:  # beside the event loop: trackers may wait for a disk, or for a server
+            await asyncio.to_thread(self._tracked.write, step, rounded)
         await self._ctx.bus.publish(self._subject("point"), Point(time=when, step=step, values=rounded))
 
     async def proof(self, attempt: Attempt, script: str, simulations: int) -> None:

@@ -30,6 +30,7 @@ def main(settings: LearnerSettings, node: NodeSettings) -> int:
 
 async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings) -> None:
     from common.life.node import NodeFailure
+    from common.output.command import UserError
     from common.records.database import RunDirectoryError
     from node.learner.errors import DataError, LearnerError
     from node.learner.run import RunDirectory
@@ -41,7 +42,7 @@ async def _work(ctx: NodeContext, settings: LearnerSettings, node: NodeSettings)
             await _in_directory(ctx, settings, node, directory)
         finally:
             directory.close()
-    except DataError as error:
+    except (DataError, UserError) as error:
         raise NodeFailure(str(error), exit_code=2) from error
     except (LearnerError, RunDirectoryError) as error:
         raise NodeFailure(str(error)) from error
@@ -58,6 +59,7 @@ async def _in_directory(
     from common import config
     from common.records.database import explained
     from common.records.store import Store, StoreThread
+    from common.watch.tracking import Tracked
     from node.learner.algorithms.algorithm import named
     from node.learner.choosing import data
     from node.learner.choosing.matchmaker import Matchmaker, groups_of
@@ -73,6 +75,8 @@ async def _in_directory(
         clear(directory.replay)
     with explained(directory.path / "supervised"):
         loaded = await asyncio.to_thread(data.load, settings, directory.path / "supervised")
+    about = dataclasses.asdict(settings)
+    tracked = await asyncio.to_thread(Tracked, settings.tracker, directory.path, about)
     # 2. The algorithm, and the trainer with its losses.
     algorithm = named(settings)
     store = await StoreThread.open(directory.database)
@@ -101,10 +105,11 @@ async def _in_directory(
         replay = Replay(directory.database, settings.replay)
         # All transitions are read, so this is done in the store's thread, before anything else uses the buffer.
         await store.call(lambda opened: replay.fill(opened.examples, opened.states_off_proof))
-        journal = LearnerJournal(ctx, directory.metrics)
+        journal = LearnerJournal(ctx, directory.metrics, tracked)
         run = Run(ctx, settings, directory, store, loaded, matchmaker, replay, journal, algorithm)
         await Learner(run, trainer).work()
     finally:
         await trainer.stop()
         await ctx.cancel_tasks()
         await store.close()
+        await asyncio.to_thread(tracked.close)

@@ -187,6 +187,9 @@ class LearnerSettings:
     keep_searches_mb: Natural = 256
     """Most MiB of kept searches. Where there is no room, the least interesting ones go first: those that are kept
     longest have a proof that came late, or missed one by little."""
+    tracker: str = ""
+    """Trackers that get the curves, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several with
+    commas. Each is an optional package (docs/operations.md)."""
     plan: PlanSettings = field(default_factory=PlanSettings)
     """Phases of the run."""
     matchmaker: MatchmakerSettings = field(default_factory=MatchmakerSettings)

@@ -138,7 +138,7 @@ def _train(
     # same order.
     part = part_of(folder, steps, settings.length.minutes)
     examples = order([len(row) for row in rows], settings.batch, steps, settings.seed)[: part.until]
-    with journal_of(folder, part) as journal:
+    with journal_of(folder, part, settings.keeping.tracker, settings) as journal:
         part.clock.start()
         watch = ProgressWatch(folder, journal, part.clock, wants_end)
         made = trainer(progress, prepared.train, rows, examples, folder, settings, part.clock, watch)

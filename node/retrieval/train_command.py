@@ -110,6 +110,10 @@ class RetrieverSettings:
     log_every: Positive = 10
     """Steps between two lines of metrics.jsonl."""
 
+    tracker: str = ""
+    """Trackers that get the curves, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several with
+    commas. Each is an optional package (docs/operations.md)."""
+
     seed: Natural = 0
     """Seed of weights, order and negatives."""
 

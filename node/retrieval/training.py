@@ -49,7 +49,7 @@ VERSION_OF_EXAMPLES = "ceb2f9eb"
 """Changes when a corpus and its theorems give other examples (`premise_text`, `query_text`, `examples`), so that no
 training goes on with them. It once was a digest of that code."""
 
-_FREE = ("out", "force", "data", "corpus", "save_every", "log_every", "device")
+_FREE = ("out", "force", "data", "corpus", "save_every", "log_every", "tracker", "device")
 """Settings that may change when a training is resumed: the digests of the data are compared instead of its place."""
 
 
@@ -159,7 +159,7 @@ def train(
     parameters = sum(parameter.numel() for parameter in model.parameters())
     write_about(folder.path, About(stage="retriever", steps=part.steps, parameters=parameters))
     # 4. Training.
-    with journal_of(folder, part) as journal:
+    with journal_of(folder, part, settings.tracker, settings) as journal:
         part.clock.start()
         trainer = _trainer(model, rows, folder, settings, _RetrieverWatch(folder, journal, part.clock, wants_end))
         with explained(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +170,17 @@ class RoundSummary:
     """Throughput of each part while it ran: outputs, conjectures elaborated, proofs sampled, proofs verified, examples
     trained on."""
     evaluations: dict[str, dict[str, float]]
+
+    def numbers(self) -> dict[str, float]:
+        """All its numbers by name, for trackers: `solved`, `seconds/proving`, `test/pass@1`."""
+        found = asdict(self)
+        values = {name: float(value) for name, value in found.items() if isinstance(value, (int, float))}
+        for name, more in {
+            **{part: found[part] for part in ("fates", "seconds", "per_second")},
+            **self.evaluations,
+        }.items():
+            values |= {f"{name}/{each}": float(value) for each, value in more.items()}
+        return values
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,13 @@ from common.protocol.subjects import LONGEST_RUN_NAME
 from common.seeds import derive_seed
 from common.settings import Sampling
 from common.statistics import sizes, unbiased
+from common.watch.tracking import Tracked
 from node.model.prompt import unnamed
 from node.play.attempts import TrainedAttempts
 from node.stp.data.initial import RunData, around
 from node.stp.data.statements import key, sift
 from node.stp.network import Network, Question, network_of
-from node.stp.readers import rounds_are_over
+from node.stp.readers import open_run, rounds_are_over, summarise
 from node.stp.records import (
     FILE,
     Attempted,
@@ -92,13 +93,15 @@ async def played(plan: StpPlan, place: TrainedAttempts, watcher: Watcher, data: 
     Raises StpError, BusError, ServingError, CheckpointError.
     """
     network = await asyncio.to_thread(network_of, plan)
+    tracked = await asyncio.to_thread(Tracked, plan.settings.tracker, plan.directory, asdict(plan.settings))
     store = StpStore(plan.directory / FILE)
     try:
         proving = Proving(place, weights=0, sampling=Sampling(temperature=plan.settings.prover.temperature))
-        await play(Work(plan, store, data, network, proving, watcher))
+        await play(Work(plan, store, data, network, proving, watcher, tracked))
         await asyncio.to_thread(write_report, plan.directory)
     finally:
         store.close()
+        await asyncio.to_thread(tracked.close)
 
 
 async def play(work: Work) -> None:
@@ -189,7 +192,19 @@ async def _training(work: Work, row: RoundRow, latest: Path | None) -> Path:
             counts = f"{numbers['solved']:.0f} of {numbers['statements']:.0f} solved"
             work.watcher.note(f"round {number} ({row.kind}): test: {counts}, {passes}")
     work.reach(number, Stage.DONE)
+    if work.tracked is not None:
+        await asyncio.to_thread(_track, work, number, work.tracked)
     return checkpoint
+
+
+def _track(work: Work, number: int, tracked: Tracked) -> None:
+    """Give the numbers of a round to the trackers."""
+    store = open_run(work.directory)
+    try:
+        found = next(each for each in summarise(store).rounds if each.number == number)
+    finally:
+        store.close()
+    tracked.write(number, found.numbers())
 
 
 async def _trained(work: Work, row: RoundRow, latest: Path | None) -> Path:

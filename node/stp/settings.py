@@ -139,6 +139,9 @@ class StpSettings:
     """Number of statements of the data set to use, drawn by the seed; 0: all."""
     seed: Natural = 0
     """Seed of all random choices."""
+    tracker: str = ""
+    """Trackers that get the numbers of each round, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several
+    with commas. Each is an optional package (docs/operations.md)."""
     conjecturer: ConjecturerSettings = field(default_factory=ConjecturerSettings)
     """Conjectures."""
     prover: ProverSettings = field(default_factory=ProverSettings)

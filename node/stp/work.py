@@ -18,6 +18,7 @@ from common.life.waiting import Gathering, side_by_side
 from common.protocol.attempts import Attempt, AttemptResult, Method, Purpose
 from common.protocol.messages import LeanVerifyReply
 from common.settings import Sampling
+from common.watch.tracking import Tracked
 from node.play.attempts import TrainedAttempts
 from node.prover.environment import LeanEnvironment
 from node.stp.data.initial import RunData
@@ -53,6 +54,7 @@ class Work:
     network: Network
     proving: Proving
     watcher: Watcher
+    tracked: Tracked | None = None
 
     @property
     def settings(self) -> StpSettings:

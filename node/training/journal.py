@@ -1,10 +1,7 @@
-"""Writes the curves of a stage to metrics.jsonl (format: common/curves.py), and to trackio on request, and shows its
-progress.
-"""
+"""Writes the curves of a stage to metrics.jsonl (format: common/curves.py), and to trackers, and shows its progress."""
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 import time
 from pathlib import Path
@@ -13,7 +10,7 @@ from typing import Any
 from common.curves import append_line, decode_line, encode_line
 from common.files import write_whole
 from common.output.visible import say
-from node.data.errors import InputError
+from common.watch.tracking import Tracked
 
 SAY_EVERY = 20.0
 """Seconds between lines of progress where standard error is no terminal: an hour's log has 180 of them."""
@@ -86,25 +83,3 @@ class StageJournal:
             self._progress.console.print(text, highlight=False, markup=False)
         else:
             say(text, file=sys.stderr, flush=True)
-
-
-# --- trackio (https://github.com/gradio-app/trackio) ------------------------------------------------------------------
-
-
-class Tracked:
-    """One run of a trackio project; a run that goes on keeps its name, and appends."""
-
-    def __init__(self, project: str, run: Path, settings: dict[str, Any]) -> None:
-        """Raises InputError without the package."""
-        if importlib.util.find_spec("trackio") is None:
-            raise InputError("--trackio needs the package `trackio`: `pip install 'proofmesh[trackio]'`, or trackio")
-        import trackio
-
-        self._run = trackio.init(project=project, name=run.name, config=settings, resume="allow", embed=False)
-
-    def write(self, step: int, values: dict[str, float]) -> None:
-        self._run.log(values, step=step)
-
-    def close(self) -> None:
-        """Wait until all is written."""
-        self._run.finish()

@@ -149,8 +149,9 @@ class StageSettings:
     """Steps between checkpoints; the last step always makes one."""
     log_every: Positive = 10
     """Steps between lines in metrics.jsonl."""
-    trackio: str = ""
-    """Project of trackio, an optional package, that gets the curves as well; empty: none."""
+    tracker: str = ""
+    """Trackers that get the curves, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several with
+    commas. Each is an optional package (docs/operations.md)."""
     keep: Positive = 2
     """Newest checkpoints kept."""
     seed: Natural = 0

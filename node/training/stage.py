@@ -25,6 +25,7 @@ from common import run_folder
 from common.curves import METRICS, About, write_about
 from common.files import write_whole
 from common.seeds import derive_seed
+from common.watch.tracking import Tracked
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.data.grammar import modern
 from node.data.rows import BadRow, conjecture_of, proof_of, steps_of, text_of
@@ -40,7 +41,7 @@ from node.model.tokenizer import Tokenizer, TokenizerError
 from node.model.transformer import Transformer
 from node.training.documents import Room
 from node.training.estimate import duration, estimate, flops_per_token, peak_speed, product_speed
-from node.training.journal import StageJournal, Tracked
+from node.training.journal import StageJournal
 from node.training.loader import LeftOut, Loader, Packed, PackedBatch, Prefetch, Ready, batches, held_out, pack, readers
 from node.training.settings import DataSettings, LossSettings, StageSettings
 from node.training.trainer import RankDevice, StepSettings, Trainer, choose_device, has_bf16, started
@@ -77,8 +78,7 @@ def run_directory(stage: str, settings: StageSettings) -> Path:
 
 
 def _tracked(settings: StageSettings, directory: Path, device: RankDevice) -> Tracked | None:
-    wanted = settings.trackio and device.first
-    return Tracked(settings.trackio, directory, dataclasses.asdict(settings)) if wanted else None
+    return Tracked(settings.tracker, directory, dataclasses.asdict(settings)) if device.first else None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from transformers import TrainerCallback
 from common.output.command import Exit
 from common.run_folder import owned
 from common.seeds import derive_seed
+from common.watch.tracking import Tracked
 from node.data.errors import InputError, NotFinite, TrainingError
 from node.llm.hub.loading import quiet
 from node.training.journal import StageJournal
@@ -100,10 +101,11 @@ def part_of(folder: RunFolder, steps: int, minutes: float | None) -> Part:
 
 
 @contextmanager
-def journal_of(folder: RunFolder, part: Part) -> Iterator[StageJournal]:
+def journal_of(folder: RunFolder, part: Part, tracker: str, settings: Any) -> Iterator[StageJournal]:
     """Opens the journal of the curves, cut to the step from which the part resumes. Silences the libraries
-    meanwhile."""
-    with StageJournal(folder.metrics, part.steps, first=True) as journal, quiet():
+    meanwhile. `tracker`: what gets the curves, too, with these settings. Raises UserError."""
+    tracked = Tracked(tracker, folder.path, asdict(settings))
+    with StageJournal(folder.metrics, part.steps, first=True, tracked=tracked) as journal, quiet():
         journal.trim(part.checkpoint.step if part.checkpoint else -1)
         if part.checkpoint:
             journal.say(f"resuming from step {part.checkpoint.step:,} of {part.steps:,}")

@@ -120,7 +120,7 @@ def _train(
     # 1. From the beginning, or from the last checkpoint. How the base model does is measured only at the beginning.
     part = part_of(folder, steps, settings.length.minutes)
     drawing = Drawing.of(str(base.address), model, base.template, settings.temperature, train_rows.room)
-    with journal_of(folder, part) as journal:
+    with journal_of(folder, part, settings.keeping.tracker, settings) as journal:
         if part.checkpoint is None:
             _evaluate(base, drawing, kind, settings, journal, 0)
         # 2. Training. Measurements are not a part of its time.

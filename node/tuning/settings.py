@@ -107,6 +107,10 @@ class KeepingSettings:
     log_every: Positive = 10
     """Steps between two lines of metrics.jsonl."""
 
+    tracker: str = ""
+    """Trackers that get the curves, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several with
+    commas. Each is an optional package (docs/operations.md)."""
+
 
 _Flat = tyro.conf.arg(name="")
 """Flags without the section name: `--rate`, not `--optimizer.rate`."""

@@ -148,7 +148,7 @@ def _train(
     lengths = [len(row.ids) for row in rows]
     examples = order(lengths, settings.batch, steps, settings.seed)
     tokens = lengths_of(lengths, examples)
-    with journal_of(folder, part) as journal:
+    with journal_of(folder, part, settings.keeping.tracker, settings) as journal:
         # 2. How the model does before the training; a resumed run has it in its journal.
         if part.checkpoint is None:
             _measure(model, prepared, journal, settings, 0)

@@ -85,7 +85,7 @@ async def protections() -> Row:
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(\[[\w,-]+\])?\s*([^;]*)(?:;\s*(.*))?")
 _EXTRA = re.compile(r"extra\s*==\s*[\"']([\w-]+)[\"']")
-_OPTIONAL = ("models", "trainers", "serving", "leantree", "trackio")
+_OPTIONAL = ("models", "trainers", "serving", "leantree", "tensorboard", "trackio", "wandb")
 """Extras that change what commands can do; `dev`, `docs` and `verifiers` are for other work."""
 
 

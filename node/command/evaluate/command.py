@@ -40,6 +40,7 @@ from common.output.command import Exit, UserError, command
 from common.output.visible import escaped_json
 from common.protocol.attempts import Method, TreeMethod
 from common.settings import SAMPLES, LeanSettings, Sampling
+from common.watch.tracking import check_tracker
 from node.llm.settings import ModelSettings
 from node.progress.guidance import Guidance
 from node.prover.search.parameters import SearchParameters
@@ -154,6 +155,10 @@ class EvalSettings:
     revision: str = ""
     """Revision of the hub's copy."""
 
+    tracker: str = ""
+    """Trackers that get the results, too: `tensorboard`, `trackio:PROJECT`, `wandb:PROJECT`, or several with
+    commas. Each is an optional package (docs/operations.md)."""
+
     keep_searches_mb: Natural = 64
     """Most MiB of search trees that the evaluation's folder keeps, for `proofmesh inspect`; 0: none. Where there is no
     room, the least interesting ones go first."""
@@ -227,6 +232,7 @@ async def _evaluate(settings: EvalSettings) -> int:
 
 def check(settings: EvalSettings) -> None:
     """Check that the flags can be combined. Raises UserError."""
+    check_tracker(settings.tracker)
     if settings.checkpoint and settings.policy:
         raise UserError("--checkpoint and --policy both name a policy: use one of them")
     if settings.url and settings.checkpoint:
@@ -309,6 +315,8 @@ class _Call:
             await self._play(venue, folder, evaluation)
             # 3. The results. In a thread: drawing takes seconds, and a second Ctrl-C must still work.
             results = await asyncio.to_thread(write_outputs, read(folder.path), settings.passes)
+            if settings.tracker:
+                await asyncio.to_thread(_track, settings, folder.path, results)
         printed(results, folder.path, json=settings.json)
         if self.stopping.is_set():
             self.note(f"interrupted; {results.missing} attempts are missing: the same command plays them")
@@ -347,6 +355,20 @@ class _Call:
             async with open_player(venue, plan, searches) as player, _session(venue, folder):
                 with live:
                     await Runner(player, folder, self.stopping, live.recorded).run(missing)
+
+
+def _track(settings: EvalSettings, folder: Path, results: Results) -> None:
+    """Give the results to the trackers. Raises UserError."""
+    from msgspec import to_builtins
+
+    from common.watch.tracking import Tracked
+
+    tracked = Tracked(settings.tracker, folder, to_builtins(results.plan))
+    total = results.total
+    values = {"solved": total.solved, "statements": total.statements, "share": total.rate, "missing": results.missing}
+    levels = {f"level {level}": tally.rate for level, tally in results.levels.items()}
+    tracked.write(results.passes, {name: float(value) for name, value in (values | levels).items()})
+    tracked.close()
 
 
 @asynccontextmanager

@@ -52,7 +52,7 @@ REGISTRY = 120.0
 TRIES = 4
 """How often an attempt is played whose infrastructure fails."""
 
-MAY_CHANGE = ("rounds", "cycles", "minutes")
+MAY_CHANGE = ("rounds", "cycles", "minutes", "tracker")
 """Settings that may change when a run is resumed."""
 
 

@@ -41,6 +41,14 @@ def test_status_has_each_rounds_numbers(run: Path, capsys: pytest.CaptureFixture
     assert "\x1b" not in text and "…" not in text
 
 
+def test_a_rounds_numbers_have_names_for_trackers(run: Path) -> None:
+    store = open_run(run)
+    numbers = summarise(store).rounds[2].numbers()
+    store.close()
+    assert (numbers["solved"], numbers["samples"], numbers["seconds/proving"]) == (5.0, 256.0, 40.0)
+    assert numbers["test/pass@8"] == 0.75 and all(type(each) is float for each in numbers.values())
+
+
 def test_status_as_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main_status([str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
