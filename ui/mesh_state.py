@@ -16,6 +16,7 @@ import msgspec
 from common.curves import Evaluated
 from common.lean import outcome_values
 from common.protocol.messages import Heartbeat, LogRecord, NodeInfo, Point, ProofFound
+from common.records.lately import Lately, cause
 
 OUTCOMES = tuple(outcome_values({}))
 """Values that count the outcomes of tactics in Lean, by kind."""
@@ -175,7 +176,14 @@ class MeshState:
             "nodes": [_node(node, now) for node in order],
             "totals": self.totals(),
             "rates": self.rates(),
+            "why": self._why(),
         }
+
+    def _why(self) -> str:
+        """What is slow, as the learner's timelines say; empty if there is no learner, or it has not said yet."""
+        learners = [node for node in self.nodes.values() if node.info.role == "learner" and node.gone_since is None]
+        found = Lately.of_values(learners[0].values) if learners else None
+        return str(cause(found)) if found is not None else ""
 
     def history(self) -> dict[str, Any]:
         """The data that a page needs when it opens."""

@@ -14,6 +14,7 @@ import tyro
 from common import config
 from common.limits import Factor, Natural, Positive, Ratio, Share, Temperature, Timeout
 from common.settings import LeanSettings
+from common.watch.tracking import check_tracker
 from node.llm.settings import HubSettings
 
 KEPT_OUT = ("pocket:valid", "pocket:test", "textbook")
@@ -134,6 +135,7 @@ def check_flags(settings: Any) -> None:
     except config.ConfigError as error:
         text = re.sub(r"^--(place|length|optimizer|keeping)\.", "--", str(error))
         raise config.ConfigError(text) from error
+    check_tracker(settings.keeping.tracker)
 
 
 # --- hf-sft -----------------------------------------------------------------------------------------------------------

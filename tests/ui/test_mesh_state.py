@@ -1,10 +1,14 @@
 """The monitor's fold of telemetry: totals, speeds, nodes that leave."""
 
+from dataclasses import fields
+
 import msgspec
 import pytest
 
 from common.lean import OutcomeKind, outcome_values
 from common.protocol.messages import BrokerFacts, Heartbeat, NodeInfo, Point, ProofFound
+from common.records.lately import Lately
+from common.records.rows import Parts
 from ui import mesh_state
 from ui.mesh_state import GONE_AFTER, MeshState, evaluation_of
 
@@ -75,6 +79,17 @@ def test_points_are_remembered_in_bounded_memory_and_those_of_a_history_are_not_
     assert not any(state.see_point(point) for point in points[-50:])
     assert [point.step for point in state.points] == list(range(180, 200))
     assert len(state._known_points) == 50
+
+
+def test_overview_says_what_is_slow_once_a_learner_tells() -> None:
+    state = MeshState()
+    state.see_registry([info("learner-1", role="learner")], 1.0)
+    assert state.overview(10)["why"] == ""
+    told = Lately(
+        4, 8, 1.0, 20.0, 0.0, Parts(**{each.name: 20.0 * (each.name == "lean_run") for each in fields(Parts)})
+    )
+    state.see_heartbeat(beat("learner-1", 2.0, "learner", **told.values()))
+    assert state.overview(10)["why"].startswith("Lean is slow: an expansion waits 2.5 s for it, 100.0%")
 
 
 def test_overview_lists_nodes_by_role_and_age() -> None:

@@ -55,6 +55,7 @@ function showCounters(overview) {
 function showNodes(overview) {
   const alive = overview.nodes.filter((n) => n.state !== "gone").length;
   $("node-count").textContent = `${alive} alive`;
+  $("why").textContent = visible(overview.why ?? "");
   const rows = [];
   each(overview.nodes, (node) => rows.push(nodeRow(node)));
   $("nodes").tBodies[0].replaceChildren(...rows);
@@ -88,7 +89,7 @@ function nodeRow(node) {
   for (const offender of node.offenders) values.append(element("div", "bad", visible(`misbehaves: ${offender}`)));
   for (const [name, value] of Object.entries(node.values)) {
     if (name === "loop_lag_ms" && value < LAG_SHOWN) continue;
-    if (name.startsWith("outcome_")) continue; // in the table of outcomes
+    if (name.startsWith("outcome_") || name.startsWith("lately_")) continue; // in the table of outcomes, in words above
     const pair = element("span", "", `${visible(name).replaceAll("_", " ")} `);
     pair.append(element("b", "", number(value)));
     values.append(pair, " ");

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ import pytest
 from common.bus import Bus, BusSettings
 from common.life import faults
 from common.life.pulse import send_heartbeat
+from common.output.terminal import Console
+from common.output.visible import as_json
 from common.records.lately import Fault
 from common.records.store import Store
 from node.command.watch.report import verdict
-from node.command.watch.top import Look, Watched
+from node.command.watch.top import Look, Watched, drawn
 from node.learner.run import Run
 from tests.node.learner.works import collecting, dispatching
 from tests.node.prover.nodes import inference_node, run_folder, running
@@ -79,6 +82,11 @@ async def test_top_and_report_name_what_is_slow(
         assert verdict(run.directory.path, minutes=10).fault is fault
         look = await looked(run, bus)
         assert look.fault is fault, look.why
+        with (console := Console(width=200)).capture() as shown:
+            console.print(drawn(look))
+        for text in (look.why.partition(":")[0], "learner-", "todo-train", "Lean: run", "(slot was free)"):
+            assert text in shown.get()
+        assert as_json(asdict(look))
 
 
 async def _unread(bus: Bus) -> bool:
