@@ -14,7 +14,7 @@ from tests.commands import Called
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
 ORDINARY = sorted((Path(__file__).parents[1] / "toolchain" / "pocket" / "ordinary").glob("*.lean"))
-SAMPLE = [file for file in ORDINARY if file.stem in ("Recursion", "Notation", "nat_fin")]
+SAMPLE = [file for file in ORDINARY if file.stem == "Notation"]
 
 
 @pytest.mark.parametrize("files", [SAMPLE, pytest.param(ORDINARY, marks=pytest.mark.slow)], ids=["some", "all"])
