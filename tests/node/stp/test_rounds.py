@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from node.command.stp import run
+from node.model.checkpoint import read_weights
+from node.stp import network, training
 from node.stp.data.initial import stated
+from node.stp.embedding import vectors_of
 from node.stp.records import FILE, Fate, RoundKind, Stage
 from node.stp.store import StpStore
+from node.training import __main__ as train
+from tests.commands import Called
 from tests.node.stp.tiny_run import TEST, counts_of, finished, stp, tiny_recipe
 
 pytestmark = pytest.mark.process
 
 
-@pytest.mark.parametrize(
-    ("flags", "rounds"), [(("--here",), 1), pytest.param((), 2, marks=pytest.mark.slow)], ids=["here", "on a mesh"]
-)
-async def test_a_run_proves_conjectures_and_learns_from_what_is_verified_alone(
-    tmp_path: Path, flags: tuple[str, ...], rounds: int
+@pytest.fixture
+def trained_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings and vectors are made in this process, which has torch, and not in children that import it first."""
+
+    async def trained(name: str, folder: Path, arguments: Sequence[str], result: Callable[[], Path]) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        with contextlib.chdir(folder):
+            assert train.main(arguments[1:]) == 0  # in the main thread, for its signals
+        return result()
+
+    monkeypatch.setattr(training, "trained", trained)
+    monkeypatch.setattr(network, "embeddings", lambda source, texts, *_: vectors_of(read_weights(Path(source)), texts))
+
+
+@pytest.mark.compute
+def test_a_run_in_one_process_proves_conjectures_and_learns_from_what_is_verified_alone(
+    called: Called, trained_here: None, tmp_path: Path
 ) -> None:
-    directory = await finished(tmp_path, *flags, rounds=rounds)
+    code, _, errors = called(run.main_run, tiny_recipe(tmp_path, rounds=1), "--here")
+    assert code == 0, errors
+    check(tmp_path / "runs/tiny", rounds=1)
+
+
+@pytest.mark.slow
+async def test_a_run_on_a_mesh_proves_conjectures_and_learns_from_what_is_verified_alone(tmp_path: Path) -> None:
+    check(await finished(tmp_path), rounds=2)
+
+
+def check(directory: Path, rounds: int) -> None:
+    """Statements and conjectures are proved, and what is learned from is verified and never held out."""
     store = StpStore(directory / FILE, read_only=True)
     rows = store.rounds()
     kinds = [RoundKind.INITIAL, *[RoundKind.SELF_PLAY] * rounds, RoundKind.FINAL]
