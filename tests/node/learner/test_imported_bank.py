@@ -19,6 +19,7 @@ from node.bank import command
 from node.model import checkpoint
 from tests.node.learner.builders import TINY
 from tests.node.model.tiny import tiny_model, tiny_tokenizer
+from tests.node.prover.nodes import running
 
 LIMIT = 120.0
 
@@ -71,14 +72,12 @@ async def test_an_imported_bank_is_trained_and_evaluated_on_from_a_given_network
     flags = ["--config", str(tmp_path / "mesh.toml"), "--directory", str(tmp_path / "runs")]
     program = [sys.executable, "-m", "node.command.cli"]
     env = {**os.environ, "PROOFMESH_CACHE": str(tmp_path / "cache")}
-    prover = await spawn_child([*program, "prover", "--policy", "fixed", "--searches", "2", *at])
     learner = await spawn_child([*program, "learner", *flags, "--warm-start.checkpoint", str(given), *at], env=env)
     try:
-        async with asyncio.timeout(LIMIT):
+        async with running(bus), asyncio.timeout(LIMIT):
             assert await learner.wait() == 0
     finally:
         await kill_group(learner, grace=0)
-        await kill_group(prover, grace=5)
     summary = json.loads((tmp_path / "runs" / run_name / "summary.json").read_text())
     assert (summary["test_total"], summary["undecided_before"], summary["undecided_after"]) == (3, 0, 0)
     assert summary["solved_after"] > 0 and summary["records_sound"]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import msgpack
 import nats
 import pytest
-from nats.aio.client import Client
 
 from common.bus import Bus, BusSettings, RemoteFailure, names
 from common.lean import OutcomeKind, Step, Theorem
+from common.life.context import NodeContext
 from common.output.command import Exit
 from common.protocol import subjects
 from common.protocol.attempts import TRAINED_PURPOSES, Attempt, AttemptResult, Purpose
@@ -34,14 +34,11 @@ from common.protocol.messages import (
 )
 from common.settings import Sampling
 from node.command import cli
-from node.mesh.mesh import Mesh
-from node.mesh.plan import free_port
-from node.mesh.supervisor import ChildState
 from node.model import weights
 from tests.commands import Called
 from tests.message_values import named
-from tests.node.mesh.whole import mesh_file
 from tests.node.model.tiny import tiny_weights
+from tests.node.prover.nodes import inference_node, running
 
 BAD = {
     "malformed": [b"", b"\xc1", b"hello", msgpack.packb({"type": "Nonsense", "v": SCHEMA_VERSION}), b"\x91" * 5_000],
@@ -57,23 +54,6 @@ SWAP = Theorem("t", "(p q : Prop)", "p ∧ q → q ∧ p")
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-async def serving(tmp_path: Path) -> AsyncIterator[tuple[Mesh, Bus, Client]]:
-    """All nodes that serve requests, as real processes; a bus; and a client that sends arbitrary payloads."""
-    tiny = tiny_weights()
-    weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
-    inference = {"threads": 1, "weights": str(tmp_path / "tiny.safetensors")}
-    given = {"up": {"learner": 0}, "inference": inference, "prover": {"policy": "fixed"}}
-    file = mesh_file(tmp_path, "bad-input", free_port(), **given)  # type: ignore[arg-type]
-    async with Mesh.from_file(file) as mesh:
-        bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=60)
-        foreign = await nats.connect(mesh.bus.url)
-        await all_answer(bus)
-        yield mesh, bus, foreign
-        await foreign.close()
-        await bus.close()
 
 
 async def all_answer(bus: Bus) -> None:
@@ -103,27 +83,34 @@ async def proves(bus: Bus) -> None:
                     return
 
 
-@pytest.mark.process
-async def test_bad_messages_on_every_subject_stop_no_node(serving: tuple[Mesh, Bus, Client]) -> None:
-    mesh, bus, foreign = serving
-    running = {child.spec.name: child.pid for child in mesh.children}
-    for kind, payloads in BAD.items():
-        for payload in payloads:
-            for subject in REQUESTS:
-                answer = await foreign.request(f"{bus.run}.{subject}", payload, timeout=20)
-                assert decode(answer.data, Failure).kind == kind, subject
-            for subject in TELEMETRY:
-                await foreign.publish(f"{bus.run}.{subject}", payload)
-            for subject in QUEUED if kind != "oversized" else ():  # that the stream itself refuses
-                await foreign.jetstream().publish(f"{bus.run}.{subject}", payload)
-    for key in ("weights", "pause"):
-        await foreign.jetstream().publish(f"$KV.{names.state_bucket(bus.run)}.{key}", b"\xc1")
-    await foreign.jetstream().publish(f"$KV.{names.nodes_bucket(bus.run)}.bad", b"\xc1")
-    await send_nonsense(bus)
-    await all_answer(bus)
-    await proves(bus)
-    assert {child.spec.name: child.pid for child in mesh.children} == running, "nobody was started again"
-    assert all(child.state is ChildState.RUNNING for child in mesh.children)
+@pytest.mark.compute
+async def test_bad_messages_on_every_subject_stop_no_node(
+    bus: Bus, broker: BusSettings, lean_proxy: NodeContext, tmp_path: Path
+) -> None:
+    tiny = tiny_weights()
+    weights.write(tmp_path / "tiny.safetensors", tiny.model, tiny.tokenizer, {"version": "1"})
+    async with (
+        inference_node(bus, broker, str(tmp_path / "tiny.safetensors")),
+        running(bus),
+        await nats.connect(broker.url) as foreign,
+    ):
+        await all_answer(bus)
+        for kind, payloads in BAD.items():
+            for payload in payloads:
+                for subject in REQUESTS:
+                    answer = await foreign.request(f"{bus.run}.{subject}", payload, timeout=20)
+                    assert decode(answer.data, Failure).kind == kind, subject
+                for subject in TELEMETRY:
+                    await foreign.publish(f"{bus.run}.{subject}", payload)
+                for subject in QUEUED if kind != "oversized" else ():  # that the stream itself refuses
+                    await foreign.jetstream().publish(f"{bus.run}.{subject}", payload)
+        for key in ("weights", "pause"):
+            await foreign.jetstream().publish(f"$KV.{names.state_bucket(bus.run)}.{key}", b"\xc1")
+        await foreign.jetstream().publish(f"$KV.{names.nodes_bucket(bus.run)}.bad", b"\xc1")
+        await send_nonsense(bus)
+        await all_answer(bus)
+        await proves(bus)
+        assert not lean_proxy.crash and not lean_proxy.stopping.is_set()
 
 
 async def send_nonsense(bus: Bus) -> None:
