@@ -70,13 +70,6 @@ async def verify_bad(bus, binders, conclusion):
     return await verify(bus, Theorem("t", binders, conclusion), "simp")
 
 
-async def lean_processes(pid: int) -> list[psutil.Process]:
-    """The Lean processes of a proxy, once there are some."""
-    proxy = psutil.Process(pid)
-    await eventually(lambda: bool(proxy.children(recursive=True)), timeout=30, what="a Lean process")
-    return proxy.children(recursive=True)
-
-
 async def busy(pid: int, seconds: float) -> None:
     """Wait until one of the Lean processes of a proxy has used so much more CPU time."""
 
@@ -87,21 +80,6 @@ async def busy(pid: int, seconds: float) -> None:
     await eventually(
         lambda: any(cpu >= before.get(child, 0) + seconds for child, cpu in used().items()), timeout=60, what="work"
     )
-
-
-async def test_requests_survive_the_death_of_a_worker_and_a_drain_answers_what_is_open(bus, own_lean_proxy):
-    looping = asyncio.create_task(run(bus, AND, (), ["intro h", "repeat (have := trivial)"], timeout=1))
-    (child, *_) = await lean_processes(own_lean_proxy.pid)
-    child.kill()
-    reply = await looping
-    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.GOALS, OutcomeKind.TIMEOUT]
-
-    draining = asyncio.create_task(run(bus, AND, (), ["constructor", "repeat (have h2 := trivial)"], timeout=2))
-    await busy(own_lean_proxy.pid, 0.3)
-    own_lean_proxy.terminate()
-    reply = await draining
-    assert [outcome.kind for outcome in reply.outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
-    assert await own_lean_proxy.wait() == 0
 
 
 @pytest.mark.slow
@@ -130,26 +108,28 @@ async def test_a_verifier_that_nobody_counts_says_so_and_how_to_mend_it(bus, bro
             assert f"add '{own}' to [bus] verifiers of the run's other machines" in await page.text()
 
 
-async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics(bus, own_lean_proxy):
+async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics_and_a_drain_answers_what_is_open(
+    bus, own_lean_proxy
+):
     beats: list[Heartbeat] = []
     subscription = await bus.subscribe(
         "telemetry.lean-proxy.*.heartbeat", Heartbeat, lambda subject, beat: beats.append(beat)
     )
     # 1. Each kind of outcome, and what the cache knows.
     tactics = ["intro h", "exact fun h => ⟨h.2, h.1⟩", "rfl", "rfl", "sorry", "exact?", "admit"]
-    await run(bus, AND, (), tactics, timeout=30)
+    await run(bus, AND, (), tactics, timeout=5)
     await run(bus, AND, (), tactics[:1])
-    await run(bus, AND, (), ["repeat (have := trivial)"], timeout=0.5)
+    await run(bus, AND, (), ["repeat (have := trivial)"], timeout=0.1)
     await run(bus, AND, [Step("intro nothing nowhere no", 0)], ["simp"])
     kinds = {"goals": 2, "proved": 1, "error": 2, "refused": 3, "timeout": 1, "lost": 1, "memory": 0, "crashed": 0}
     # 2. Proofs that wait are verified together.
-    replies = await asyncio.gather(*(verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩") for _ in range(40)))
+    replies = await asyncio.gather(*(verify(bus, AND, "exact fun h => ⟨h.2, h.1⟩") for _ in range(12)))
     assert all(reply.accepted for reply in replies)
     wrong, right = await asyncio.gather(verify(bus, AND, "exact id"), verify(bus, AND, "exact And.symm"))
     assert right.accepted and "Lean rejects the proof at line 1" in wrong.reason
     # 3. The monitor is told.
     wanted = {f"outcome_{kind}": number for kind, number in kinds.items()}
-    wanted |= {"candidates": 10, "cache_hits": 1, "proofs_accepted": 41, "proofs_rejected": 1, "failures": 0}
+    wanted |= {"candidates": 10, "cache_hits": 1, "proofs_accepted": 13, "proofs_rejected": 1, "failures": 0}
 
     def told() -> dict[str, float]:
         return {name: beats[-1].values.get(name, -1) for name in wanted} if beats else {}
@@ -164,9 +144,13 @@ async def test_all_that_is_done_is_counted_in_heartbeats_and_metrics(bus, own_le
         lines = [line.rsplit(" ", 1) for line in (await page.text()).splitlines() if not line.startswith("#")]
     metrics = {name.removeprefix("proofmesh_lean_"): float(value) for name, value in lines}
     assert all(metrics[f'outcomes_total{{kind="{kind}"}}'] == number for kind, number in kinds.items())
-    assert metrics['verified_total{verdict="accepted"}'] == 41 and metrics['verified_total{verdict="rejected"}'] == 1
-    # A check or two while the requests come, and then one of all that wait.
-    checks = metrics["verify_batch_proofs_count"]
-    assert checks <= 12 and metrics['verify_batch_proofs_bucket{le="16.0"}'] < checks
+    assert metrics['verified_total{verdict="accepted"}'] == 13 and metrics['verified_total{verdict="rejected"}'] == 1
+    assert metrics["verify_batch_proofs_count"] < 14, "some were checked together"
     assert metrics["verify_proof_seconds_count"] >= 2 and metrics["verify_queue"] == 0
     assert metrics["workers_resident_memory_bytes"] > 50 * 2**20
+    # 5. A drain answers what is open.
+    draining = asyncio.create_task(run(bus, AND, (), ["constructor", "repeat (have h2 := trivial)"], timeout=0.3))
+    await busy(own_lean_proxy.pid, 0.1)
+    own_lean_proxy.terminate()
+    assert [outcome.kind for outcome in (await draining).outcomes] == [OutcomeKind.ERROR, OutcomeKind.TIMEOUT]
+    assert await own_lean_proxy.wait() == 0

@@ -43,7 +43,7 @@ async def judge() -> AsyncIterator[FileJudge]:
 
 ALL = (HONEST, *CHEATS, *VARIANTS)
 
-SAMPLE = tuple(each for each in ALL if each.name in ("another statement", HONEST.name) or "macro" in each.name)
+SAMPLE = tuple(each for each in ALL if each.name in ("another statement", HONEST.name, VARIANTS[0].name))
 """For what the whole of the cheats is shown to in the slow tests."""
 
 
