@@ -13,6 +13,7 @@ from functools import partial
 import pytest
 
 from node.command import cli
+from node.proving import fill_run
 from tests.node.prover.nodes import shared_prover
 
 pytestmark = pytest.mark.lean
@@ -173,14 +174,18 @@ def test_after_a_kill_the_file_is_whole_a_second_run_goes_on_and_ctrl_c_keeps_wh
     assert file.read_text().count("sorry") == 1
 
 
-def test_a_file_that_changes_meanwhile_is_not_written(tmp_path):
+def test_a_file_that_changes_meanwhile_is_not_written(fill, tmp_path, monkeypatch):
     file = tmp_path / "x.lean"
-    file.write_text(unique(f"theorem a : True := sorry\n{HARD}"))
-    with running(file, *LONG) as process:
+    file.write_text("theorem a : True := sorry\n")
+    write = fill_run.write_file
+
+    def late(*arguments, **named):
         file.write_text("-- another text\n")
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 2 and "not written: it has changed since it was read" in said
+        return write(*arguments, **named)
+
+    monkeypatch.setattr(fill_run, "write_file", late)
+    told = fill(file, "--write")
+    assert told.code == 2 and "not written: it has changed since it was read" in told.err
     assert file.read_text() == "-- another text\n" and len(list(tmp_path.iterdir())) == 1
 
 
