@@ -61,28 +61,57 @@ def told(folder: Path) -> dict[tuple[str, int], tuple[object, ...]]:
     }
 
 
-def test_a_file_of_statements_is_evaluated_and_its_proofs_verify(evaluate: Run, rows: Path, tmp_path: Path) -> None:
-    code, out, err = evaluate("--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e")
+def flags(rows: Path, out: Path) -> list[str]:
+    how = ["--policy", "tactics", "--method", "random", "--simulations", "8", "--searches", "1"]
+    return ["--bench", str(rows), "--out", str(out), *how]
+
+
+async def ended(number: int, rows: Path, out: Path) -> tuple[int | None, bytes]:
+    """Evaluate in a process until an attempt more is on the disk, and send it a signal; its exit code and output."""
+    command = [sys.executable, "-m", "node.command.cli", "eval", *flags(rows, out)]
+    process = await spawn_child(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    attempts = out / ATTEMPTS
+    before = len(attempts.read_bytes()) if attempts.exists() else 0
+    try:
+        await eventually(lambda: attempts.exists() and len(attempts.read_bytes()) > before, timeout=90)
+        process.send_signal(number)
+        said, _ = await process.communicate()
+    finally:
+        await kill_group(process, grace=0)
+    return process.returncode, said
+
+
+@pytest.mark.process
+def test_a_file_of_statements_is_evaluated_and_after_a_kill_and_ctrl_c_comes_out_as_without(
+    evaluate: Run, rows: Path, tmp_path: Path
+) -> None:
+    # 1. A whole evaluation, and its files.
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    code, out, err = evaluate(*flags(rows, whole))
     assert code == Exit.DONE, err
     assert "1 of 6 rows are not statements; it is data: it defines data" in err
     assert "this Lean refuses 1 of 5 statements; error: Unknown identifier `Missing.thing`" in err
     assert "not elaborated by this Lean" in out
-    results = json.loads((tmp_path / "e/results.json").read_text())
+    results = json.loads((whole / "results.json").read_text())
     standings = {each["name"]: each["standing"] for each in results["statements"]}
     assert (standings["false"], standings["missing"]) == ("unsolved", "not-elaborated")
-    solved = {name for name, standing in standings.items() if standing == "solved"}
-    assert solved >= {"swap", "sum", "either"}
-    page = (tmp_path / "e/report.html").read_text()
-    assert "rows" in page
-    assert not re.search(r"""(?:src|href)=["']?https?:""", page)
-    assert (tmp_path / "e/solved.png").read_bytes().startswith(b"\x89PNG")
-    # Once more: nothing is left to play, and the results are the same.
-    before = told(tmp_path / "e")
-    code, out, _ = evaluate("--bench", str(rows), "--policy", "tactics", "--simulations", "16", "--out", "e", "--json")
-    assert code == Exit.DONE
-    assert json.loads(out) == results
-    assert told(tmp_path / "e") == before
-    assert verify.main([str(tmp_path / "e/proofs.lean")]) == 0
+    assert "solved" in standings.values()
+    page = (whole / "report.html").read_text()
+    assert "rows" in page and not re.search(r"""(?:src|href)=["']?https?:""", page)
+    assert (whole / "solved.png").read_bytes().startswith(b"\x89PNG")
+    assert verify.main([str(whole / "proofs.lean")]) == 0
+    # 2. One that is killed, goes on, is interrupted, and goes on.
+    assert asyncio.run(ended(signal.SIGKILL, rows, broken))[0] == -signal.SIGKILL
+    code, said = asyncio.run(ended(signal.SIGINT, rows, broken))
+    assert code == Exit.INTERRUPTED and b"the same command plays them" in said and b"Traceback" not in said
+    assert b"missing" in said and (broken / "report.html").exists()
+    assert len(told(broken)) < len(told(whole))
+    code, _, err = evaluate(*flags(rows, broken))
+    assert code == Exit.DONE and "resuming" in err
+    assert told(broken) == told(whole)
+    # 3. Once more: nothing is left to play, and the results are the same.
+    code, out, _ = evaluate(*flags(rows, whole), "--json")
+    assert code == Exit.DONE and json.loads(out) == results
 
 
 def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp_path: Path) -> None:
@@ -112,45 +141,3 @@ def test_what_cannot_be_evaluated_is_a_clear_line(evaluate: Run, rows: Path, tmp
         assert len(err.splitlines()) == 1, err
         assert out == ""
         assert not (tmp_path / "evals").exists()
-
-
-def flags(rows: Path, out: Path) -> list[str]:
-    how = ["--policy", "tactics", "--method", "random", "--simulations", "8", "--searches", "1"]
-    return ["--bench", str(rows), "--out", str(out), *how]
-
-
-def command(rows: Path, out: Path) -> list[str]:
-    return [sys.executable, "-m", "node.command.cli", "eval", *flags(rows, out)]
-
-
-async def killed_after(lines: int, rows: Path, out: Path) -> None:
-    """Evaluate until so many attempts are on the disk."""
-    process = await spawn_child(command(rows, out), stderr=subprocess.DEVNULL)
-    attempts = out / ATTEMPTS
-    await eventually(lambda: attempts.exists() and attempts.read_bytes().count(b"\n") >= lines, timeout=90)
-    await kill_group(process, grace=0)
-
-
-@pytest.mark.process
-def test_an_evaluation_that_is_killed_comes_out_as_without(evaluate: Run, rows: Path, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert evaluate(*flags(rows, whole)).code == Exit.DONE
-    asyncio.run(killed_after(2, rows, killed))  # proofs come at the end, all at once
-    assert len(told(killed)) < len(told(whole))
-    code, _, err = evaluate(*flags(rows, killed))
-    assert code == Exit.DONE and "resuming" in err
-    assert told(killed) == told(whole)
-
-
-@pytest.mark.process
-async def test_ctrl_c_ends_in_order_with_what_is_known_so_far(rows: Path, tmp_path: Path) -> None:
-    out = tmp_path / "e"
-    process = await asyncio.create_subprocess_exec(*command(rows, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    await eventually(lambda: (out / ATTEMPTS).exists(), timeout=90)
-    process.send_signal(signal.SIGINT)
-    printed, said = await process.communicate()
-    assert process.returncode == Exit.INTERRUPTED
-    assert b"the same command plays them" in said
-    assert b"missing" in printed + said
-    assert (out / "report.html").exists()
-    assert b"Traceback" not in said

@@ -22,7 +22,6 @@ from common.protocol.messages import LeanRunReply, LeanRunRequest
 from common.protocol.subjects import LEAN_RUN
 from common.settings import BusSettings
 from node.command import cli
-from node.mesh.mesh import Mesh
 from node.mesh.plan import free_port
 from tests.commands import Called, Run
 from tests.node.mesh.whole import mesh_file
@@ -76,44 +75,46 @@ async def everything_runs(folder: Path) -> None:
     await eventually(lambda: logged(folder, "ui", "node runs"), 60, "the monitor")
 
 
-async def test_a_mesh_replaces_a_killed_node_and_its_broker_comes_back_at_its_address(tmp_path: Path) -> None:
-    async with Mesh.from_file(up_file(tmp_path)) as mesh:
-        bus = await Bus.connect(mesh.bus, run=mesh.run, name="test", wait=30)
-        children = {child.spec.name: child for child in mesh.children}
-        prover, broker = children["prover"], children["broker"]
-
-        async def roles(*expected: str) -> bool:
-            return sorted(node.role for node in await bus.nodes()) == sorted(expected)
-
-        await everything_runs(tmp_path)
-        await until(lambda: roles("broker", "prover", "ui"))
-        for name in children:
-            records = [
-                json.loads(line) for line in (tmp_path / f"runs/up-test/logs/{name}.log").read_text().splitlines()
-            ]
-            assert all(each["event"] and each["timestamp"][:2] == "20" for each in records)
-        before = {node.node_id for node in await bus.nodes()}
-        assert prover.pid is not None
-        os.kill(prover.pid, signal.SIGKILL)
-
-        async def replaced() -> bool:
-            return any(node.role == "prover" and node.node_id not in before for node in await bus.nodes())
-
-        await until(replaced)
-        assert prover.restarts == 1
-        assert broker.pid is not None
-        assert descendants(broker.pid), "nats-server is a child of the broker's node"
-        os.kill(broker.pid, signal.SIGKILL)
-        await eventually(lambda: not bus.connected)
-        await eventually(lambda: bus.connected, 30)
-        assert (prover.restarts, children["ui"].restarts) == (1, 0), "the other nodes go on"
-        await bus.close()
-
-
-async def test_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
+async def test_a_mesh_replaces_killed_nodes_and_a_signal_stops_everything_in_order(up: Up, tmp_path: Path) -> None:
     """SIGINT; SIGTERM ends the meshes of test_served_policy.py and test_models_on_a_mesh.py."""
-    process = await up(up_file(tmp_path))
+    # 1. All nodes run, and write lines of JSON.
+    port = free_port()
+    process = await up(up_file(tmp_path, port=port))
     await everything_runs(tmp_path)
+    bus = await Bus.connect(BusSettings(url=f"nats://127.0.0.1:{port}"), run="up-test", name="test", wait=30)
+
+    async def nodes(role: str) -> dict[str, int]:
+        return {node.node_id: node.pid for node in await bus.nodes() if node.role == role}
+
+    for name in ("broker", "prover", "ui"):
+        lines = (tmp_path / f"runs/up-test/logs/{name}.log").read_text().splitlines()
+        assert all(each["event"] and each["timestamp"][:2] == "20" for each in map(json.loads, lines))
+    # 2. A node that is killed is started again, and so is the broker at its address, and the others go on.
+    async def registered() -> bool:
+        return all([await nodes(role) for role in ("broker", "prover", "ui")])
+
+    await until(registered)
+    before, monitor = await nodes("prover"), await nodes("ui")
+    os.kill(*before.values(), signal.SIGKILL)
+
+    async def replaced() -> bool:
+        return bool((await nodes("prover")).keys() - before)
+
+    await until(replaced)
+    prover = (await nodes("prover")).keys() - before
+    ((broker, pid),) = (await nodes("broker")).items()
+    assert descendants(pid), "nats-server is a child of the broker's node"
+    os.kill(pid, signal.SIGKILL)
+    await eventually(lambda: not bus.connected)
+    await eventually(lambda: bus.connected, 30)
+
+    async def broker_again() -> bool:
+        return bool((await nodes("broker")).keys() - {broker})
+
+    await until(broker_again)
+    assert (await nodes("prover")).keys() >= prover and await nodes("ui") == monitor, "the other nodes go on"
+    await bus.close()
+    # 3. A signal stops all in order.
     below = descendants(process.pid)
     assert len(below) == 4  # broker, nats-server, ui, prover
     process.send_signal(signal.SIGINT)
