@@ -89,6 +89,7 @@ async def test_a_mesh_replaces_killed_nodes_and_a_signal_stops_everything_in_ord
     for name in ("broker", "prover", "ui"):
         lines = (tmp_path / f"runs/up-test/logs/{name}.log").read_text().splitlines()
         assert all(each["event"] and each["timestamp"][:2] == "20" for each in map(json.loads, lines))
+
     # 2. A node that is killed is started again, and so is the broker at its address, and the others go on.
     async def registered() -> bool:
         return all([await nodes(role) for role in ("broker", "prover", "ui")])

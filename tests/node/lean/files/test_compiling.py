@@ -108,7 +108,7 @@ async def test_endless_commands_are_left_out_and_their_neighbours_are_not(impati
 
 
 MEMORY = "#eval (List.replicate 400000000 7).length\n"
-OUTPUT = "def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 \"0123456789\"\n"
+OUTPUT = 'def wide : Nat → String → String | 0, s => s | n + 1, s => wide n (s ++ s)\n#eval wide 23 "0123456789"\n'
 OVERFLOW = "partial def f (n : Nat) : Nat := f (n + 1) + 1\n#eval f 0\n"
 
 
