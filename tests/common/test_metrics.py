@@ -6,11 +6,8 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from common.life.context import NodeContext
-from common.life.metrics import METRICS, Followed, Metrics, show_gpus
-from common.settings import NodeSettings
+from common.life.metrics import Followed, Metrics, show_gpus
 from tests import prometheus
 
 
@@ -127,16 +124,3 @@ def test_gpus_are_shown_in_base_units_and_what_one_does_not_tell_is_left_out(mon
 def test_a_machine_without_nvml_shows_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert not show_gpus(Metrics())
-
-
-def test_a_hundred_restarts_of_a_node_add_no_series() -> None:
-    def life() -> int:
-        ctx = NodeContext("prover", NodeSettings(run="demo"))
-        ctx.health("lean", "gone")
-        ctx.health("lean", None)
-        ctx.heartbeat()
-        text = METRICS.render().decode()
-        assert ctx.id not in text and 'target_info{role="prover",run="demo",version=' in text
-        return sum(len(family.samples) for family in text_string_to_metric_families(text))
-
-    assert len({life() for _ in range(100)}) == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import urllib.request
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -10,18 +12,26 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from common.life.context import NodeContext
+from common.life.metrics import METRICS
 from common.protocol.messages import NodeInfo
 from common.settings import NodeSettings
 from node.command.watch.targets import NODE_LABEL, Found, groups, main
-from tests.background import RunOnBroker
+from tests.background import Background, RunOnBroker
 from tests.commands import Run
 
 
-def node(number: int, role: str = "prover", url: str = "") -> NodeInfo:
-    """The node that starts as the `number`-th on a machine."""
-    url = url or f"http://10.0.0.1:{9000 + number}/metrics"
+def node(number: int) -> NodeInfo:
+    """The prover that starts as the `number`-th on a machine."""
+    url = f"http://10.0.0.1:{9000 + number}/metrics"
     return NodeInfo(
-        node_id=f"{role}-first-{number}", role=role, host="first", pid=1, version="0", started=number, metrics_url=url
+        node_id=f"prover-first-{number}",
+        role="prover",
+        host="first",
+        pid=1,
+        version="0",
+        started=number,
+        metrics_url=url,
     )
 
 
@@ -41,13 +51,34 @@ def test_the_nodes_of_a_mesh_are_listed_with_addresses_that_answer(
     assert called(main, *mesh_run.flags, "--url", "nats://127.0.0.1:1", "--wait", 0.1).code == 3
 
 
-def test_a_hundred_restarts_have_one_place_and_the_others_keep_theirs() -> None:
-    shown = groups("demo", [node(1), node(2), node(3, "learner")], {})
-    assert set(places(shown).values()) == {"prover-first-1", "prover-first-2", "learner-first-1"}
-    for number in range(4, 104):
-        shown = groups("demo", [node(number), node(2), node(3, "learner")], places(shown))
-        assert places(shown)[f"prover-first-{number}"] == "prover-first-1"
-        assert places(shown)["prover-first-2"] == "prover-first-2"
+def test_a_hundred_lives_of_a_node_have_one_place_and_the_same_series(
+    background: Background, mesh_run: RunOnBroker
+) -> None:
+    async def work(ctx: NodeContext) -> None:
+        ctx.health("lean", "gone")
+        ctx.health("lean", None)
+        await ctx.stopping.wait()
+
+    shown, series = [], set()
+    with background.node("learner", mesh_run.node, work):
+        for life in range(100):
+            with background.node("prover", mesh_run.node, work) as ctx:
+                if life % 9:
+                    continue
+                shown = groups(mesh_run.name, background.run(ctx.bus.nodes()), places(shown))
+                page = METRICS.render().decode()
+                assert ctx.id in places(shown) and ctx.id not in page
+                assert f'target_info{{role="prover",run="{mesh_run.name}",version=' in page
+                series.add((len(page.splitlines()), *sorted(places(shown).values())))
+    host = re.sub("[^A-Za-z0-9.-]+", "-", socket.gethostname())
+    ((_, *instances),) = series
+    assert instances == [f"learner-{host}-1", f"prover-{host}-1"]
+
+
+def test_a_node_keeps_its_place_while_others_come_and_go() -> None:
+    shown = groups("demo", [node(1), node(2)], {})
+    shown = groups("demo", [node(3), node(2)], places(shown))
+    assert places(shown) == {"prover-first-3": "prover-first-1", "prover-first-2": "prover-first-2"}
 
 
 @pytest.mark.parametrize("url", ["", "ftp://10.0.0.1/metrics", "http://", "http://user:word@10.0.0.1/", "http://[::"])
