@@ -60,6 +60,8 @@ class Handlers:
         self.checks = 0
         """Checks, each of one proof or of a batch of proofs."""
         self._verified = metrics.counter("lean_verified", "Proofs verified", ["verdict"])
+        for verdict in ("accepted", "rejected"):
+            self._verified.labels(verdict)  # with 0: Prometheus sees no increase when a series begins
         self._batches = metrics.histogram(
             "lean_verify_batch_proofs", "Number of proofs in a check", buckets=BATCH_SIZES
         )
