@@ -31,7 +31,6 @@ def sampler(bus: Bus, model: str) -> MeshSampler:
 async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
     bus: Bus, broker: BusSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
     async with running(Server()) as server:
         address = f"openai:{server.url}#prover"
         async with model_node(bus, broker, address, follow="runs") as node:
@@ -39,8 +38,9 @@ async def test_a_node_serves_what_the_run_announces_under_its_own_name_alone(
             server.model = "prover-2"
             await bus.put_state(KEY, ModelState(version=2, model="openai:prover-2"))
             await eventually(lambda: node.facts.model == "openai:prover-2")
-            assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
             await bus.register(node.info())  # as the node's pulse does
+            assert len(await sampler(bus, "openai:prover-2").sample(Prompt("p"), 3, 0, Decoding())) == 3
+            monkeypatch.setattr("node.prover.policies.sources.ABSENT_SECONDS", 0.05)
             with pytest.raises(SamplerError, match="no inference node serves `openai:prover`"):
                 await MeshSampler(bus, "openai:prover", patience=0.1).sample(Prompt("p"), 1, 0, Decoding())
             await eventually(lambda: node.heartbeat().values.get("samples") == 5, what="counts go on")

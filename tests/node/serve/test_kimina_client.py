@@ -26,11 +26,11 @@ async def test_every_kind_of_result_has_the_status_that_it_should(wire):
     kimina = module.KiminaClient(wire.url, n_retries=1)
     texts = [AND, WRONG, SORRY, FOR_EVER, AXIOM]
     snippets = [module.Snippet(id=str(number), code=code) for number, code in enumerate(texts)]
-    answer = await asyncio.to_thread(kimina.check, snippets, timeout=3, debug=True, show_progress=False)
+    answer = await asyncio.to_thread(kimina.check, snippets, timeout=1, debug=True, show_progress=False)
     by_id = {result.id: result for result in answer.results}
     statuses = [by_id[snippet.id].analyze().status.value for snippet in snippets]
     assert statuses == ["valid", "lean_error", "sorry", "timeout_error", "lean_error"]
-    assert by_id["3"].error == "Lean REPL command timed out in 3.0 seconds"
+    assert by_id["3"].error == "Lean REPL command timed out in 1.0 seconds"
     assert by_id["2"].response["sorries"][0]["goal"] == "p q : Prop\nh : p ∧ q\n⊢ q ∧ p"
     assert by_id["0"].time > 0 and by_id["0"].diagnostics["memory_max"] > 2**20
     answer.analyze(1.0)  # its table takes every result

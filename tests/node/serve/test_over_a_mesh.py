@@ -46,8 +46,8 @@ async def test_answers_are_those_of_workers_of_its_own(wire):
     assert [result["verdict"]["accepted"] for result in (wrong, axiom, sorry)] == [False] * 3
     assert axiom["verdict"]["axioms"] == ["magic"] and axiom["response"]["messages"][0]["severity"] == "error"
     assert sorry["response"]["sorries"][0]["goal"] == "⊢ 1 = 2"
-    (stopped,) = await wire.check(FOR_EVER, timeout=2)
-    assert stopped["error"] == "Lean REPL command timed out in 2.0 seconds"
+    (stopped,) = await wire.check(FOR_EVER, timeout=1)
+    assert stopped["error"] == "Lean REPL command timed out in 1.0 seconds"
     await asyncio.to_thread(client().KiminaClient(wire.url).test)
 
 

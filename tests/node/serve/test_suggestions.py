@@ -34,6 +34,7 @@ def encoder(tmp_path: Path) -> Path:
     return tmp_path / "encoder"
 
 
+@pytest.mark.compute
 async def test_editors_get_tactics_and_vectors_and_only_from_models_that_are_configured(
     run_folder: Path, encoder: Path
 ) -> None:

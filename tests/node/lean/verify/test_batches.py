@@ -79,12 +79,9 @@ async def test_every_cheat_is_refused_among_honest_proofs_which_stay_accepted(ve
 
 
 @pytest.mark.timeout(900)
-async def test_verdicts_are_those_of_single_checks():
-    await compare(with_broken(9, seed=13))
-
-
-async def compare(proofs: list[Proof]) -> None:
-    """Each proof has the same verdict, reason and axioms in a batch and alone."""
+@pytest.mark.parametrize("number", [5, pytest.param(30, marks=pytest.mark.slow)])
+async def test_verdicts_are_those_of_single_checks(number):
+    proofs = [*honest(2), *with_broken(number, seed=13), (Theorem("t", "", "Missing.thing"), "rfl")]
     outcomes = []
     for batch in (100, 1):
         verifier = Verifier(LeanToolchain.pocket(), at_once=2, seconds=60, memory_mb=2048, batch=batch)

@@ -58,7 +58,7 @@ async def test_a_tactic_out_of_time_does_not_cost_the_process(pool, monkeypatch)
     monkeypatch.setattr(process, "RECALL_MOST_SECONDS", 60.0)
     assert await kind(pool, LOGIC) is OutcomeKind.PROVED
     (before,) = running(pool)
-    assert await kind(pool, LOGIC, "repeat (have := trivial)", timeout=1) is OutcomeKind.TIMEOUT
+    assert await kind(pool, LOGIC, "repeat (have := trivial)", timeout=0.3) is OutcomeKind.TIMEOUT
     assert await kind(pool, LOGIC) is OutcomeKind.PROVED
     assert running(pool) == [before] and pool.restarts == 0
 

@@ -46,9 +46,8 @@ async def test_a_server_without_a_free_process_is_busy(monkeypatch):
         assert (await other.attempt(TacticBatch(AND))).state
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://no-such-host.invalid:80"])
-async def test_a_server_that_is_not_there_is_down_and_no_tactic_failed(url):
-    async with backend_of(url) as backend:
+async def test_a_server_that_is_not_there_is_down_and_no_tactic_failed():
+    async with backend_of("http://127.0.0.1:9") as backend:
         with pytest.raises(BackendDown, match="cannot be reached"):
             await backend.attempt(TacticBatch(AND, (), ("rfl",)))
 

@@ -164,9 +164,7 @@ def test_without_the_variable_that_makes_a_panic_end_the_process_nothing_is_judg
     toolchain = LeanToolchain.pocket()
     file = tmp_path / "declarations"
     file.write_bytes(WELL_FORMED)
-    command, environment = judge.command(toolchain, file, tmp_path), judge.environment(toolchain)
-    finished = subprocess.run(command, env=environment, capture_output=True, timeout=120)
-    assert answer(finished.stdout, 1, 1).accepted == [True]
+    command = judge.command(toolchain, file, tmp_path)
     finished = subprocess.run(command, env=dict(toolchain.environment), capture_output=True, timeout=120)
     assert finished.returncode == 2 and not finished.stdout and b"LEAN_ABORT_ON_PANIC" in finished.stderr
 
