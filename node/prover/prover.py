@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import math
 import secrets
 import time
 from collections.abc import Callable, Collection, Coroutine
@@ -94,7 +95,8 @@ class Prover:
         SLOTS.set(self._searches)
         self._running: set[asyncio.Task[None]] = set()
         self._free: collections.deque[float] = collections.deque()
-        """When the slots that are free became so, the one that waits longest first."""
+        """When the slots that are free became so, the one that waits longest first. Infinite before the first attempt:
+        then a slot waits for the run to begin, and nothing is wrong."""
         self._errors: dict[str, str] = {}
         self.counts: collections.Counter[str] = collections.Counter(
             searches_max=self._searches, attempts=0, roots_solved=0, simulations=0, expansions=0
@@ -106,7 +108,7 @@ class Prover:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Lease and play attempts until `stopping` is set. Then finish the running attempts or hand them back."""
-        self._free.extend([time.monotonic()] * self._searches)
+        self._free.extend([math.inf] * self._searches)
         try:
             while not stopping.is_set():
                 self._report_counts()
@@ -130,7 +132,7 @@ class Prover:
         return leases
 
     def _start(self, lease: Lease[Attempt]) -> None:
-        idle = time.monotonic() - self._free.popleft()
+        idle = max(0.0, time.monotonic() - self._free.popleft())
         task = asyncio.create_task(self._play_leased(lease, idle), name=f"attempt {lease.message.attempt_id}")
         self._running.add(task)
         task.add_done_callback(self._ended)

@@ -6,6 +6,9 @@ also while the run goes on.
 
 from __future__ import annotations
 
+import socket
+import sqlite3
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +62,9 @@ CURVES = {
 CONFIGURATION = ("mesh.toml", "config.toml")
 """The first of these that a run's folder has is shown."""
 
+OWNER = "owner.json"
+"""Names the learner's process while it runs."""
+
 LONGEST = 2000
 """Most characters of a statement or a proof on the page."""
 
@@ -99,7 +105,22 @@ def _report(settings: ReportSettings) -> int:
 def verdict(folder: Path, minutes: float) -> Cause:
     """What made the run slow in its last minutes. Raises UnreadableRecords."""
     with reading(records_of(folder)) as db:
-        return cause(lately(db, 60 * minutes))
+        return cause(lately(db, 60 * minutes), _stopped(folder, db))
+
+
+def _stopped(folder: Path, db: sqlite3.Connection) -> float:
+    """Seconds since the last record if the learner is a stopped process of this machine, else 0: otherwise silence
+    tells nothing, since between records a learner trains, or waits for long searches."""
+    import psutil
+
+    try:
+        owner = msgspec.json.decode((folder / OWNER).read_bytes(), type=dict[str, Any])
+        here = owner["host"] == socket.gethostname()
+        if not here or psutil.Process(owner["pid"]).status() != psutil.STATUS_STOPPED:
+            return 0.0
+    except (OSError, KeyError, TypeError, ValueError, psutil.Error, *NOT_JSON):
+        return 0.0
+    return max(0.0, time.time() - (db.execute("SELECT MAX(recorded) FROM results").fetchone()[0] or 0.0))
 
 
 def report(folder: Path, *, minutes: float = 10.0, rows: int = 20) -> str:
@@ -118,7 +139,7 @@ def report(folder: Path, *, minutes: float = 10.0, rows: int = 20) -> str:
     return page(
         Path(__file__).with_name("report.html"),
         f"run {folder.resolve().name}",
-        verdict=cause(last),
+        verdict=verdict(folder, minutes),
         minutes=f"{minutes:g}",
         last=shares(last) if last.attempts else None,
         whole=shares(whole) if whole.attempts else None,

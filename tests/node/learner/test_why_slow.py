@@ -61,12 +61,12 @@ async def test_top_and_report_name_what_is_slow(
     run.settings.matchmaker.budget = run.settings.matchmaker.budget_limit = 4
     starved = fault is Fault.STARVED
     async with AsyncExitStack() as stack:
-        # 1. A mesh. At most four attempts are outstanding: with sixteen slots most of these are free.
+        # 1. A mesh. At most four attempts are outstanding: with eight slots most of these are free.
         if not starved:
             await stack.enter_async_context(inference_node(bus, broker, f"own:{run_folder(tmp_path)}"))
         monkeypatch.setenv(faults.SLOW, SLOW.get(fault, ""))
         await stack.enter_async_context(
-            running(bus, policy="tactics" if starved else "inference", searches=16 if starved else 2)
+            running(bus, policy="tactics" if starved else "inference", searches=8 if starved else 2)
         )
         works = await stack.enter_async_context(dispatching(run))
         works.learning = True
@@ -76,7 +76,7 @@ async def test_top_and_report_name_what_is_slow(
             works.learning = False  # so that no later results dilute it
         # 2. The records of some attempts.
         await stack.enter_async_context(collecting(run))
-        wanted = 10 if starved else 2 if fault is Fault.PAUSED else 4
+        wanted = 16 if starved else 2 if fault is Fault.PAUSED else 4
         await until(lambda: _recorded(run, wanted), what="records")
         # 3. Both name it.
         assert verdict(run.directory.path, minutes=10).fault is fault
