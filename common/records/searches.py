@@ -183,7 +183,7 @@ CREATE TABLE searches (
     bytes INTEGER NOT NULL,
     trees BLOB NOT NULL               -- msgpack of a list of `SearchTree`, compressed by zlib
 ) STRICT;
-CREATE INDEX searches_by_interest ON searches (interest, number);
+CREATE INDEX searches_by_interest ON searches (interest, number, bytes);  -- all that keeping one reads
 CREATE TABLE notes (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 """
 
@@ -231,20 +231,18 @@ class KeptSearches(Database):
                 ),
             )
             over = db.execute("SELECT SUM(bytes) FROM searches").fetchone()[0] - self._most
-            for number, bytes_ in _leaving(db, over):
-                db.execute("DELETE FROM searches WHERE number = ?", (number,))
-                over -= bytes_
+            db.executemany("DELETE FROM searches WHERE number = ?", _leaving(db, over))
 
 
-def _leaving(db: sqlite3.Connection, over: int) -> Iterator[tuple[int, int]]:
+def _leaving(db: sqlite3.Connection, over: int) -> list[tuple[int]]:
     """The searches that make room for so many bytes."""
-    if over <= 0:
-        return
-    for number, bytes_ in db.execute("SELECT number, bytes FROM searches ORDER BY interest, number").fetchall():
+    leaving: list[tuple[int]] = []
+    for number, size in db.execute("SELECT number, bytes FROM searches ORDER BY interest, number"):
         if over <= 0:
-            return
-        over -= bytes_
-        yield number, bytes_
+            break
+        leaving.append((number,))
+        over -= size
+    return leaving
 
 
 @dataclass(frozen=True)
