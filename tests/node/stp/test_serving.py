@@ -70,8 +70,11 @@ async def test_versions_follow_each_other_and_the_same_one_again_changes_nothing
     assert (await state(bus)).object_name == old.object_name.replace("000001", "000002")
 
 
-async def test_what_cannot_be_served_is_told_and_the_old_version_stays(bus: Bus, tmp_path: Path) -> None:
+async def test_what_cannot_be_served_is_told_and_the_old_version_stays(
+    bus: Bus, written_here: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await serve(bus, writer(tmp_path, 1), 1)
+    monkeypatch.undo()
     old = await state(bus)
     damaged = writer(tmp_path, 2)
     (damaged / "model.safetensors").write_bytes(b"half")

@@ -88,7 +88,7 @@ def test_an_adapter_is_saved_alone_and_used_on_its_base(tiny: Path, steps: Path,
     ids = torch.tensor([[1, 20, 30]])
     assert not torch.allclose(with_it(ids).logits, without(ids).logits)
     # It can be trained on, alone and merged into the weights.
-    again = run(settings(found["use"], steps, tmp_path / "again", lora=lora))
+    again = run(settings(found["use"], steps, tmp_path / "again", steps=1, lora=lora))
     assert again["use"] == f"hf:{tiny}+{tmp_path / 'again' / 'model'}"
     assert (
         run(settings(found["use"], steps, tmp_path / "merged", steps=1))["use"] == f"hf:{tmp_path / 'merged' / 'model'}"
