@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from common.bus import Unanswered
 from common.lean import BadStatement, Branch, Outcome, OutcomeKind, ProofTree, Step, Theorem
 from common.protocol.attempts import Attempt, Purpose
 from common.seeds import derive_seed
@@ -170,8 +169,3 @@ class LosingLean(ToyLean):
 class BadLean(ToyLean):
     async def open(self) -> str:
         raise BadStatement("unknown identifier 'foo'")
-
-
-class DeafLean(ToyLean):
-    async def open(self) -> str:
-        raise Unanswered("nobody serves lean.run")
