@@ -469,7 +469,7 @@ def digest_of(payload: bytes) -> str:
     return hashlib.blake2b(payload, digest_size=16).hexdigest()
 
 
-class Parts:
+class PartialResults:
     """Collects parts of results in memory, for a client with few attempts. The learner stores them in its database."""
 
     def __init__(self) -> None:

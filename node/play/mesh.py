@@ -27,7 +27,15 @@ from common.bus import ACK_WAIT, Bus, BusError, Lease, names, persistently
 from common.lean import ProofTree, Theorem
 from common.life.waiting import Overdue, wait_first
 from common.protocol import subjects
-from common.protocol.attempts import HELD_SECONDS, Attempt, AttemptOutcome, AttemptResult, Parts, ResultPart, unplayed
+from common.protocol.attempts import (
+    HELD_SECONDS,
+    Attempt,
+    AttemptOutcome,
+    AttemptResult,
+    PartialResults,
+    ResultPart,
+    unplayed,
+)
 from common.protocol.messages import LeanVerifyReply, MessageError, ModelFacts, NodeInfo, ProverFacts, facts_of
 from node.llm.models import served_name
 from node.play.attempts import Capacity, is_inconclusive
@@ -85,7 +93,7 @@ class Expected:
     ended: Ended
     """The queue to put it on once it has a result."""
     tries: int = 1
-    parts: Parts = field(default_factory=Parts)
+    parts: PartialResults = field(default_factory=PartialResults)
     leases: list[Lease[Any]] = field(default_factory=list)
     """Leases of its messages that are not acknowledged yet."""
     result: AttemptResult | None = None
@@ -378,7 +386,7 @@ class MeshAttempts:
         if is_inconclusive(result) and expected.tries < self._tries:
             log.warning("attempt is played again", attempt=result.attempt_id, tries=expected.tries, why=result.message)
             expected.tries += 1
-            expected.parts = Parts()
+            expected.parts = PartialResults()
             self._again.append(expected)
             return False
         expected.result = result

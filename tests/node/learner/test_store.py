@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from common.lean import Context, Place, TacticRule, Theorem
-from common.protocol.attempts import AttemptOutcome, AttemptResult, Parts, ResultPart, Transition, divide
+from common.protocol.attempts import AttemptOutcome, AttemptResult, PartialResults, ResultPart, Transition, divide
 from common.protocol.messages import MessageError, encode
 from common.records.database import RunDirectoryError, migrate
 from common.records.rows import Example, Planned, TheoremRow, Verdict, VerifiedProof
@@ -58,7 +58,7 @@ def test_parts_of_endless_results_fill_no_disk(store: Store, monkeypatch: pytest
     monkeypatch.setattr("common.records.store.MAX_PARTS", 2)
     monkeypatch.setattr("common.protocol.attempts.MAX_PARTS", 2)
     others = [msgspec.structs.replace(first, digest=f"{number:032x}") for number in range(5)]
-    for keep in (store.keep_part, Parts().add):
+    for keep in (store.keep_part, PartialResults().add):
         assert [keep(part) for part in others[:4]] == [None] * 4
         with pytest.raises(MessageError, match="parts of many results"):
             keep(others[4])

@@ -16,7 +16,7 @@ from common.protocol.attempts import (
     AttemptStatistics,
     Ended,
     Method,
-    Parts,
+    PartialResults,
     ResultPart,
     SampledProof,
     divide,
@@ -223,7 +223,7 @@ async def test_proofs_that_have_no_room_are_counted_and_the_others_travel(monkey
     result = await played(Listed(*texts), Lean(texts), simulations=200, samples=32)
     pieces = divide(result)
     assert len(pieces) > 1
-    parts = Parts()
+    parts = PartialResults()
     assert [parts.add(decode(encode(piece), ResultPart)) for piece in pieces][-1] == result
     assert len(result.proofs) == 200
     monkeypatch.setattr(whole_proof, "MOST_BYTES", 20_100)
