@@ -103,14 +103,23 @@ def split_of(template: str) -> str:
     return "test" if share < 11 else "valid" if share < 22 else "train"
 
 
+def split_in(profile: Profile, family: str, template: str) -> str:
+    """The split of a template in a bank."""
+    if family in profile.test_only:
+        return "test"
+    return split_of(template) if not profile.evaluated or family in profile.evaluated else "train"
+
+
 def target_counts(profile: Profile, family: str, scale: float) -> dict[str, int]:
     """The target number of statements of a family in each split."""
-    share = scale * profile.makers[family][1] / sum(weight for _, weight in profile.makers.values())
-    return {
-        split: round(count * share)
-        for split, count in profile.splits.items()
-        if split == "test" or family not in profile.test_only
-    }
+    found = {}
+    for split, count in profile.splits.items():
+        of_split = {each: weight for each, (_, weight) in profile.makers.items()}
+        if split != "train" and profile.evaluated:
+            of_split = {each: weight for each, weight in of_split.items() if each in profile.evaluated}
+        if family in of_split and (split == "test" or family not in profile.test_only):
+            found[split] = round(scale * count * of_split[family] / sum(of_split.values()))
+    return found
 
 
 def admissible(draft: Draft, profile: Profile) -> bool:
@@ -136,7 +145,7 @@ def propose(bank: Bank, maker: Maker, rng: random.Random, false: bool) -> list[B
         theorem = draft.theorem(f"c{len(bank.seen)}", rng)
         form = normal_form(theorem)
         template = f"{draft.generator}| {skeleton(theorem)}"
-        split = "test" if draft.family in bank.profile.test_only else split_of(template)
+        split = split_in(bank.profile, draft.family, template)
         false_level = 1 + min(2, len(theorem.proposition) // 60)
         level = false_level if draft.proof is None else bank.profile.level_of(draft.proof)
         if form in bank.seen or not bank.wants(split, level):
@@ -344,7 +353,9 @@ def table(items: list[BankItem], profile: Profile = POCKET) -> str:
     counts = Counter((item.draft.family, item.split, item.level) for item in items)
     lines = [f"{'family':<24}" + "".join(f"{split:>24}" for split in profile.splits)]
     for family in sorted({key[0] for key in counts}):
-        cells = ["".join(f"{counts[family, split, level]:6d}" for level in profile.levels) for split in profile.splits]
+        cells = [
+            "".join(f"{counts[family, split, level]:6d}" for level in profile.shares(split)) for split in profile.splits
+        ]
         lines.append(f"{family:<24}" + "".join(f"{cell:>24}" for cell in cells))
     return "\n".join(lines)
 

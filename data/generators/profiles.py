@@ -96,6 +96,8 @@ class Profile:
     """Share of false statements in the train split."""
     evaluated_levels: Mapping[int, float] = field(default_factory=dict)
     """The share of each level in the valid and test splits, if it differs."""
+    evaluated: frozenset[str] = frozenset()
+    """The families of the valid and test splits; empty: all."""
     floor: tuple[str, ...] = FLOOR_TACTICS
     """Single tactics that must not close a statement."""
     easy_share: float = 0.0
@@ -106,6 +108,8 @@ class Profile:
     """Tactics of a proof."""
     max_state: int = 420
     """Characters of a state; about 200 tokens."""
+    level_steps: int = 2
+    """Tactics of a level."""
     tries: int = 14
     """Drafts for each requested statement before a family gives up."""
     allow: tuple[str, ...] = ()
@@ -118,9 +122,9 @@ class Profile:
         return self.levels if split == "train" or not self.evaluated_levels else self.evaluated_levels
 
     def level_of(self, proof: ProofTree) -> int:
-        """The level of a true statement, by the number of tactics of its proof: 1 for up to 2, 2 for up to 4, and so on
-        to the highest level."""
-        return min(max([*self.levels, *self.evaluated_levels]), (size(proof) + 1) // 2)
+        """The level of a true statement, by the number of tactics of its proof: 1 for up to `level_steps`, 2 for up to
+        twice as many, and so on to the highest level."""
+        return min(max([*self.levels, *self.evaluated_levels]), -(-size(proof) // self.level_steps))
 
 
 POCKET = Profile(
@@ -167,9 +171,12 @@ WORDS = Profile(
     name="words",
     makers={name: (partial(words.equal_words, name), 1.0) for name in words.PRESENTATIONS},
     splits={"train": 1400, "valid": 140, "test": 210},
-    levels={1: 0.3, 2: 0.35, 3: 0.2, 4: 0.1, 5: 0.05},
-    evaluated_levels={1: 0.1, 2: 0.25, 3: 0.3, 4: 0.15, 5: 0.1, 6: 0.06, 7: 0.04},
-    warm_start=WarmStartRule(levels=(1, 2)),
+    # A level is a number of steps. Evaluated are depths where a search with every tactic that there is proves little.
+    levels={1: 0.1, 2: 0.15, 3: 0.15, 4: 0.15, 5: 0.12, 6: 0.1, 7: 0.08, 8: 0.06, 9: 0.05, 10: 0.04},
+    evaluated=words.DEEP,
+    evaluated_levels={7: 0.4, 8: 0.25, 9: 0.15, 10: 0.08, 11: 0.04, 12: 0.04, 13: 0.02, 14: 0.02},
+    level_steps=1,
+    warm_start=WarmStartRule(levels=(1, 2, 3, 4)),
     floor=("rfl",),
     allow=("rfl", "rw"),
     max_depth=14,

@@ -10,7 +10,8 @@ a distance.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from data.generators.families.draft import Draft, chain
 
@@ -41,26 +42,33 @@ def braid(letters: str, rng: random.Random) -> list[Relation]:
     return [each if rng.random() < 0.5 else each[::-1] for each in relations]
 
 
-def monoid(letters: str, rng: random.Random) -> list[Relation]:
-    """Random relations between words of two to four letters, two for each letter."""
+def monoid(letters: str, rng: random.Random, each: int = 2) -> list[Relation]:
+    """Random relations between words of two to four letters, `each` for each letter."""
     found: dict[Relation, None] = {}
-    while len(found) < 2 * len(letters):
+    while len(found) < each * len(letters):
         left, right = ("".join(rng.choices(letters, k=rng.randint(2, 4))) for _ in range(2))
         if left != right and abs(len(left) - len(right)) <= 1 and (right, left) not in found:
             found[left, right] = None
     return list(found)
 
 
-PRESENTATIONS = {
+PRESENTATIONS: dict[str, tuple[str, Callable[[str, random.Random], list[Relation]]]] = {
     "S4": ("abc", symmetric),
     "S5": ("abcd", symmetric),
     "S6": ("abcde", symmetric),
     "B4": ("abc", braid),
     "B5": ("abcd", braid),
+    "B6": ("abcdef", braid),
     "M3": ("abc", monoid),
     "M4": ("abcd", monoid),
+    "M3+": ("abc", partial(monoid, each=3)),
+    "M4+": ("abcd", partial(monoid, each=3)),
 }
 """Letters and relations, by the name of the group or monoid."""
+
+DEEP = frozenset({"B6", "M3", "M4", "M3+", "M4+"})
+"""Those of which a search with all tactics that there are proves few statements from seven steps on. The symmetric
+groups are too easy at any depth: each word can be made short."""
 
 
 def rewritten(sides: Sides, pattern: str, result: str) -> Sides | None:
