@@ -34,7 +34,7 @@ REMEMBERED = "10s"
 for each. The broker itself answers at once."""
 
 MOST_STREAMS = 16
-"""Streams of a run, which has eight."""
+"""Streams of a run, which has nine."""
 
 MOST_CONSUMERS = 64
 """Consumers of a run's streams: one for each purpose and each durable client."""

@@ -15,7 +15,7 @@ from common.bus import (
     StreamSpec,
     names,
 )
-from common.protocol.attempts import Purpose
+from common.protocol.attempts import LEARNER, SELF_PLAY, Purpose
 from common.protocol.messages import MAX_MESSAGE_BYTES
 from common.protocol.subjects import ASKED, DURABLE_CLIENTS, QUEUES, result, telemetry, todo
 
@@ -27,8 +27,12 @@ streams grow when they fill (`broker.watch`). An attempt has about 1 KiB, so a q
 If the stream is full, attempts wait in the learner's outbox."""
 
 RESULTS_BYTES = (64 * MIB, 1024 * MIB)
-"""For the learner and self-play. A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the
-stream is full, provers keep their results and wait."""
+"""For the learner. A result has 10 to 500 KiB, so thousands can wait while the learner is down. If the stream is full,
+provers keep their results and wait."""
+
+SELF_PLAY_BYTES = (16 * MIB, 1024 * MIB)
+"""For self-play, which few runs have. In a stream of its own: nobody reads it without self-play, and whoever fills it
+keeps no result from the learner."""
 
 ANSWERS_BYTES, ANSWERS_SECONDS = (16 * MIB, 256 * MIB), 3600.0
 """For all other clients. The oldest results are dropped, so a client that has vanished fills nothing. Each client reads
@@ -61,7 +65,6 @@ MAX_WAITING = 4_096
 def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL) -> RunSpec:
     """All streams, consumers and buckets of a run. Times in seconds."""
     largest = MAX_MESSAGE_BYTES + HEADROOM
-    results_stream = names.results_stream(run)
 
     def own(client: str) -> str:
         return f"{run}.{result(client)}"
@@ -76,7 +79,10 @@ def run_spec(run: str, *, ack_wait: float = ACK_WAIT, node_ttl: float = NODE_TTL
             StreamSpec(names.todo_stream(run), waiting(names.todo_stream(run)), *todo_limits),
             # Whoever fills this one keeps nobody from learning.
             StreamSpec(names.asked_stream(run), waiting(names.asked_stream(run)), *todo_limits),
-            StreamSpec(results_stream, tuple(map(own, DURABLE_CLIENTS)), *RESULTS_BYTES, largest, DUPLICATE_WINDOW),
+            *(
+                StreamSpec(names.results_stream(run, client), (own(client),), *size, largest, DUPLICATE_WINDOW)
+                for client, size in ((LEARNER, RESULTS_BYTES), (SELF_PLAY, SELF_PLAY_BYTES))
+            ),
         ),
         histories=(
             HistorySpec(names.history_stream(run), _announced(run), HISTORY_MESSAGES, *HISTORY_BYTES),

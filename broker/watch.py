@@ -76,6 +76,7 @@ _cpu = gauge("server_cpu_ratio", "Processors that nats-server keeps busy; 1 is o
 _bytes = gauge("stream_bytes", "Bytes in a stream", ["stream"])
 _limit = gauge("stream_limit_bytes", "Bytes that a stream may hold now", ["stream"])
 _made_again = counter("streams_made_again", "Streams and consumers that had vanished and were made again")
+_dropped = counter("queues_made_again", "Queues of attempts that were made again to drop requests that nobody answers")
 _restarts = counter("server_restarts", "Restarts of a nats-server that refused writes")
 
 
@@ -113,6 +114,8 @@ class StreamKeeper:
     def __init__(self, ctx: NodeContext) -> None:
         self._ctx = ctx
         self._spec = streams.run_spec(ctx.bus.run)
+        self._ghosts: Counter[str] = Counter()
+        """In how many looks in a row each queue had more requests for attempts than there are provers to send them."""
 
     async def look(self) -> None:
         """Make vanished streams again, let full ones grow, and report what cannot be mended."""
@@ -120,6 +123,7 @@ class StreamKeeper:
             await self._mend()
             await self._grow()
             await self._look_at_queues()
+            await self._drop_ghosts()
         except BusError as error:
             if self._ctx.bus.connected:
                 self._ctx.health("streams", f"the run's streams cannot be kept: {error}")
@@ -178,6 +182,27 @@ class StreamKeeper:
         results = sum(number for name, number in backlog.items() if name.startswith(names.RESULTS_PREFIX))
         waiting = sum(backlog.values()) - results
         ctx.report(attempts_waiting=waiting, results_waiting=results, leased=sum(leased.values()))
+
+    async def _drop_ghosts(self) -> None:
+        """A request for attempts may name any subject for them. Where that subject is not an inbox, the broker keeps
+        the request when its sender has left, and gives it attempts that nobody plays. Making the consumer again drops
+        all requests; what is leased is delivered again."""
+        provers = sum(node.role == "prover" for node in await self._ctx.bus.nodes())
+        for consumer, waiting in (await self._ctx.bus.pulls()).items():
+            if not consumer.startswith(names.TODO_PREFIX) or waiting <= GHOSTS_SPARED + 2 * provers:
+                self._ghosts.pop(consumer, None)
+                continue
+            self._ghosts[consumer] += 1
+            if self._ghosts[consumer] < GHOST_LOOKS:
+                continue
+            self._ctx.log.error(
+                "somebody asks for attempts and does not take them: the queue is made again. If it happens again, "
+                "revoke the provers' keys (`proofmesh broker revoke`) one after the other",
+                queue=consumer, requests=waiting, provers=provers,
+            )  # fmt: skip
+            await self._ctx.bus.drop(consumer)
+            await streams.ensure(self._ctx.bus)
+            _dropped.inc()
 
 
 class ServerWatch:
@@ -262,6 +287,10 @@ class ServerWatch:
         self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
 
 
+GHOSTS_SPARED, GHOST_LOOKS = 4, 3
+"""A queue is made again if in so many looks it has more requests for attempts than two for each registered prover and
+so many besides. A prover has one."""
+
 REFUSALS, REFUSALS_SECONDS = 10, 60.0
 """A key that is refused so often within so many seconds is named. Our nodes ask for nothing that they may not."""
 
@@ -278,7 +307,7 @@ class Offenders:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._sent: dict[int, int] = {}
-        """Messages of each connection, when it was last looked at."""
+        """Messages of each connection, sent or got, whichever are more, when it was last looked at."""
         self._looked = time.monotonic()
         self._read = 0
         """Bytes of the server's log that were read."""
@@ -290,7 +319,7 @@ class Offenders:
         async with session.get(f"{self._server.monitor_url}/connz?auth=1&limit=100000") as answer:
             connections = (await answer.json(content_type=None))["connections"] or []
         await asyncio.to_thread(self._read_log)
-        does = [(each, f"sends {rate:,.0f} messages a second") for each, rate in self._busy(connections)]
+        does = [(each, f"sends or gets {rate:,.0f} messages a second") for each, rate in self._busy(connections)]
         refused = self._refused_lately()
         does += [({"authorized_user": key}, f"was refused {number} times within a minute") for key, number in refused]
         if not does:
@@ -301,10 +330,10 @@ class Offenders:
         return sorted(_told(known, each, what, named) for each, what in does)[:MOST_NAMED]
 
     def _busy(self, connections: list[dict[str, Any]]) -> list[tuple[dict[str, Any], float]]:
-        """The connections that have sent too much since the last look, and their rates."""
+        """The connections that have sent or got too much since the last look, and their rates."""
         now = time.monotonic()
         seconds, self._looked = max(0.1, now - self._looked), now
-        sent = {each["cid"]: each["in_msgs"] for each in connections}
+        sent = {each["cid"]: max(each["in_msgs"], each["out_msgs"]) for each in connections}
         rates = [(each, (sent[each["cid"]] - self._sent.get(each["cid"], 0)) / seconds) for each in connections]
         self._sent = sent
         return [(each, rate) for each, rate in rates if rate > self._server.settings.busy_messages]

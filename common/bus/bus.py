@@ -448,6 +448,15 @@ class Bus:
         NotThere."""
         return {consumer: (await self._consumer_info(consumer))["num_ack_pending"] for consumer in names.CONSUMERS}
 
+    async def pulls(self) -> dict[str, int]:
+        """The number of requests for messages that wait, for each consumer. Raises Unanswered, NotThere."""
+        return {consumer: (await self._consumer_info(consumer))["num_waiting"] for consumer in names.CONSUMERS}
+
+    async def drop(self, consumer: str) -> None:
+        """Delete a consumer with its leases and waiting requests; `ensure` makes it again, and its messages are
+        delivered again. Raises BusError."""
+        await stored.api(self._replies, f"CONSUMER.DELETE.{names.stream_of(self.run, consumer)}.{consumer}")
+
     async def _consumer_info(self, consumer: str) -> dict[str, Any]:
         stream, asked = names.stream_of(self.run, consumer), time.time()
         info: dict[str, Any] = await stored.api(self._replies, f"CONSUMER.INFO.{stream}.{consumer}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from common.protocol.attempts import Purpose
+from common.protocol.attempts import LEARNER, Purpose
 from common.protocol.subjects import ASKED, DURABLE_CLIENTS, QUEUES, result
 
 ACK_WAIT = 30.0
@@ -38,8 +38,9 @@ def asked_stream(run: str) -> str:
     return f"{run}-asked"
 
 
-def results_stream(run: str) -> str:
-    return f"{run}-results"
+def results_stream(run: str, client: str = LEARNER) -> str:
+    """The results of a durable client: who fills it keeps nobody else waiting."""
+    return f"{run}-results" if client == LEARNER else f"{run}-{client}"
 
 
 def answers_stream(run: str) -> str:
@@ -55,14 +56,14 @@ def stream_of(run: str, consumer: str) -> str:
     if consumer not in CONSUMERS:
         raise ValueError(f"unknown consumer {consumer!r}; use one of {', '.join(CONSUMERS)}")
     if consumer.startswith(RESULTS_PREFIX):
-        return results_stream(run)
+        return results_stream(run, consumer.removeprefix(RESULTS_PREFIX))
     return asked_stream(run) if consumer in _OF_CLIENTS else todo_stream(run)
 
 
 def stream_that_stores(run: str, subject: str) -> str:
     """The stream of attempts or results that stores a subject (without the run's name)."""
     if subject in map(result, DURABLE_CLIENTS):
-        return results_stream(run)
+        return results_stream(run, subject.removeprefix(result("")))
     if subject.startswith(result("")):
         return answers_stream(run)
     of_clients = subject.startswith(f"theorem.todo.{Purpose.INTERACTIVE}.") or ".of." in subject
@@ -91,7 +92,7 @@ def streams_of(run: str) -> tuple[str, ...]:
     return (
         todo_stream(run),
         asked_stream(run),
-        results_stream(run),
+        *(results_stream(run, client) for client in DURABLE_CLIENTS),
         answers_stream(run),
         history_stream(run),
         f"KV_{state_bucket(run)}",

@@ -239,7 +239,7 @@ def _reads(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]
     name = _filled(channel, role, owner)
     match channel.delivery:
         case Delivery.WORK_QUEUE:
-            yield from _takes(channel, role, run)
+            yield from _takes(role, run)
         case Delivery.HISTORY if channel.stored_in == "<run>-answers":
             yield _Ask(f"$JS.API.DIRECT.GET.{names.answers_stream(run)}.{run}.{name}", run)
         case Delivery.HISTORY:
@@ -279,12 +279,13 @@ def _hears(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Hear
     yield _Hear(f"{prefix}.{_filled(channel, role, owner)}", imports=tuple(imports))
 
 
-def _takes(channel: Channel, role: Role, run: str) -> Iterator[_Ask]:
-    """What it takes to lease messages of a work queue."""
-    stream = channel.stored_in.replace("<run>", run)
+def _takes(role: Role, run: str) -> Iterator[_Ask]:
+    """What it takes to lease messages of work queues: a durable client its results, a prover all attempts."""
     own = names.RESULTS_PREFIX + role
-    for consumer in (own,) if own in names.CONSUMERS else names.CONSUMERS:
-        if names.stream_of(run, consumer) != stream:
+    todo = (names.todo_stream(run), names.asked_stream(run))
+    for consumer in (own,) if role in _DURABLE else names.CONSUMERS:
+        stream = names.stream_of(run, consumer)
+        if role not in _DURABLE and stream not in todo:
             continue
         yield _Ask(f"$JS.API.CONSUMER.INFO.{stream}.{consumer}", run)
         yield _Ask(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", run, many=True)

@@ -200,8 +200,8 @@ CHANNELS: tuple[Channel, ...] = (
         readers=("learner", "stp"),
         stored_in="<run>-results",
         notes="A result goes to the client that the attempt names (`client`). The learner reads the consumer "
-        "`results-learner`, self-play `results-stp`. They acknowledge a result after they have recorded it in SQLite. "
-        "The first result of an attempt id counts; later ones are ignored.",
+        "`results-learner`, self-play `results-stp` of the stream `<run>-stp`. They acknowledge a result after they "
+        "have recorded it in SQLite. The first result of an attempt id counts; later ones are ignored.",
     ),
     Channel(
         "theorem.result.<owner>.<client>.<attempt>.<piece>",

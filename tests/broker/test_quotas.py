@@ -43,11 +43,11 @@ def server(background: Background, tmp_path_factory: pytest.TempPathFactory) -> 
     background.run(server.stop(grace=0))
 
 
-async def asks(bus: Bus, client: str, number: int) -> None:
+async def asks(bus: Bus, client: str, number: int, purpose: Purpose = Purpose.EVAL) -> None:
     attempt = Attempt(
-        f"{client}-{number}", "t", Theorem("t", "", "True"), Purpose.EVAL, seed=1, simulations=1, client=client
+        f"{client}-{number}", "t", Theorem("t", "", "True"), purpose, seed=1, simulations=1, client=client
     )
-    await bus.publish_durable(subjects.todo(Purpose.EVAL, client), attempt, message_id=attempt.attempt_id)
+    await bus.publish_durable(subjects.todo(purpose, client), attempt, message_id=attempt.attempt_id)
 
 
 async def test_who_has_too_many_attempts_waiting_waits_and_others_go_on(server: Server) -> None:
@@ -105,6 +105,26 @@ async def test_a_run_that_takes_all_it_can_get_leaves_the_other_runs_alone(serve
                 await each.__aexit__(None, None, None)
 
 
+async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(server: Server) -> None:
+    """Their replies go to a subject that has a reader, so the broker keeps them for ever and gives them attempts."""
+    async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
+        ctx = NodeContext("broker", NodeSettings(run=RUN))
+        ctx.bus = admin
+        keeper = watch.StreamKeeper(ctx)
+        async with thief(server, "prover") as someone:
+            for _ in range(20):
+                subject = f"$JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"
+                await someone.client.publish(subject, b"", reply=f"{RUN}.theorem.result.stp")
+            await someone.client.flush()
+        assert (await admin.pulls())["todo-train"] == 20
+        for _ in range(watch.GHOST_LOOKS):
+            await keeper.look()
+        assert (await admin.pulls())["todo-train"] == 0
+        await asks(admin, "learner", 7, Purpose.TRAIN)
+        (lease,) = await prover.lease("todo-train", Attempt, limit=1, wait=10)
+        await lease.ack()
+
+
 async def test_no_header_lets_a_node_remove_what_others_have_stored(server: Server) -> None:
     async with as_role(server, "inference") as inference, as_role(server, "learner") as learner:
         node = NodeInfo(named("inference-x"), "inference", host="h", pid=1, version="0", started=0.0)
@@ -154,7 +174,7 @@ async def test_who_floods_or_tries_what_it_may_not_is_named_and_cut_off(server: 
             while "messages a second" not in str(told()):
                 await watching.look()
             (busy,) = [each for each in told() if "messages a second" in each]
-            assert busy.startswith("the key prover of run demo at 127.0.0.1, called '', sends ")
+            assert busy.startswith("the key prover of run demo at 127.0.0.1, called '', sends or gets ")
             assert busy.endswith(f": `proofmesh broker revoke demo prover --store {server.settings.store}` cuts it off")
             shown = list(_in_words(BrokerFacts(offenders=tuple(told()))))
             assert shown == [("offender", each) for each in told()], "as `proofmesh status` shows it"

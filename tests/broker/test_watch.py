@@ -118,11 +118,11 @@ async def test_a_queue_that_the_broker_has_no_room_for_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "TODO_BYTES", (64 * 1024, 2**30))
-    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=129))
+    server = Server(BrokerSettings(port=0, store=str(tmp_path / "store"), max_store_mb=145))
     await server.start()
     bus = await Bus.connect(server.bus, run="r", name="test", wait=10)
     await streams.ensure(bus)
-    free = 129 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
+    free = 145 * streams.MIB - sum(stream.max_bytes for stream in await bus.streams())
     await bus.grow("r-results", free + 64 * streams.MIB)
     ctx = context(bus)
     with pytest.raises(BusError, match="maximum bytes exceeded"):
