@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from common.lean import ProofTree
 from common.protocol import attempts
-from common.protocol.attempts import AttemptOutcome, AttemptResult, Parts, Purpose, ResultPart, divide, joined
+from common.protocol.attempts import AttemptOutcome, AttemptResult, PartialResults, Purpose, ResultPart, divide, joined
 from common.protocol.messages import MAX_MESSAGE_BYTES, MalformedMessage, decode, encode
 
 
@@ -60,7 +60,7 @@ def test_parts_fit_and_make_the_result_again_in_any_order(sizes: list[int], limi
         return
     assert [part.part for part in divided] == list(range(len(divided)))
     rng.shuffle(divided)
-    kept = Parts()
+    kept = PartialResults()
     found = [kept.add(part) for part in [divided[0], *divided]]  # one of them comes twice
     assert found[-1] == whole and not any(found[:-1])
 
@@ -92,7 +92,7 @@ def test_a_result_of_too_many_parts_becomes_an_error_that_says_so(monkeypatch: p
 
 def test_parts_of_two_plays_are_not_mixed() -> None:
     first, second = (parts_of(result(chain([1000] * 10), message=text), 6_000) for text in ("one", "two"))
-    kept = Parts()
+    kept = PartialResults()
     found = [kept.add(part) for part in (*first[:-1], *second[1:], second[0])]
     assert found[-1] is not None and found[-1].message == "two" and not any(found[:-1])
 
