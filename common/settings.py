@@ -228,6 +228,11 @@ class LifeSettings(WebSettings):
     """Folder for a log file of this node (JSON lines); empty writes no file. The log always goes to standard error,
     too."""
 
+    otlp: str = ""
+    """Address of an OpenTelemetry collector, such as http://127.0.0.1:4318, that gets the spans of traced attempts
+    (OTLP over HTTP, as JSON), besides the run's folder. OTEL_EXPORTER_OTLP_HEADERS has what it wants as headers, as
+    NAME=VALUE,NAME=VALUE."""
+
     log_json: bool = False
     """Write JSON lines to standard error, too, for programs that read logs. `proofmesh up` sets it for its nodes."""
 

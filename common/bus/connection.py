@@ -810,7 +810,7 @@ class RequestServer:
             self._wait_seconds.observe(waited)
         if isinstance(answer, Busy):  # the handler's own queue is full
             self._waits(sender, answer.retry_after)
-        await self._answer(message, answer, served.headers(seconds))
+        await self._answer(message, answer, served.headers(seconds, self._connection.name))
 
     async def _outcome(self, request: Message) -> Message:
         """The handler's reply. Exceptions of the handler become replies, too, so that a request cannot crash a node."""

@@ -19,6 +19,7 @@ from common.life.metrics import METRICS, Metrics, gauge
 from common.machine import own_version
 from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
 from common.settings import NodeSettings
+from common.watch.spans import SpanQueue
 
 if TYPE_CHECKING:
     from common.bus import Bus
@@ -30,13 +31,17 @@ _numbers = count()
 """Of the nodes in this process."""
 
 
+def own_host() -> str:
+    """This machine, as it is named in the ids of its nodes."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
+
+
 def new_node_id(role: str) -> str:
     """`role-host-pid-fingerprint`, of letters, digits and hyphens only, since it is part of subjects and keys. The
     fingerprint is that of the key with which this process signs (`common.bus.signing`). Further nodes of one process
     have a number after the host."""
-    host = re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
     number = next(_numbers)
-    return own_identity().name(f"{role}-{host}{f'-{number + 1}' if number else ''}-{os.getpid()}")
+    return own_identity().name(f"{role}-{own_host()}{f'-{number + 1}' if number else ''}-{os.getpid()}")
 
 
 class NodeContext:
@@ -62,6 +67,7 @@ class NodeContext:
         """Set when the node's entry in the registry is out of date."""
         self.crash: BaseException | None = None
         self.metrics_url = ""
+        self.spans = SpanQueue()
         self.started = time.time()
         self._state = "starting"
         self._facts: NodeFacts | None = None

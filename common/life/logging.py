@@ -111,8 +111,13 @@ class _Printer(structlog.PrintLogger):
     fatal = failure = err = error = critical = exception = msg
 
 
-class _File(logging.handlers.RotatingFileHandler):
+class LinesFile(logging.handlers.RotatingFileHandler):
     """A log file of this process. Lines that cannot be written are counted and do not crash the node."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        super().__init__(path, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
 
     def write(self, line: str) -> None:
         """Append a line, to a new file when this one is full."""
@@ -215,7 +220,7 @@ def tell_left_out(*, at_once: bool = False) -> None:
 class _Tee:
     """A structlog processor that also gives every event to the file and the forwarder."""
 
-    def __init__(self, file: _File | None, forwarder: Forwarder | None) -> None:
+    def __init__(self, file: LinesFile | None, forwarder: Forwarder | None) -> None:
         self._file = file
         self._forwarder = forwarder
 
@@ -307,8 +312,7 @@ def configure(
         raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LEVELS)}")
     output = None
     if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        output = _File(file, maxBytes=FILE_BYTES, backupCount=FILE_BACKUPS, encoding="utf-8")
+        output = LinesFile(file)
     dated = json_lines or not sys.stderr.isatty()  # who looks on knows the date; who reads a file needs it
     _limit, _level = _Limit(), level
     for_people = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=32)

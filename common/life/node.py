@@ -207,6 +207,7 @@ async def _work(ctx: NodeContext, main: Main, forwarder: Forwarder) -> None:
         ctx.spawn(pulse.beat(ctx), "heartbeat"),
         ctx.spawn(pulse.stay_registered(ctx), "registry"),
         ctx.spawn(pulse.forward_logs(ctx, forwarder), "logs"),
+        ctx.spawn(pulse.forward_spans(ctx), "spans"),
     ]
     ctx.log.info("node runs", run=ctx.settings.run, broker=ctx.settings.bus.url, metrics=ctx.metrics_url)
     ctx.state = "running"
@@ -258,6 +259,7 @@ async def _farewell(ctx: NodeContext, forwarder: Forwarder) -> None:
         tell_left_out(at_once=True)
         async with asyncio.timeout(FAREWELL_SECONDS):
             await pulse.send_logs(ctx, forwarder)
+            await pulse.send_spans(ctx, lambda message: None)
             await pulse.send_heartbeat(ctx)  # with the counts since the last one
             await ctx.bus.unregister(ctx.role, ctx.id)
     except (TimeoutError, BusError):

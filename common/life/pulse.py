@@ -10,7 +10,9 @@ from common.life.context import NodeContext
 from common.life.logging import Forwarder, tell_left_out
 from common.life.metrics import gauge, histogram
 from common.protocol import subjects
+from common.protocol.messages import Spans
 from common.watch.diagnosis import Watchdog
+from common.watch.otlp import Export, exporting
 
 HEARTBEAT_SECONDS = 1.0
 LAG_PROBE_SECONDS = 0.1
@@ -102,3 +104,19 @@ async def send_logs(ctx: NodeContext, forwarder: Forwarder) -> None:
     subject = subjects.telemetry(ctx.role, ctx.id, "log")
     for record in forwarder.take(LOG_BATCH):
         await ctx.bus.publish(subject, record)
+
+
+async def forward_spans(ctx: NodeContext) -> None:
+    """Send spans as telemetry, and to [node] otlp."""
+    async with exporting(ctx.settings.otlp) as export:
+        while True:
+            await send_spans(ctx, export)
+            await asyncio.sleep(LOG_SECONDS)
+
+
+async def send_spans(ctx: NodeContext, export: Export) -> None:
+    """Send the oldest spans, at most LOG_BATCH; while the broker is away, they wait."""
+    if ctx.bus.connected and (spans := ctx.spans.take(LOG_BATCH)):
+        message = Spans(node_id=ctx.id, role=ctx.role, spans=tuple(spans))
+        await ctx.bus.publish(subjects.telemetry(ctx.role, ctx.id, "spans"), message)
+        export(message)

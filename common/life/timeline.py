@@ -18,14 +18,21 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 import structlog
+
+if TYPE_CHECKING:
+    from common.watch.spans import Trace
 
 ATTEMPT_HEADER = "Proofmesh-Attempt"
 """Of a request: the id of the attempt that it is for."""
 
 TIME_HEADER = "Proofmesh-Spent"
 """Of a reply: seconds that the request waited at the node, and that it ran."""
+
+NODE_HEADER = "Proofmesh-Node"
+"""Of a reply: the node's id."""
 
 LONGEST_ID = 200
 """Most characters of an attempt's id in a header. What a request says is not checked otherwise."""
@@ -38,6 +45,10 @@ class Doing:
         self.kind, self.began, self.shared = kind, began, shared
         self.requests = 0
         self._ran = self._bus = 0.0
+        self.waited = 0.0
+        """At the nodes that replied."""
+        self.node = ""
+        """The node of the last reply."""
 
     def answered(self, seconds: float, headers: Mapping[str, str] | None) -> float | None:
         """Note a reply that came `seconds` after its request. Returns how many of them request and reply were under
@@ -46,8 +57,15 @@ class Doing:
         if spent is None:
             return None
         self._ran += spent[1]
+        self.waited += spent[0]
+        self.node = (headers or {}).get(NODE_HEADER, "")[:LONGEST_ID]
         self._bus += (bus := max(0.0, seconds - sum(spent)))
         return bus
+
+    @property
+    def ran(self) -> float:
+        """Seconds of work at the nodes that replied."""
+        return self._ran
 
     def split(self, seconds: float) -> dict[str, float]:
         """Shares of these seconds by part; their sum is 1.
@@ -76,6 +94,9 @@ class Timeline:
         """Time with nothing in flight."""
         self._parts: defaultdict[str, float] = defaultdict(float)
         self._open: set[Doing] = set()
+        self.began = self._last
+        self.trace: Trace | None = None
+        """Makes spans of what the attempt waits for."""
 
     def begin(self, kind: str) -> Doing:
         """Something is in flight from now on."""
@@ -90,6 +111,9 @@ class Timeline:
         self._open.discard(doing)
         for part, fraction in doing.split(now - doing.began).items():
             self._parts[part] += fraction * (self._shared - doing.shared)
+        if self.trace is not None:
+            more = {"node": doing.node, "requests": doing.requests, "waited": doing.waited, "ran": doing.ran}
+            self.trace.span(doing.kind, doing.began, now, **more)
 
     def parts(self, alone: str) -> dict[str, float]:
         """Seconds by part, `KIND_wait`, `KIND_run`, `bus`, and `alone`: with nothing in flight. Their sum is the time
@@ -193,13 +217,13 @@ class Served:
         """How many of the seconds since its arrival the request has waited; None if its handler does not say."""
         return None if self.ran is None else max(0.0, seconds - self.ran)
 
-    def headers(self, seconds: float) -> dict[str, str] | None:
+    def headers(self, seconds: float, node: str) -> dict[str, str] | None:
         """The headers of the reply, `seconds` after the request's arrival. None: it is for no attempt, and nobody wants
         to know its time."""
         if not self._for_attempt:
             return None
         ran = seconds if self.ran is None else min(seconds, self.ran)
-        return {TIME_HEADER: f"{seconds - ran:.6f} {ran:.6f}"}
+        return {TIME_HEADER: f"{seconds - ran:.6f} {ran:.6f}", NODE_HEADER: node}
 
 
 def serve(headers: Mapping[str, str] | None) -> Served:

@@ -201,6 +201,8 @@ class Attempt(Message, frozen=True):
     """Time limit of one tactic in Lean, if it is shorter than the prover's own; 0: the prover's own."""
     keep_search: bool = False
     """Whether the result has the trees of the search (`AttemptResult.search`)."""
+    traced: bool = False
+    """Whether the nodes that play and record it make spans of it (`common.watch.spans`)."""
 
 
 MOST_HEADS = 32

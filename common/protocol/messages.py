@@ -429,6 +429,38 @@ class LogRecord(Message, frozen=True):
     fields: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
 
 
+class Span(msgspec.Struct, frozen=True):
+    """A time in the life of an attempt (`common.watch.spans`)."""
+
+    attempt: Name
+    id: Name
+    """16 hexadecimal digits."""
+    name: Name
+    """`policy`, `lean`, `verify`: the attempt waited for this. `attempt`, `dispatch`, `queue`, `play`, `store`."""
+    start: float
+    """Unix time of the node's clock."""
+    seconds: Seconds
+    parent: Name = ""
+    """The id of the span that contains it."""
+    node: Name = ""
+    """Who answered, if that was one node."""
+    requests: Count = 0
+    """Requests that were sent, also those that were sent again."""
+    waited: Seconds = 0.0
+    """At the node, as are `ran`; the rest of the time the requests were under way, or lost."""
+    ran: Seconds = 0.0
+    left_out: Count = 0
+    """Spans that were not made, because the attempt had too many."""
+
+
+class Spans(Message, frozen=True):
+    """`telemetry.<role>.<id>.spans`: spans that a node has made."""
+
+    node_id: Name
+    role: Name
+    spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=MOST_REPORTED)]
+
+
 class Diagnosis(enum.StrEnum):
     """What an operator asks of nodes, to find out what they do."""
 

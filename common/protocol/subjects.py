@@ -319,7 +319,16 @@ CHANNELS: tuple[Channel, ...] = (
         Delivery.PUBLISH,
         (messages.LogRecord,),
         senders=(EVERY_NODE,),
-        readers=("ui",),
+        readers=("ui", "learner"),
+        notes="The learner writes those of other machines into the run's folder.",
+    ),
+    Channel(
+        telemetry("<role>", "<id>", "spans"),
+        Delivery.PUBLISH,
+        (messages.Spans,),
+        senders=("prover", "learner"),
+        readers=("learner",),
+        notes="Of attempts with `traced`.",
     ),
     Channel(
         telemetry("learner", "<id>", "point"),

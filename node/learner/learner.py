@@ -13,6 +13,7 @@ from common.life.logging import keep_small
 from common.protocol.messages import Heartbeat
 from common.records.database import explained
 from common.records.store import Store
+from common.watch.kept import keep_telemetry
 from node.learner import summary
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher
@@ -62,6 +63,7 @@ class Learner:
         self._history = EvaluationHistory(self._run, self._worked)
         self._evaluator = Evaluator(self._run, self._dispatcher, self._publisher, self._history)
         await self._run.bus.subscribe("telemetry.*.*.heartbeat", Heartbeat, self._hear)
+        await keep_telemetry(self._run.bus, self._run.directory.path)
         collecting = self._run.ctx.spawn(self._collector.work(), "collector")
         self._run.ctx.spawn(self._dispatcher.work(), "dispatcher")
         self._run.ctx.spawn(self._report(), "report")

@@ -184,6 +184,9 @@ class LearnerSettings:
     keep_searches: Share = 0.02
     """Share of the attempts to learn whose search trees are kept in `searches.sqlite`, besides those of all
     evaluations; 0: none at all."""
+    trace: Share = 0.02
+    """Share of the attempts to learn of which spans are kept in `spans.jsonl`, besides all evaluations; 0: none at
+    all."""
     keep_searches_mb: Natural = 256
     """Most MiB of kept searches. Where there is no room, the least interesting ones go first: those that are kept
     longest have a proof that came late, or missed one by little."""

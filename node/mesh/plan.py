@@ -100,18 +100,23 @@ OF_THE_HUB = frozenset({"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_T
 OF_SERVERS = frozenset(set(KEYS) | _PROXIES)
 """Secrets for language models on servers."""
 
+OF_COLLECTORS = frozenset({"OTEL_EXPORTER_OTLP_HEADERS"})
+"""Secrets for [node] otlp."""
+
 SECRETS: dict[str, frozenset[str]] = {
     "broker": frozenset(),
-    "learner": OF_THE_HUB,
+    "learner": OF_THE_HUB | OF_COLLECTORS,
     "inference": OF_THE_HUB | OF_SERVERS,
-    "prover": OF_THE_HUB,  # premises and progress models
+    "prover": OF_THE_HUB | OF_COLLECTORS,  # premises and progress models
     "lean-proxy": frozenset(),
     "ui": frozenset(),
 }
 """Secrets of the environment that the nodes of a role get, besides the broker's user and password. So a key for
 language models is not where strangers' Lean code runs, nor behind the monitor's port."""
 
-_SECRET = re.compile(r"(^|_)(KEY|APIKEY|INVITE|TOKENS?|SECRETS?|CREDENTIALS?|PASSPHRASE|AUTH)(_|$)|PASSW(OR)?D(_|$)")
+_SECRET = re.compile(
+    r"(^|_)(KEY|OTLP_HEADERS|APIKEY|INVITE|TOKENS?|SECRETS?|CREDENTIALS?|PASSPHRASE|AUTH)(_|$)|PASSW(OR)?D(_|$)"
+)
 """Names such as WANDB_API_KEY, AWS_SECRET_ACCESS_KEY, PGPASSWORD or SSH_AUTH_SOCK; not TOKENIZERS_PARALLELISM."""
 
 NAME = 40

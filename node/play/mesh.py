@@ -177,7 +177,7 @@ class MeshAttempts:
     async def results(self, attempts: Sequence[Attempt]) -> AsyncGenerator[AttemptResult, None]:
         """The result of each attempt, as they arrive. Raises BusError, and ValueError for two attempts with one id."""
         ended: Ended = asyncio.Queue()
-        own = [msgspec.structs.replace(attempt, client=self._client) for attempt in attempts]
+        own = [msgspec.structs.replace(attempt, client=self._client, traced=not self._durable) for attempt in attempts]
         expected = {attempt.attempt_id: Expected(attempt, ended) for attempt in own}
         if len(expected) < len(attempts) or not expected.keys().isdisjoint(self._expected):
             raise ValueError("two attempts have the same id; give each attempt a different id")

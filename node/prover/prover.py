@@ -25,6 +25,8 @@ from common.life.metrics import ATTEMPT_BUCKETS
 from common.life.waiting import wait_first
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptOutcome, AttemptResult, PlayParts, ResultPart, divide, unplayed
+from common.protocol.messages import Span
+from common.watch.spans import PLAY, Trace
 from node.prover.agent import Account
 from node.prover.player import Player
 from node.prover.policies.attempt_policy import AttemptPolicies
@@ -70,9 +72,15 @@ class Prover:
     """Plays up to `searches` attempts at once."""
 
     def __init__(
-        self, bus: Bus, settings: ProverSettings, prover_id: str, report: Callable[..., None] = lambda **values: None
+        self,
+        bus: Bus,
+        settings: ProverSettings,
+        prover_id: str,
+        report: Callable[..., None] = lambda **values: None,
+        spans: Callable[[Span], None] = lambda span: None,
     ) -> None:
-        """Raises BadPolicy if the configured policy cannot be used."""
+        """`spans` gets those of traced attempts. Raises BadPolicy if the configured policy cannot be used."""
+        self._spans = spans
         # 1. What plays attempts.
         self._bus = bus
         self._settings = settings
@@ -166,9 +174,13 @@ class Prover:
             # The attempt is bound to all that this task logs and asks for.
             QUEUED.labels(lease.message.purpose).observe(max(0.0, time.time() - self._bus.ahead - lease.stored))
             with timeline.attempting(attempt_id) as line:
+                if lease.message.traced:
+                    line.trace = Trace(attempt_id, self._spans)
                 async with lease.kept():
                     result = await self._result(lease)
                     parts = PlayParts(asked=lease.stored, idle=idle, **line.parts("search"))
+                    if line.trace is not None:
+                        line.trace.span(PLAY, line.began, time.perf_counter(), left_out=line.trace.left_out)
                     statistics = msgspec.structs.replace(result.statistics, parts=parts)
                     await self._deliver(lease, msgspec.structs.replace(result, statistics=statistics))
         except asyncio.CancelledError:

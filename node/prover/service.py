@@ -33,6 +33,6 @@ def main(settings: ProverSettings, node: NodeSettings) -> int:
             sampling=settings.sampling,
             templates=labels(parse(settings.policy, INFERENCE)),
         )
-        await Prover(context.bus, settings, context.id, context.report).run(context.stopping)
+        await Prover(context.bus, settings, context.id, context.report, context.spans.add).run(context.stopping)
 
     return run_node("prover", node, serve, capacity={"searches": settings.resolved_searches()})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
+from itertools import count
 
 from common.life.node import NodeContext, NodeSettings, run_node
 from common.protocol.messages import PauseAcknowledged, PauseRequest
 from common.settings import BusSettings
+from common.watch.spans import Trace
 
 
 async def serve(ctx: NodeContext) -> None:
@@ -26,11 +29,21 @@ async def serve(ctx: NodeContext) -> None:
     await served.drain(10)
 
 
+async def tell(ctx: NodeContext) -> None:
+    """Log and make spans, and write down each number just before."""
+    trace = Trace("a-1", ctx.spans.add)
+    for number in count():
+        print(number, time.time(), flush=True)
+        ctx.log.info(f"number {number}")
+        trace.span(f"number {number}", 0.0, 0.0)
+        await asyncio.sleep(0.01)
+
+
 async def ignore(ctx: NodeContext) -> None:
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
     kind, url, run = sys.argv[1:]
-    main = {"serve": serve, "ignore": ignore}[kind]
+    main = {"serve": serve, "ignore": ignore, "tell": tell}[kind]
     sys.exit(run_node("tester", NodeSettings(run=run, bus=BusSettings(url=url)), main, capacity={"searches": 8}))

@@ -21,10 +21,11 @@ from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say, say_data
 from common.output.words import percent
 from common.protocol.attempts import Purpose
-from common.protocol.messages import LogRecord
+from common.protocol.messages import LogRecord, Span
 from common.records.readers import DATABASE, AttemptRecord, UnreadableRecords, read_attempts, read_statement
 from common.report.table import Table
 from common.watch.logs import LOGS, LogFiles, in_words
+from common.watch.spans import read
 
 LOGGED = 20
 """Most log records that are shown; `proofmesh logs RUN --attempt ID` shows all."""
@@ -90,6 +91,9 @@ class AttemptSettings:
     run: Path
     """The run directory, such as runs/demo."""
 
+    spans: bool = False
+    """Show each thing that it waited for, if it was traced ([learner] trace): when, and at which node."""
+
     json: bool = False
     """Print JSON."""
 
@@ -103,6 +107,7 @@ def _attempt(settings: AttemptSettings) -> int:
     attempt = find(settings.run, settings.id)
     theorem = read_statement(records_of(settings.run), attempt.theorem_id)
     statement = (theorem.negation() if attempt.purpose == Purpose.DISPROVE else theorem).signature
+    spans = read(settings.run, attempt.attempt_id)
     logs = _logged(settings.run, attempt.attempt_id)
     if settings.json:
         told: dict[str, Any] = {
@@ -110,13 +115,43 @@ def _attempt(settings: AttemptSettings) -> int:
             "largest": attempt.largest and attempt.largest[0],
             "statement": statement,
         }
+        told["spans"] = [msgspec.to_builtins(span) for span in spans]
         told["logs"] = [msgspec.to_builtins(record) for record in logs]
         say_data(as_json(asdict(attempt) | told))
     else:
         _show(attempt, statement)
+        _show_spans(attempt, spans, each=settings.spans)
         for record in logs:
             say(in_words(record))
     return Exit.DONE
+
+
+def _show_spans(attempt: AttemptRecord, spans: Sequence[Span], *, each: bool) -> None:
+    """Show the nodes at which a traced attempt waited, or each of its spans. Nothing for one that was not traced."""
+    from common.output.terminal import Console
+
+    console = Console(highlight=False)
+    if each:
+        if not spans:
+            say("  no spans are kept of it: [learner] trace is the share of attempts that are traced")
+            return
+        table = Table(("at", "seconds", "what", "node", "requests", "waited", "ran"))
+        for span in spans:
+            shares = (f"{span.waited:.3f}", f"{span.ran:.3f}") if span.requests else ("", "")
+            at, requests = f"{span.start - attempt.created:+.3f}", str(span.requests or "")
+            table.add(at, f"{span.seconds:.3f}", span.name, span.node, requests, *shares)
+        console.print(table)
+        return
+    nodes: dict[tuple[str, str], list[float]] = {}
+    for span in (each for each in spans if each.node):
+        sums = nodes.setdefault((span.name, span.node), [0, 0.0, 0.0, 0.0])
+        for place, amount in enumerate((span.requests, span.seconds, span.waited, span.ran)):
+            sums[place] += amount
+    if nodes:
+        table = Table(("for", "node", "requests", "seconds", "waited", "ran"), title="by node; requests overlap")
+        for (name, node), (asked, *seconds) in sorted(nodes.items(), key=lambda entry: -entry[1][1]):
+            table.add(name, node, f"{asked:g}", *(f"{value:.3f}" for value in seconds))
+        console.print(table)
 
 
 def _logged(run: Path, attempt_id: str) -> list[LogRecord]:

@@ -34,9 +34,11 @@ from common.protocol.attempts import (
 from common.protocol.messages import FailureKind, LeanVerifyReply, LeanVerifyRequest, MessageError, OversizedMessage
 from common.protocol.subjects import LEAN_VERIFY
 from common.records.database import RunDirectoryError
+from common.records.readers import read_attempts
 from common.records.rows import Arrival, Verdict, VerifiedProof
 from common.records.searches import BadSearch, KeptSearches
 from common.records.store import Store
+from common.watch.spans import Trace, around
 from node.lean.text.canonical import theorem_of
 from node.lean.text.rules import proof_problem
 from node.lean.text.script import proof_script
@@ -163,6 +165,8 @@ class Collector:
         if attempt is None:
             DUPLICATES.inc()
             return True
+        if attempt.traced:
+            line.trace = Trace(attempt.attempt_id, self._run.ctx.spans.add)
         result = await self._joined(message, attempt) if isinstance(message, ResultPart) else message
         if result is None:
             return True
@@ -173,6 +177,8 @@ class Collector:
             verdict = replace(verdict, inner=await self._inner(attempt, result.inner[: attempt.inner]))
         faults.reach("learner:before-commit")
         first = await self._run.store.call(_record, result, verdict, arrival, line)
+        if first and attempt.traced:
+            await self._run.store.call(self._trace, attempt.attempt_id)
         if first and attempt.keep_search:
             await self._run.store.call(self._keep, attempt, result, verdict)
         faults.reach("learner:recorded-not-acked")
@@ -181,6 +187,14 @@ class Collector:
         else:
             DUPLICATES.inc()
         return True
+
+    def _trace(self, _store: Store, attempt_id: str) -> None:
+        """Make spans of what was before and after the attempt was played. In the store's thread, which has just
+        recorded it."""
+        (record,) = read_attempts(self._run.directory.database, 1, beginning=attempt_id)
+        if record.parts is not None and record.recorded is not None:
+            for span in around(attempt_id, record.created, record.recorded, asdict(record.parts)):
+                self._run.ctx.spans.add(span)
 
     def _keep(self, _store: Store, attempt: Attempt, result: AttemptResult, verdict: Verdict) -> None:
         """Keep the search. In the store's thread, because it writes. What cannot be kept is no lost result."""

@@ -15,6 +15,7 @@ from common.protocol.attempts import HELD_SECONDS, LEARNER, TRAINED_PURPOSES, At
 from common.records.rows import Planned, TheoremRow
 from common.records.store import Store
 from common.seeds import derive_seed
+from common.watch.spans import sampled
 from node.lean.text.script import negated
 from node.learner.run import DISPATCHED, Run, now
 
@@ -171,8 +172,9 @@ class Dispatcher:
             purpose is Purpose.EVAL
             or random.Random(derive_seed(self._run.settings.seed, "keep", number)).random() < kept
         )
+        attempt_id, share = f"{self._tag}-{number}", self._run.settings.trace
         return Attempt(
-            attempt_id=f"{self._tag}-{number}",
+            attempt_id=attempt_id,
             theorem_id=row.theorem.name,
             theorem=(negated(row.theorem) if purpose is Purpose.DISPROVE else None) or row.theorem,
             purpose=purpose,
@@ -187,6 +189,7 @@ class Dispatcher:
             off_proof=asked.off_proof,
             sampling=asked.sampling,
             keep_search=kept > 0 and drawn,
+            traced=share > 0 and (purpose is Purpose.EVAL or sampled(attempt_id, share)),
         )
 
     async def _dispatch(self, planned: list[Planned]) -> None:

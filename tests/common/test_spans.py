@@ -1,0 +1,125 @@
+"""Spans of attempts: OpenTelemetry's form, in the run's folder and at a collector, also when their node is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from common.bus import Bus
+from common.life import timeline
+from common.life.logging import LinesFile
+from common.life.process import kill_group, spawn_child
+from common.protocol.messages import PauseAcknowledged, PauseRequest, Span, Spans
+from common.watch import kept, otlp, spans
+from common.watch.logs import LOGS, LogFiles
+from tests.background import RunOnBroker
+from tests.common.test_node import PROGRAM, ROOT
+from tests.waiting import eventually
+
+
+async def test_what_an_attempt_waits_for_becomes_spans(bus: Bus, tmp_path: Path) -> None:
+    async def handler(request: PauseRequest) -> PauseAcknowledged:
+        timeline.ran(0.0)
+        return PauseAcknowledged(epoch=request.epoch, node_id="node")
+
+    await bus.serve("ctl.attempt", PauseRequest, handler, queue="q", limit=1)
+    queue = spans.SpanQueue()
+    with timeline.attempting("a-1") as line:
+        line.trace = spans.Trace("a-1", queue.add)
+        for _ in range(2):
+            with timeline.doing("lean"):
+                await bus.request("ctl.attempt", PauseRequest(1, 0.0), PauseAcknowledged, timeout=20)
+    for span in spans.around("a-1", 10.0, 20.0, {"dispatch": 1.0, "queue": 2.0, "store": 0.5}):
+        queue.add(span)
+    made = queue.take(100)
+    file = LinesFile(tmp_path / spans.FILE)
+    spans.write(file, Spans("prover-1", "prover", tuple(made)))
+    spans.write(file, Spans("prover-1", "prover", (msgspec.structs.replace(made[0], attempt="a-2"),)))
+    file.write('{"resourceSpans": [' + spans.trace_id("a-1"))  # torn
+    found = spans.read(tmp_path, "a-1")
+    assert [span.name for span in found] == ["attempt", "dispatch", "queue", "store", "lean", "lean"]
+    assert [(span.start, span.seconds) for span in found[:4]] == [(10, 10), (10, 1), (11, 2), (19.5, 0.5)]
+    assert (
+        found[-1].node == bus._connection.name and found[-1].requests == 1 and 0 < found[-1].waited <= found[-1].seconds
+    )
+    assert {span.parent for span in found[1:]} == {found[0].id}
+    first = json.loads((tmp_path / spans.FILE).read_text().splitlines()[0])["resourceSpans"][0]
+    assert {"key": "service.name", "value": {"stringValue": "proofmesh-prover"}} in first["resource"]["attributes"]
+    written = first["scopeSpans"][0]["spans"][0]
+    assert len(written["traceId"]) == 32 and len(written["spanId"]) == 16 and written["kind"] == 3
+
+
+def test_an_attempt_has_no_more_spans_than_its_limit_and_says_how_many_are_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spans, "MOST_SPANS", 3)
+    made: list[Span] = []
+    trace = spans.Trace("a-1", made.append)
+    for _ in range(5):
+        trace.span("lean", 0.0, 1.0)
+    trace.span(spans.PLAY, 0.0, 9.0, left_out=trace.left_out)
+    assert [span.name for span in made] == ["lean", "lean", "lean", "play"] and made[-1].left_out == 2
+    share = sum(spans.sampled(f"tag-{number}", 0.1) for number in range(2000)) / 2000
+    assert 0.07 < share < 0.13 and spans.sampled("x", 1.0) and not spans.sampled("x", 0.0)
+
+
+async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "TRY_SECONDS", (0.0, 0.0))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20T, x=1")
+    bodies: list[dict[str, Any]] = []
+    statuses = [503, 200, 400]
+
+    async def receive(request: web.Request) -> web.Response:
+        assert request.headers["Authorization"] == "Bearer T" and request.headers["x"] == "1"
+        bodies.append(await request.json())
+        return web.json_response({}, status=statuses.pop(0))
+
+    app = web.Application()
+    app.router.add_post("/v1/traces", receive)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    message = Spans("prover-1", "prover", (Span("a-1", "0" * 16, "lean", 1.0, 2.0),))
+    async with otlp.exporting(f"http://127.0.0.1:{runner.addresses[0][1]}/") as export:
+        export(message)
+        await eventually(lambda: len(bodies) == 2)
+        export(message)
+        await eventually(lambda: not statuses)
+    await runner.cleanup()
+    assert bodies[0] == bodies[1] == spans.as_otlp("prover", "prover-1", message.spans)
+
+
+async def test_a_killed_node_loses_no_more_than_its_last_second(
+    mesh_run: RunOnBroker, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "own_host", lambda: "another-machine")
+    await kept.keep_telemetry(bus, tmp_path)
+    command = [sys.executable, PROGRAM, "tell", mesh_run.bus.url, mesh_run.name]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
+    node = await spawn_child(
+        command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    assert node.stdout is not None
+    told: list[float] = []
+    try:
+        while len(told) < 100:
+            told.append(float((await node.stdout.readline()).split()[1]))
+        node.send_signal(signal.SIGKILL)
+        told += [float(line.split()[1]) for line in (await node.stdout.read()).splitlines() if b" " in line]
+    finally:
+        await kill_group(node, grace=0)
+    old = {f"number {number}" for number, at in enumerate(told) if at < told[-1] - 1.0}
+
+    def all_kept() -> bool:
+        logged = {each.event for each in LogFiles(tmp_path / LOGS).read() if each.node_id.startswith("tester-")}
+        return old <= logged and old <= {span.name for span in spans.read(tmp_path, "a-1")}
+
+    await eventually(all_kept, 20, "what is older than a second")
