@@ -117,6 +117,6 @@ async def forward_spans(ctx: NodeContext) -> None:
 async def send_spans(ctx: NodeContext, export: Export) -> None:
     """Send the oldest spans, at most LOG_BATCH; while the broker is away, they wait."""
     if ctx.bus.connected and (spans := ctx.spans.take(LOG_BATCH)):
-        message = Spans(node_id=ctx.id, role=ctx.role, spans=tuple(spans))
+        message = Spans(node_id=ctx.id, role=ctx.role, time=time.time(), spans=tuple(spans))
         await ctx.bus.publish(subjects.telemetry(ctx.role, ctx.id, "spans"), message)
         export(message)

@@ -458,6 +458,7 @@ class Spans(Message, frozen=True):
 
     node_id: Name
     role: Name
+    time: float
     spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=MOST_REPORTED)]
 
 

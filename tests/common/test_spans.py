@@ -41,8 +41,8 @@ async def test_what_an_attempt_waits_for_becomes_spans(bus: Bus, tmp_path: Path)
         queue.add(span)
     made = queue.take(100)
     file = LinesFile(tmp_path / spans.FILE)
-    spans.write(file, Spans("prover-1", "prover", tuple(made)))
-    spans.write(file, Spans("prover-1", "prover", (msgspec.structs.replace(made[0], attempt="a-2"),)))
+    spans.write(file, Spans("prover-1", "prover", 1.0, tuple(made)))
+    spans.write(file, Spans("prover-1", "prover", 1.0, (msgspec.structs.replace(made[0], attempt="a-2"),)))
     file.write('{"resourceSpans": [' + spans.trace_id("a-1"))  # torn
     found = spans.read(tmp_path, "a-1")
     assert [span.name for span in found] == ["attempt", "dispatch", "queue", "store", "lean", "lean"]
@@ -87,7 +87,7 @@ async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatc
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    message = Spans("prover-1", "prover", (Span("a-1", "0" * 16, "lean", 1.0, 2.0),))
+    message = Spans("prover-1", "prover", 1.0, (Span("a-1", "0" * 16, "lean", 1.0, 2.0),))
     async with otlp.exporting(f"http://127.0.0.1:{runner.addresses[0][1]}/") as export:
         export(message)
         await eventually(lambda: len(bodies) == 2)
