@@ -295,10 +295,15 @@ class Mesh:
 
     def check(self) -> None:
         """Each attempt is outstanding or recorded, never both and never twice, and a record never changes."""
-        rows = self._read("SELECT attempt_id, outcome FROM results")
+        # In one statement, because the thread of the records goes on meanwhile: it sees one state of the database.
+        found = self._read(
+            "SELECT 'result', attempt_id, outcome FROM results UNION ALL SELECT 'outbox', attempt_id, '' FROM outbox "
+            "UNION ALL SELECT 'attempt', attempt_id, '' FROM attempts"
+        )
+        rows = [(attempt_id, outcome) for table, attempt_id, outcome in found if table == "result"]
         assert len(rows) == len(dict(rows))
-        outstanding = {attempt_id for (attempt_id,) in self._read("SELECT attempt_id FROM outbox")}
-        dispatched = [attempt_id for (attempt_id,) in self._read("SELECT attempt_id FROM attempts ORDER BY number")]
+        outstanding = {attempt_id for table, attempt_id, _ in found if table == "outbox"}
+        dispatched = [attempt_id for table, attempt_id, _ in found if table == "attempt"]
         assert Counter(dispatched) == Counter([*outstanding, *dict(rows)])
         before, self.recorded = self.recorded, dict(rows)
         assert before.items() <= self.recorded.items()
