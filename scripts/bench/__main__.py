@@ -14,7 +14,7 @@ from common.output.visible import say
 PARTS = {
     "lean": ("lean", "batches", "verify", "rewards"),
     "search": ("search",),
-    "bus": ("bus", "keys", "requests"),
+    "bus": ("bus", "keys", "requests", "telemetry"),
     "engine": ("engine", "models"),
     "train": ("train",),
     "gpu": ("gpu",),

@@ -20,9 +20,20 @@ from broker import streams
 from common.bus import Bus as Client, Role, names
 from common.bus.signing import own_identity
 from common.lean import Theorem
+from common.life import timeline
 from common.protocol.attempts import SELF_PLAY, Attempt, AttemptOutcome, Purpose, unplayed
-from common.protocol.messages import Heartbeat, LeanRunReply, LeanRunRequest, SampledTactic, TacticReply, TacticRequest
+from common.protocol.messages import (
+    Heartbeat,
+    LeanRunReply,
+    LeanRunRequest,
+    SampledTactic,
+    Spans,
+    TacticReply,
+    TacticRequest,
+    encode,
+)
 from common.protocol.subjects import LEAN_RUN, TACTIC_REQUEST, result, telemetry, todo
+from common.watch.spans import SpanQueue, Trace
 from scripts.bench.harness import RUN, Part, Results, connected, in_process, medians, on_loop, own_broker, quantile
 
 IN_FLIGHT = 64
@@ -398,3 +409,46 @@ async def of_clients(url: str, clients: int, seconds: float, node: int) -> dict[
         "client_cpu_us": 1e6 * client_cpu / len(times),
         "node_cpu_us": 1e6 * node_cpu / len(times),
     }
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What it costs a prover to know where an attempt's time goes.
+
+
+@dataclass(kw_only=True)
+class Telemetry(Part):
+    """Measures what timelines and spans cost a prover: microseconds of processor time for each request.
+
+    `timeline` is what every request costs; `traced` is the same for an attempt of which spans are made and sent. The
+    two take turns. An expansion sends two requests, and costs a prover some 2 ms (`proofmesh bench loop`).
+    """
+
+    requests: int = 20_000
+    """Requests of each measurement."""
+    repeats: int = 7
+    """Number of measurements; the median is reported."""
+
+    def measure(self) -> Results:
+        """Both costs."""
+        turns = [{"timeline": self._cost(traced=False), "traced": self._cost(traced=True)} for _ in range(self.repeats)]
+        return medians(turns, 2)
+
+    def _cost(self, *, traced: bool) -> float:
+        """Microseconds for each request."""
+        queue = SpanQueue()
+        headers = {
+            timeline.TIME_HEADER: "0.001000 0.002000",
+            timeline.NODE_HEADER: own_identity().name("lean-proxy-x-1"),
+        }
+        began = time.process_time()
+        with timeline.attempting("bench-1") as line:
+            for number in range(self.requests):
+                if traced and number % 1000 == 0:  # an attempt has a limit of spans
+                    line.trace = Trace("bench-1", queue.add)
+                with timeline.doing("lean"):
+                    timeline.request_headers()
+                    if (doing := timeline.requesting()) is not None:
+                        doing.answered(0.004, headers)
+                if traced and number % 200 == 199:
+                    encode(Spans("prover-x-1", "prover", 1.0, tuple(queue.take(200))))
+        return (time.process_time() - began) / self.requests * 1e6
