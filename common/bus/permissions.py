@@ -132,7 +132,7 @@ def inbox(role: str, key: str = "") -> str:
 
 
 _NAMES = {
-    Role.ADMIN: ("broker", EVERY_NODE),
+    Role.ADMIN: ("broker", "diagnose", EVERY_NODE),
     Role.LEARNER: ("learner", EVERY_NODE),
     Role.STP: ("stp",),
     Role.INFERENCE: ("inference", EVERY_NODE),
@@ -165,8 +165,6 @@ _COUNTS_QUEUES = (Role.LEARNER, Role.STP, Role.CLIENT, Role.UI, Role.VIEWER)
 
 def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
     """The rights of a key. `owner`: the name of a client's key. `key`: the public key; empty: any of the role."""
-    if role is Role.ADMIN:
-        return Rights((">",), (">",), answers=False)
     # 1. What the table of channels says.
     asks: list[_Ask] = []
     hears = [_Hear(f"{inbox(role, key)}.>")]
@@ -183,11 +181,14 @@ def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
     local = {ask: ask.subject if ask.account == own else elsewhere(ask.subject) for ask in asks}
     imports = [Import(ask.account, ask.subject, many=ask.many, slow=ask.slow, local=local[ask]) for ask in asks]
     imports += [each for hear in hears for each in hear.imports]
+    imports = list(dict.fromkeys(each for each in imports if each.account != own))
+    if role is Role.ADMIN:
+        return Rights((">",), (">",), answers=False, imports=tuple(imports))
     return Rights(
         tuple(dict.fromkeys(local.values())),
         tuple(dict.fromkeys(f"{hear.subject} {hear.group}".strip() for hear in hears)),
         served,
-        tuple(dict.fromkeys(each for each in imports if each.account != own)),
+        tuple(imports),
     )
 
 
@@ -225,7 +226,7 @@ def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]
             yield _Ask(f"$JS.API.STREAM.PURGE.OBJ_{bucket}", run)
             yield _Ask(f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}", run)
             yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
-        case Delivery.PUBLISH | Delivery.HISTORY if name.startswith("telemetry."):
+        case Delivery.PUBLISH | Delivery.HISTORY if channel.stored_in != "<run>-answers" and role is not Role.CLIENT:
             yield _Ask(f"{run}.{name}", account_of(role, run, owner))  # whoever reads it gets it from there
         case Delivery.REQUEST | Delivery.REQUEST_ALL | Delivery.PUBLISH:
             many, slow = channel.delivery is Delivery.REQUEST_ALL, channel.delivery is Delivery.REQUEST
