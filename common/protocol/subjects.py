@@ -319,7 +319,7 @@ CHANNELS: tuple[Channel, ...] = (
         Delivery.PUBLISH,
         (messages.LogRecord,),
         senders=(EVERY_NODE,),
-        readers=("ui", "learner"),
+        readers=("ui", "learner", "diagnose"),
         notes="The learner writes those of other machines into the run's folder.",
     ),
     Channel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,13 @@ from common.life.process import kill_group, spawn_child
 from common.protocol import subjects
 from common.protocol.attempts import Attempt, AttemptResult, Purpose
 from common.protocol.messages import (
+    DiagnosisRequest,
     Heartbeat,
     LeanRunReply,
     LeanRunRequest,
     LeanVerifyReply,
     LeanVerifyRequest,
+    LogRecord,
     Message,
     NodeInfo,
     PauseAcknowledged,
@@ -268,6 +271,17 @@ async def test_each_role_does_its_work_with_its_key(server: Server, tmp_path: Pa
         await streams.ensure(admin)
         await viewer.clock_ahead()
         assert list(await viewer.runs()) == [RUN]
+        # 6. What the operator asks nodes reaches them in all accounts, once, and they answer in their logs.
+        heard: list[Message] = []
+        for node in (prover, ui, learner, inference):
+            await node.subscribe(subjects.DIAGNOSIS, DiagnosisRequest, lambda _, m: heard.append(m))
+        await admin.subscribe(subjects.telemetry("*", "*", "log"), LogRecord, lambda _, m: heard.append(m))
+        await admin.publish(subjects.DIAGNOSIS, example_of(DiagnosisRequest))
+        for node, role in ((prover, "prover"), (ui, "ui"), (learner, "learner")):
+            record = msgspec.structs.replace(example_of(LogRecord), role=role, node_id=named(role))
+            await node.publish(subjects.telemetry(role, named(role), "log"), record)
+        await eventually(lambda: len(heard) >= 7, what="questions and answers")
+        assert Counter(type(each) for each in heard) == {DiagnosisRequest: 4, LogRecord: 3}
     assert server.log_file.read_text().count(" Violation ") == before
 
 
