@@ -135,7 +135,8 @@ def check_flags(settings: Any) -> None:
     except config.ConfigError as error:
         text = re.sub(r"^--(place|length|optimizer|keeping)\.", "--", str(error))
         raise config.ConfigError(text) from error
-    check_tracker(settings.keeping.tracker)
+    kept = getattr(settings, "keeping", settings)  # the retriever's are flat, and a search for premises has no tracker
+    check_tracker(getattr(kept, "tracker", ""))
 
 
 # --- hf-sft -----------------------------------------------------------------------------------------------------------

@@ -184,13 +184,13 @@ async def test_a_queue_that_the_broker_refuses_makes_the_node_unhealthy_until_it
     monkeypatch.setattr(stored, "REFUSED_PAUSE", 0.02)
     ctx = NodeContext("prover", NodeSettings(run=bus.run))
     ctx.bus, ctx.state = bus, "running"
-    beating = asyncio.create_task(pulse.beat(ctx))
-    await streams.remove(bus)
-    for number in (1, 2):
-        with pytest.raises(Unanswered, match="no stream"):
-            await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
-        assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
     with capture_logs() as logs:
+        beating = asyncio.create_task(pulse.beat(ctx))
+        await streams.remove(bus)
+        for number in (1, 2):
+            with pytest.raises(Unanswered, match="no stream"):
+                await bus.publish_durable(todo("train"), attempt(number), message_id=f"a{number}")
+            assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
         await eventually(lambda: ctx.healthz()["status"] == "unhealthy")
     while "reading todo-train" not in ctx.info().problems["queues"]:  # without a wait, a busy broker says nothing
         assert await bus.lease("todo-train", Attempt, limit=1, wait=0) == []
