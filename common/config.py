@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Meta
 
+from common.limits import Timeout
 from common.output.visible import without_credentials
 from common.settings import BusSettings, LeanSettings, LifeSettings, NodeSettings, RunSettings
 
@@ -123,6 +124,32 @@ def load_node(file: Path | None) -> NodeSettings:
     bus = convert(BusSettings, content.get("bus", {}), _where(file, "bus"))
     node = convert(LifeSettings, content.get("node", {}), _where(file, "node"))
     return NodeSettings(run=run.name, bus=bus, **dataclasses.asdict(node))
+
+
+@dataclass
+class MeshOptions:
+    """Options of a command that is about a running mesh."""
+
+    config: Path | None = None
+    """The mesh's configuration file: its run and its broker."""
+
+    run: str = ""
+    """Name of the run; empty takes the file's, or `demo`."""
+
+    url: str = ""
+    """Address of the broker; empty takes the file's, or the local one."""
+
+    wait: Timeout = 3.0
+    """Seconds to wait for the broker."""
+
+    def mesh(self) -> NodeSettings:
+        """The run and the broker. A file that names no address may be that of the broker's machine. Raises
+        ConfigError."""
+        node = load_node(self.config)
+        port = read(self.config).get("broker", {}).get("port", 0)
+        own = f"nats://127.0.0.1:{port}" if port and node.bus.url == BusSettings.url else node.bus.url
+        bus = dataclasses.replace(node.bus, url=self.url or own)
+        return dataclasses.replace(node, run=self.run or node.run, bus=bus)
 
 
 def load_lean(file: Path | None) -> LeanSettings:

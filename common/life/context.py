@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import socket
 import time
 from collections.abc import Coroutine
@@ -16,7 +15,7 @@ import structlog
 
 from common.bus.signing import own_identity
 from common.life.metrics import METRICS, Metrics, gauge
-from common.machine import own_version
+from common.machine import own_host, own_version
 from common.protocol.messages import Heartbeat, NodeFacts, NodeInfo
 from common.settings import NodeSettings
 from common.watch.spans import SpanQueue
@@ -29,11 +28,6 @@ _problem = gauge("node_problem", "1 while a part of the node is unhealthy", ["pa
 
 _numbers = count()
 """Of the nodes in this process."""
-
-
-def own_host() -> str:
-    """This machine, as it is named in the ids of its nodes."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname().split(".")[0])[:24].strip("-") or "host"
 
 
 def new_node_id(role: str) -> str:

@@ -12,7 +12,7 @@ from common.life.metrics import gauge, histogram
 from common.protocol import subjects
 from common.protocol.messages import Spans
 from common.watch.diagnosis import Watchdog
-from common.watch.otlp import Export, exporting
+from common.watch.spans import Export, exporting
 
 HEARTBEAT_SECONDS = 1.0
 LAG_PROBE_SECONDS = 0.1

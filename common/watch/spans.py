@@ -11,21 +11,37 @@ its own clock.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import os
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import msgspec
+import structlog
 
 from common.files import NOT_JSON, NewLines
 from common.life import metrics
 from common.life.logging import FILE_BACKUPS, LinesFile
-from common.machine import own_version
-from common.protocol.messages import Span, Spans
+from common.machine import own_host, own_version
+from common.output.visible import as_json
+from common.protocol.messages import LogRecord, Span, Spans
+from common.protocol.subjects import telemetry
+from common.watch.logs import LOGS
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from common.bus import Bus
+
+log = structlog.get_logger("spans")
 
 FILE = "spans.jsonl"
 """In the run directory. Each line is an ExportTraceServiceRequest of OTLP as JSON, as the OpenTelemetry Collector's
@@ -180,3 +196,117 @@ def _read(span: dict[str, Any], attempt_id: str) -> Span:
         ran=float(values.get("ran", 0.0)),
         left_out=int(values.get("left_out", 0)),
     )
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# The run's folder: what nodes send as telemetry, spans of all, and logs of those on other machines.
+
+ELSEWHERE = "elsewhere.log"
+"""Logs of the nodes on other machines. Those of this machine's nodes are beside it, one file for each (`up`)."""
+
+
+async def keep_telemetry(bus: Bus, folder: Path) -> None:
+    """Write spans and logs into a run's folder from now on. Raises OSError if it is not writable."""
+    kept = LinesFile(folder / FILE)
+    elsewhere = LinesFile(folder / LOGS / ELSEWHERE)
+
+    def hear_log(_: str, record: LogRecord) -> None:
+        if not record.node_id.startswith(f"{record.role}-{own_host()}-"):
+            elsewhere.write(line_of(record))
+
+    await bus.subscribe(telemetry("*", "*", "spans"), Spans, lambda _, message: write(kept, message))
+    await bus.subscribe(telemetry("*", "*", "log"), LogRecord, hear_log)
+
+
+def line_of(record: LogRecord) -> str:
+    """A record as a line of a log."""
+    at = datetime.fromtimestamp(record.time, UTC).isoformat().replace("+00:00", "Z")
+    known = {"time": record.time, "timestamp": at, "level": record.level, "event": record.event}
+    return as_json(record.fields | known | {"node": record.node_id, "role": record.role})
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# An OpenTelemetry collector: OTLP over HTTP, as JSON, which needs no package beside aiohttp.
+
+Export = Callable[[Spans], None]
+"""Takes spans, and returns at once."""
+
+WAITING = 100
+"""Most messages that wait for the collector: some seconds of a busy node. Further ones are lost."""
+
+TRY_SECONDS = (0.5, 2.0, 8.0)
+"""Pauses before a message is sent again."""
+
+TIMEOUT_SECONDS = 10.0
+
+AGAIN = frozenset({429, 502, 503, 504})
+"""Statuses after which a client sends again, by the specification of OTLP."""
+
+_not_taken = metrics.counter("otlp_lost_spans", "Spans that the OpenTelemetry collector did not take")
+
+
+@asynccontextmanager
+async def exporting(url: str) -> AsyncIterator[Export]:
+    """An exporter for as long as the block lasts; without a URL it drops what it gets, because nobody wants it."""
+    if not url:
+        yield lambda message: None
+        return
+    waiting: asyncio.Queue[Spans] = asyncio.Queue(WAITING)
+
+    def export(message: Spans) -> None:
+        if waiting.full():
+            _not_taken.inc(len(message.spans))
+        else:
+            waiting.put_nowait(message)
+
+    sending = asyncio.create_task(_send(f"{url.rstrip('/')}/v1/traces", waiting), name="otlp")
+    try:
+        yield export
+    finally:
+        sending.cancel()
+        with suppress(asyncio.CancelledError):
+            await sending
+
+
+async def _send(url: str, waiting: asyncio.Queue[Spans]) -> None:
+    import aiohttp
+
+    well = True
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    async with aiohttp.ClientSession(timeout=timeout, headers=_headers()) as session:
+        while True:
+            message = await waiting.get()
+            body = as_otlp(message.role, message.node_id, message.spans)
+            problem = await _sent(session, url, body)
+            if problem:
+                _not_taken.inc(len(message.spans))
+            if problem and well:
+                log.warning("the OpenTelemetry collector takes no spans", url=url, reason=problem)
+            elif not problem and not well:
+                log.info("the OpenTelemetry collector takes spans again", url=url)
+            well = not problem
+
+
+async def _sent(session: aiohttp.ClientSession, url: str, body: dict[str, object]) -> str:
+    """Send a body, again after errors that may pass. Returns the problem; empty: none."""
+    import aiohttp
+
+    problem = ""
+    for pause in (*TRY_SECONDS, 0.0):
+        try:
+            async with session.post(url, json=body) as response:
+                if response.ok:
+                    return ""
+                problem = f"status {response.status}"
+                if response.status not in AGAIN:
+                    return problem
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            problem = f"{type(error).__name__}: {error}"
+        await asyncio.sleep(pause)
+    return problem
+
+
+def _headers() -> dict[str, str]:
+    """What OTEL_EXPORTER_OTLP_HEADERS says, as NAME=VALUE,NAME=VALUE with %-escapes."""
+    pairs = (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(","))
+    return {name.strip(): unquote(value.strip()) for name, equals, value in pairs if equals and name.strip()}

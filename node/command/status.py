@@ -10,11 +10,9 @@ import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.config import load_node
-from common.limits import Timeout
+from common.config import MeshOptions
 from common.output.command import Exit, command
 from common.output.visible import as_json, say
 from common.output.words import duration
@@ -31,20 +29,8 @@ _TONES: dict[str, Tone] = {"running": "good", "unhealthy": "bad", "draining": "w
 
 
 @dataclasses.dataclass
-class StatusSettings:
+class StatusSettings(MeshOptions):
     """List the nodes of a mesh."""
-
-    config: Path | None = None
-    """The mesh's configuration file: its run and its broker."""
-
-    run: str = ""
-    """Name of the run; empty takes the file's, or `demo`."""
-
-    url: str = ""
-    """Address of the broker; empty takes the file's, or the local one."""
-
-    wait: Timeout = 3.0
-    """Seconds to wait for the broker."""
 
     json: bool = False
     """Print one JSON document instead of tables."""
@@ -58,10 +44,7 @@ def main(argv: Sequence[str]) -> int:
 async def _status(settings: StatusSettings) -> int:
     from common.bus import BusError
 
-    node = load_node(settings.config)
-    node = dataclasses.replace(node, run=settings.run or node.run)
-    if settings.url:
-        node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
+    node = settings.mesh()
     try:
         nodes = await registered(node, settings.wait)
     except BusError as error:

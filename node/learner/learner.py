@@ -13,7 +13,7 @@ from common.life.logging import keep_small
 from common.protocol.messages import Heartbeat
 from common.records.database import explained
 from common.records.store import Store
-from common.watch.kept import keep_telemetry
+from common.watch.spans import keep_telemetry
 from node.learner import summary
 from node.learner.attempts.collector import Collector
 from node.learner.attempts.dispatcher import Dispatcher

@@ -18,7 +18,7 @@ from common.life import timeline
 from common.life.logging import LinesFile
 from common.life.process import kill_group, spawn_child
 from common.protocol.messages import PauseAcknowledged, PauseRequest, Span, Spans
-from common.watch import kept, otlp, spans
+from common.watch import spans
 from common.watch.logs import LOGS, LogFiles
 from tests.background import RunOnBroker
 from tests.common.test_node import PROGRAM, ROOT
@@ -72,7 +72,7 @@ def test_an_attempt_has_no_more_spans_than_its_limit_and_says_how_many_are_missi
 
 
 async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(otlp, "TRY_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(spans, "TRY_SECONDS", (0.0, 0.0))
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20T, x=1")
     bodies: list[dict[str, Any]] = []
     statuses = [503, 200, 400]
@@ -88,7 +88,7 @@ async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatc
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     message = Spans("prover-1", "prover", 1.0, (Span("a-1", "0" * 16, "lean", 1.0, 2.0),))
-    async with otlp.exporting(f"http://127.0.0.1:{runner.addresses[0][1]}/") as export:
+    async with spans.exporting(f"http://127.0.0.1:{runner.addresses[0][1]}/") as export:
         export(message)
         await eventually(lambda: len(bodies) == 2)
         export(message)
@@ -100,8 +100,8 @@ async def test_a_collector_gets_the_spans_and_may_be_busy_for_a_while(monkeypatc
 async def test_a_killed_node_loses_no_more_than_its_last_second(
     mesh_run: RunOnBroker, bus: Bus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "own_host", lambda: "another-machine")
-    await kept.keep_telemetry(bus, tmp_path)
+    monkeypatch.setattr(spans, "own_host", lambda: "another-machine")
+    await spans.keep_telemetry(bus, tmp_path)
     command = [sys.executable, PROGRAM, "tell", mesh_run.bus.url, mesh_run.name]
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     node = await spawn_child(

@@ -15,11 +15,9 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
-from common.config import config_file, load_lean, load_node
-from common.limits import Timeout
+from common.config import MeshOptions, config_file, load_lean
 from common.output.command import command
 from common.output.visible import as_json
 from common.settings import BusSettings, LeanSettings, NodeSettings
@@ -40,7 +38,7 @@ GROUPS: tuple[Group, ...] = ("system", "packages", "compute", "space", "broker",
 
 
 @dataclasses.dataclass
-class DoctorSettings:
+class DoctorSettings(MeshOptions):
     """Say what works here, what is slow and what is broken."""
 
     only: tuple[Group, ...] = ()
@@ -48,18 +46,6 @@ class DoctorSettings:
 
     lean: LeanSettings = dataclasses.field(default_factory=LeanSettings)
     """The Lean version, project and header; section [lean] of --config."""
-
-    url: str = ""
-    """Address of the broker that should be there; empty takes the file's, or looks at the local one."""
-
-    run: str = ""
-    """Name of the run whose streams to look at; empty takes the file's, or `demo`."""
-
-    wait: Timeout = 3.0
-    """Seconds to wait for the broker; at most 30."""
-
-    config: Path | None = None
-    """The mesh's configuration file: its Lean, run and broker; flags win over it."""
 
     json: bool = False
     """Print one JSON document instead of a table."""
@@ -81,10 +67,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 async def _doctor(settings: DoctorSettings) -> int:
-    node = load_node(settings.config)
-    node = dataclasses.replace(node, run=settings.run or node.run)
-    if settings.url:
-        node = dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=settings.url))
+    node = settings.mesh()
     # A broker at the usual place is looked for; one at a place of its own should be there.
     asked = bool(settings.url) or node.bus.url != BusSettings().url
     began = time.monotonic()

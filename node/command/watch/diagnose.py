@@ -18,13 +18,12 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import tyro
 
-from common.config import load_node
+from common.config import MeshOptions
 from common.limits import Timeout
 from common.output.command import Exit, UserError, command
 from common.output.visible import say
@@ -35,7 +34,7 @@ ANSWER_SECONDS = 10.0
 
 
 @dataclass
-class DiagnoseSettings:
+class DiagnoseSettings(MeshOptions):
     """Ask the nodes of a mesh what they are doing."""
 
     node: Annotated[str, tyro.conf.Positional] = ""
@@ -56,15 +55,6 @@ class DiagnoseSettings:
     seconds: Timeout = 10.0
     """How long the level holds, and a profile or a look at the memory lasts."""
 
-    config: Path | None = None
-    """The mesh's configuration file: its run and its broker."""
-
-    run: str = ""
-    """Name of the run; empty takes the file's, or `demo`."""
-
-    url: str = ""
-    """Address of the broker; empty takes the file's, or the local one."""
-
 
 def main(argv: Sequence[str]) -> int:
     """Entry point; returns the exit code. Raises ConfigError."""
@@ -80,8 +70,7 @@ async def _diagnose(settings: DiagnoseSettings) -> int:
     asked = [kind for kind, wanted in {Diagnosis.LEVEL: bool(settings.level), **what}.items() if wanted]
     if not asked:
         raise UserError("say what to ask: --level, --stacks, --profile or --memory")
-    node = load_node(settings.config)
-    run, address = settings.run or node.run, replace(node.bus, url=settings.url or node.bus.url)
+    mesh = settings.mesh()
     name = secrets.token_hex(6)
     waiting: set[tuple[str, str]] = set()
     answered = asyncio.Event()
@@ -94,11 +83,11 @@ async def _diagnose(settings: DiagnoseSettings) -> int:
                 answered.set()
 
     # 2. Ask, and print what the nodes log about it.
-    bus = await Bus.connect(address, run=run, name="diagnose", role=Role.ADMIN, wait=3.0)
+    bus = await Bus.connect(mesh.bus, run=mesh.run, name="diagnose", role=Role.ADMIN, wait=settings.wait)
     try:
         there = [info.node_id for info in await bus.nodes() if info.node_id.startswith(settings.node)]
         if not there:
-            raise UserError(f"run {run} has no node {settings.node or 'at all'}; `proofmesh status` lists nodes")
+            raise UserError(f"run {mesh.run} has no node {settings.node or 'at all'}; `proofmesh status` lists nodes")
         waiting.update((each, kind) for each in there for kind in asked)
         await bus.subscribe(telemetry("*", "*", "log"), LogRecord, hear)
         for kind in asked:

@@ -25,8 +25,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from common.config import load_node
-from common.limits import Port, Positive, Timeout
+from common.config import MeshOptions
+from common.limits import Port, Positive
 from common.output.command import Exit, UserError, command
 from common.output.visible import as_json, say
 from node.command.status import registered
@@ -46,20 +46,8 @@ NODE_LABEL = "__meta_proofmesh_node"
 
 
 @dataclasses.dataclass
-class TargetsSettings:
+class TargetsSettings(MeshOptions):
     """List the addresses of a mesh's metrics."""
-
-    config: Path | None = None
-    """The mesh's configuration file: its run, its broker, and [node] for --port."""
-
-    run: str = ""
-    """Name of the run; empty takes the file's, or `demo`."""
-
-    url: str = ""
-    """Address of the broker; empty takes the file's, or the local one."""
-
-    wait: Timeout = 3.0
-    """Seconds to wait for the broker; with --file or --port, it waits for ever."""
 
     file: Path | None = None
     """File that is written now and whenever nodes come or go."""
@@ -81,9 +69,7 @@ async def _targets(settings: TargetsSettings) -> int:
     from common.life.waiting import unless_stopped
 
     # 1. Which mesh.
-    node = load_node(settings.config)
-    bus_settings = dataclasses.replace(node.bus, url=settings.url or node.bus.url)
-    node = dataclasses.replace(node, run=settings.run or node.run, bus=bus_settings)
+    node = settings.mesh()
     # 2. Once.
     if settings.file is None and settings.port is None:
         try:

@@ -10,12 +10,10 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from common.config import load_node
-from common.limits import Timeout
+from common.config import MeshOptions
 from common.output.command import Exit, command
 from common.output.visible import as_json, say_data, visible
 from common.output.words import duration, percent
@@ -48,20 +46,8 @@ DOES = {
 
 
 @dataclass
-class TopSettings:
+class TopSettings(MeshOptions):
     """Watch a mesh in the terminal."""
-
-    config: Path | None = None
-    """The mesh's configuration file: its run and its broker."""
-
-    run: str = ""
-    """Name of the run; empty takes the file's, or `demo`."""
-
-    url: str = ""
-    """Address of the broker; empty takes the file's, or the local one."""
-
-    wait: Timeout = 3.0
-    """Seconds to wait for the broker."""
 
     once: bool = False
     """Print one look, and end."""
@@ -79,10 +65,9 @@ async def _top(settings: TopSettings) -> int:
     from common.bus import Bus, Role
     from common.output.terminal import Console
 
-    node = load_node(settings.config)
-    run, address = settings.run or node.run, replace(node.bus, url=settings.url or node.bus.url)
+    node = settings.mesh()
     console = Console(highlight=False)
-    bus = await Bus.connect(address, run=run, name="top", role=Role.VIEWER, wait=settings.wait)
+    bus = await Bus.connect(node.bus, run=node.run, name="top", role=Role.VIEWER, wait=settings.wait)
     try:
         watched = Watched(bus)
         await watched.begin()
