@@ -22,7 +22,7 @@ from broker.errors import BrokerError
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from broker.streams import MAX_ACK_PENDING, MIB
-from common.bus import BadKey, BusError, NoRoom, StreamState, names
+from common.bus import ACK_WAIT, BadKey, BusError, NoRoom, StreamState, names
 from common.bus.connection import warn_sometimes
 from common.life.logging import keep_small
 from common.life.metrics import Followed, counter, gauge
@@ -184,24 +184,31 @@ class StreamKeeper:
         ctx.report(attempts_waiting=waiting, results_waiting=results, leased=sum(leased.values()))
 
     async def _drop_ghosts(self) -> None:
-        """A request for attempts may name any subject for them. Where that subject is not an inbox, the broker keeps
-        the request when its sender has left, and gives it attempts that nobody plays. Making the consumer again drops
-        all requests; what is leased is delivered again."""
-        provers = sum(node.role == "prover" for node in await self._ctx.bus.nodes())
-        for consumer, waiting in (await self._ctx.bus.pulls()).items():
-            if not consumer.startswith(names.TODO_PREFIX) or waiting <= GHOSTS_SPARED + 2 * provers:
-                self._ghosts.pop(consumer, None)
-                continue
-            self._ghosts[consumer] += 1
-            if self._ghosts[consumer] < GHOST_LOOKS:
-                continue
+        """Make queues of attempts again that somebody with a prover's key has blocked. A request for attempts may name
+        any subject for them: where that is no inbox, the broker keeps the request when its sender has left, and gives
+        it attempts that nobody plays. And an attempt may be handed back for a hundred years. Making a consumer again
+        drops its requests and leases; what was leased is delivered again."""
+        bus = self._ctx.bus
+        provers = [node for node in await bus.nodes() if node.role == "prover"]
+        searches = sum(node.capacity.get("searches", 1) for node in provers)
+        pulls, leased = await bus.pulls(), await bus.leased()
+        queues = [each for each in pulls if each.startswith(names.TODO_PREFIX)]
+        # 1. Provers send one request at a time, and take no more attempts than they have free searches.
+        asks = [each for each in queues if pulls[each] > GHOSTS_SPARED + 2 * len(provers)]
+        holds = [each for each in queues if leased[each]]
+        held = sum(leased[each] for each in holds) > GHOSTS_SPARED + searches
+        blocked = dict.fromkeys(asks, GHOST_LOOKS) | {each: LEASE_LOOKS for each in holds if held}
+        # 2. A prover that was killed has its leases for as long as they last.
+        self._ghosts = Counter({each: self._ghosts[each] + 1 for each in blocked})
+        for consumer in [each for each, looks in blocked.items() if self._ghosts[each] >= looks]:
+            del self._ghosts[consumer]
             self._ctx.log.error(
-                "somebody asks for attempts and does not take them: the queue is made again. If it happens again, "
-                "revoke the provers' keys (`proofmesh broker revoke`) one after the other",
-                queue=consumer, requests=waiting, provers=provers,
+                "somebody takes attempts and does not play them: the queue is made again. If it happens again, revoke "
+                "the provers' keys (`proofmesh broker revoke`) one after the other",
+                queue=consumer, requests=pulls[consumer], leased=leased[consumer], provers=len(provers),
             )  # fmt: skip
-            await self._ctx.bus.drop(consumer)
-            await streams.ensure(self._ctx.bus)
+            await bus.drop(consumer)
+            await streams.ensure(bus)
             _dropped.inc()
 
 
@@ -290,6 +297,10 @@ class ServerWatch:
 GHOSTS_SPARED, GHOST_LOOKS = 4, 3
 """A queue is made again if in so many looks it has more requests for attempts than two for each registered prover and
 so many besides. A prover has one."""
+
+LEASE_LOOKS = 2 + int(ACK_WAIT / EVERY_SECONDS)
+"""So too if for longer than a lease lasts more attempts are leased than all provers have searches, and so many
+besides."""
 
 REFUSALS, REFUSALS_SECONDS = 10, 60.0
 """A key that is refused so often within so many seconds is named. Our nodes ask for nothing that they may not."""

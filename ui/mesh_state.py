@@ -21,6 +21,9 @@ from common.records.lately import Lately, cause
 OUTCOMES = tuple(outcome_values({}))
 """Values that count the outcomes of tactics in Lean, by kind."""
 
+MOST_COUNTED = 1e15
+"""More than any node has counted."""
+
 COUNTERS = {
     "prover": ("attempts", "roots_solved", "simulations", "expansions", *OUTCOMES),
     "lean-proxy": ("candidates", "proofs_accepted", "proofs_rejected", "worker_restarts", "failures", *OUTCOMES),
@@ -226,7 +229,9 @@ def evaluation_shown(evaluation: Evaluated) -> dict[str, Any]:
 
 def _counters(node: NodeView) -> dict[str, float]:
     role = node.info.role
-    return {f"{role}.{name}": node.values[name] for name in COUNTERS.get(role, ()) if name in node.values}
+    known = {name: node.values[name] for name in COUNTERS.get(role, ()) if name in node.values}
+    # What no node can have counted would stay in the totals after the node has left.
+    return {f"{role}.{name}": value for name, value in known.items() if 0 <= value <= MOST_COUNTED}
 
 
 def _node(node: NodeView, now: float) -> dict[str, Any]:

@@ -31,6 +31,10 @@ MAX_PARTS = 256
 """Most parts of one result: 128 MiB, far more than any attempt needs."""
 
 
+MOST_STEPS = 10_000
+"""Most steps of a state's proof: more than any search finds."""
+
+
 class Purpose(enum.StrEnum):
     """What an attempt is for. Provers take attempts in the order of this list."""
 
@@ -136,7 +140,7 @@ class StateValue(msgspec.Struct, frozen=True):
     """A state that a search expanded and that is not on the reported proof."""
 
     state: str
-    steps: Count = 0
+    steps: Annotated[int, msgspec.Meta(ge=0, le=MOST_STEPS)] = 0
     """Tactics on the longest branch of its shortest known proof; 0: the search found no proof of it."""
 
 

@@ -39,6 +39,10 @@ Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """A duration."""
 
 
+Moment = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+"""A Unix time. What is no time of this era is refused: no reader has to expect an infinite one."""
+
+
 class FailureKind(enum.StrEnum):
     """Why a request cannot be answered."""
 
@@ -392,7 +396,7 @@ class NodeInfo(Message, frozen=True):
     host: Name
     pid: int
     version: Name
-    started: float
+    started: Moment
     metrics_url: Name = ""
     capacity: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_REPORTED)] = {}
     state: Name = "running"
@@ -413,7 +417,7 @@ class Heartbeat(Message, frozen=True):
 
     node_id: Name
     role: Name
-    time: float
+    time: Moment
     state: Name
     values: Annotated[dict[str, float], msgspec.Meta(max_length=MOST_REPORTED)] = {}
 
@@ -423,7 +427,7 @@ class LogRecord(Message, frozen=True):
 
     node_id: Name
     role: Name
-    time: float
+    time: Moment
     level: Name
     event: str
     fields: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_REPORTED)] = {}
@@ -437,7 +441,7 @@ class Span(msgspec.Struct, frozen=True):
     """16 hexadecimal digits."""
     name: Name
     """`policy`, `lean`, `verify`: the attempt waited for this. `attempt`, `dispatch`, `queue`, `play`, `store`."""
-    start: float
+    start: Moment
     """Unix time of the node's clock."""
     seconds: Seconds
     parent: Name = ""
@@ -458,7 +462,7 @@ class Spans(Message, frozen=True):
 
     node_id: Name
     role: Name
-    time: float
+    time: Moment
     spans: Annotated[tuple[Span, ...], msgspec.Meta(max_length=MOST_REPORTED)]
 
 
@@ -495,7 +499,7 @@ class ProofFound(Message, frozen=True):
     theorem_id: Name
     attempt_id: Name
     purpose: Name
-    time: float
+    time: Moment
     lean: str
     """The theorem with its proof, as Lean text."""
     simulations: int = 0
@@ -504,7 +508,7 @@ class ProofFound(Message, frozen=True):
 class Point(Message, frozen=True):
     """`telemetry.learner.<id>.point`: one line of metrics.jsonl, for the monitor's curves."""
 
-    time: float
+    time: Moment
     step: int
     values: Annotated[dict[str, float], msgspec.Meta(max_length=MOST_REPORTED)]
 

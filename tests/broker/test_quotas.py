@@ -23,7 +23,7 @@ from node.command.status import _in_words
 from tests.background import Background
 from tests.broker.keyed import OTHER, RUN, Thief, as_role, keyed, thief, with_streams
 from tests.message_values import named
-from tests.waiting import eventually
+from tests.waiting import eventually, until
 
 pytestmark = pytest.mark.broker
 
@@ -123,6 +123,35 @@ async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(serve
         await asks(admin, "learner", 7, Purpose.TRAIN)
         (lease,) = await prover.lease("todo-train", Attempt, limit=1, wait=10)
         await lease.ack()
+
+
+async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "GHOSTS_SPARED", 0)
+    async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
+        ctx = NodeContext("broker", NodeSettings(run=RUN))
+        ctx.bus = admin
+        keeper = watch.StreamKeeper(ctx)
+        for number in (20, 21):
+            await asks(admin, "learner", number, Purpose.TRAIN)
+        for lease in await prover.lease("todo-train", Attempt, limit=2, wait=10):
+            await lease.hand_back(delay=100 * 365 * 86400)
+        await eventually_leased(admin, 2)
+        for _ in range(watch.LEASE_LOOKS):
+            assert await prover.lease("todo-train", Attempt, limit=2, wait=0) == []
+            await keeper.look()
+        leases = await prover.lease("todo-train", Attempt, limit=2, wait=10)
+        assert {lease.message.attempt_id for lease in leases} == {"learner-20", "learner-21"}
+        for lease in leases:
+            await lease.ack()
+
+
+async def eventually_leased(bus: Bus, number: int) -> None:
+    async def leased() -> bool:
+        return (await bus.leased())["todo-train"] == number
+
+    await until(leased)
 
 
 async def test_no_header_lets_a_node_remove_what_others_have_stored(server: Server) -> None:
