@@ -194,9 +194,9 @@ class StreamKeeper:
         pulls, leased = await bus.pulls(), await bus.leased()
         queues = [each for each in pulls if each.startswith(names.TODO_PREFIX)]
         # 1. Provers send one request at a time, and take no more attempts than they have free searches.
-        asks = [each for each in queues if pulls[each] > GHOSTS_SPARED + 2 * len(provers)]
+        asks = [each for each in queues if pulls[each] > len(provers)]
         holds = [each for each in queues if leased[each]]
-        held = sum(leased[each] for each in holds) > GHOSTS_SPARED + searches
+        held = sum(leased[each] for each in holds) > searches
         blocked = dict.fromkeys(asks, GHOST_LOOKS) | {each: LEASE_LOOKS for each in holds if held}
         # 2. A prover that was killed has its leases for as long as they last.
         self._ghosts = Counter({each: self._ghosts[each] + 1 for each in blocked})
@@ -294,13 +294,11 @@ class ServerWatch:
         self._ctx.report(connections=numbers["connections"], slow_consumers=numbers["slow_consumers"])
 
 
-GHOSTS_SPARED, GHOST_LOOKS = 4, 3
-"""A queue is made again if in so many looks it has more requests for attempts than two for each registered prover and
-so many besides. A prover has one."""
+GHOST_LOOKS = 3
+"""A queue is made again if in so many looks it has more requests for attempts than provers are registered."""
 
 LEASE_LOOKS = 2 + int(ACK_WAIT / EVERY_SECONDS)
-"""So too if for longer than a lease lasts more attempts are leased than all provers have searches, and so many
-besides."""
+"""So too if for longer than a lease lasts more attempts are leased than all provers have searches."""
 
 REFUSALS, REFUSALS_SECONDS = 10, 60.0
 """A key that is refused so often within so many seconds is named. Our nodes ask for nothing that they may not."""

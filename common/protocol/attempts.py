@@ -27,12 +27,17 @@ than the network's longest tactic, in training."""
 MOST_PACKED = 2**20
 """Most bytes of a kept search in a result: two messages. Trees of 1,000 expansions have a tenth."""
 
-MAX_PARTS = 256
-"""Most parts of one result: 128 MiB, far more than any attempt needs."""
+MAX_PARTS = 32
+"""Most parts of one result: 16 MiB, far more than any attempt needs. Read, a result may take ten times that."""
 
 
 MOST_STEPS = 10_000
 """Most steps of a state's proof: more than any search finds."""
+
+
+Effort = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
+"""What one attempt took of something. The records add them up, in numbers below 2^63: a prover that reports more than
+it can have done must not end a run."""
 
 
 class Purpose(enum.StrEnum):
@@ -225,37 +230,37 @@ class SearchShape(msgspec.Struct, frozen=True):
     A state is off the proof if the reported proof does not pass through it; without a proof, all states are.
     """
 
-    expanded: Count = 0
+    expanded: Effort = 0
     """States that were expanded."""
-    expansions: Count = 0
+    expansions: Effort = 0
     """Expansions of these states."""
-    dead: Count = 0
+    dead: Effort = 0
     """Of these states: those without a proof and without a tactic that may still lead to one."""
-    dead_expansions: Count = 0
+    dead_expansions: Effort = 0
     """Expansions of dead states. The first of each was needed; `dead_expansions - dead` were not."""
-    choices: Count = 0
+    choices: Effort = 0
     """States with two or more visited actions: only there the search has compared tactics."""
-    depth: Count = 0
+    depth: Effort = 0
     """Depth of the deepest expanded state; the root has depth 0."""
-    depths: Count = 0
+    depths: Effort = 0
     """Sum of the depths of all expansions."""
-    proof_steps: Count = 0
+    proof_steps: Effort = 0
     """Tactics on the longest branch of the proof; 0 without a proof."""
-    on_proof: Count = 0
+    on_proof: Effort = 0
     """States on the proof with a value of the network."""
     error_on_proof: Seconds = 0.0
     """Sum over them of |V + remaining steps|, in steps."""
-    off_proof: Count = 0
+    off_proof: Effort = 0
     """Solved states off the proof with a value of the network; `error_off_proof` is their sum of errors."""
     error_off_proof: Seconds = 0.0
-    solved: Annotated[tuple[Count, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
+    solved: Annotated[tuple[Effort, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
     """By bin of the value (`value_bin`), the number of solved states off the proof."""
-    unsolved: Annotated[tuple[Count, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
+    unsolved: Annotated[tuple[Effort, ...], msgspec.Meta(max_length=VALUE_BINS)] = ()
     """The same for states without a proof."""
-    tried: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
+    tried: Annotated[dict[str, Effort], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
     """By first word, the number of tactics that were tried; of these, `legal` ran without error and led on."""
-    legal: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
-    used: Annotated[dict[str, Count], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
+    legal: Annotated[dict[str, Effort], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
+    used: Annotated[dict[str, Effort], msgspec.Meta(max_length=MOST_HEADS + 1)] = {}
     """By first word, the number of tactics in the proof."""
 
 
@@ -298,16 +303,16 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     nothing is lost and the same number of expansions may be in flight. The same holds for Lean attempts.
     """
 
-    simulations: Count = 0
+    simulations: Effort = 0
     """Expansions that were backed up."""
-    expansions: Count = 0
+    expansions: Effort = 0
     """Expansions that were requested, repeated ones included."""
-    expansions_lost: Count = 0
+    expansions_lost: Effort = 0
     """Expansions that failed for good because infrastructure lost all their outcomes several times."""
-    nodes: Count = 0
+    nodes: Effort = 0
     """Nodes of the search tree."""
-    tactics_tried: Count = 0
-    tactics_failed: Count = 0
+    tactics_tried: Effort = 0
+    tactics_failed: Effort = 0
     seconds: Seconds = 0.0
     seconds_policy: Seconds = 0.0
     """Waiting for inference, summed over expansions (expansions overlap)."""
@@ -318,32 +323,32 @@ class AttemptStatistics(msgspec.Struct, frozen=True):
     ended: Ended | None = None
     """Why the search ended without a proof; None: it ended with a proof or an error, or there was no search. An attempt
     with `every_proof` does not end with a proof."""
-    solved_at_simulations: Count = 0
+    solved_at_simulations: Effort = 0
     """Simulations until the proof was known, the last one included; 0: not proved."""
-    solved_at_lean_attempts: Count = 0
+    solved_at_lean_attempts: Effort = 0
     """Tactics tried until the proof was known. Of the last expansion, only those up to the one that completed the
     proof."""
     solved_at_seconds: Seconds = 0.0
     """Time until the proof was known, without the verification of proofs."""
-    proofs_rejected: Count = 0
+    proofs_rejected: Effort = 0
     """Proofs that final verification refused before the search went on."""
-    lean_attempts: Count = 0
+    lean_attempts: Effort = 0
     """Tactics that were sent to Lean, also those of expansions whose result was not needed in the end. Lost ones are
     sent again and count once."""
-    samples: Count = 0
+    samples: Effort = 0
     """Tactics that the policy sampled, duplicates and incomplete ones included."""
-    tokens: Count = 0
+    tokens: Effort = 0
     """Tokens of these samples; 0: the policy does not report them."""
     seconds_verify: Seconds = 0.0
     """Waiting for final verification; part of `seconds`."""
-    corrections: Count = 0
+    corrections: Effort = 0
     """Simulations of `whole-proof`: proofs that were written to correct an earlier one."""
-    duplicates: Count = 0
+    duplicates: Effort = 0
     """Simulations of `whole-proof`: proofs that the attempt had tried before. They are not sent to Lean again."""
-    without_proof: Count = 0
+    without_proof: Effort = 0
     """Simulations of `whole-proof`: completions without a proof, and proofs that the text rules forbid. They are not
     sent to Lean."""
-    correct: Count = 0
+    correct: Effort = 0
     """For `every_proof`: samples that are proofs, repeated ones included."""
     shape: SearchShape | None = None
     """What the tree search did; None: there was none, or an older prover played the attempt."""

@@ -43,6 +43,14 @@ Moment = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
 """A Unix time. What is no time of this era is refused: no reader has to expect an infinite one."""
 
 
+LogProbability = Annotated[float, msgspec.Meta(ge=-1e9, le=1e3)]
+"""The logarithm of a probability, or of a density. It may be a little above 0 after rounding. Infinite ones and NaN are
+refused: they would end the search that gets them."""
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**22)]
+"""Tokens of one reply: more than its samples can have. The sums of an attempt are among what a result may say."""
+
+
 class FailureKind(enum.StrEnum):
     """Why a request cannot be answered."""
 
@@ -126,14 +134,14 @@ class SampledTactic(msgspec.Struct, frozen=True):
     """One sample of the policy."""
 
     tactic: str
-    log_probability: float
+    log_probability: LogProbability
     """Sum of the tokens' log-probabilities under the policy at temperature 1, end-of-tactic token included."""
     complete: bool = True
     """False: the completion was cut off. It is never sent to Lean."""
-    sampled: float | None = None
+    sampled: LogProbability | None = None
     """Sum of the tokens' log-probabilities under the distributions that they were sampled from, if the request's
     `sampling` makes these differ from the policy's; None: the same as `log_probability`."""
-    tokens: Count | None = None
+    tokens: Tokens | None = None
     """Tokens of a whole proof or a conjecture, its end included. None: a tactic."""
 
 
@@ -144,9 +152,9 @@ class TacticReply(Message, frozen=True):
     tactics: Annotated[tuple[SampledTactic, ...], msgspec.Meta(max_length=MOST_SAMPLES)]
     value: float
     """V: minus the expected number of remaining tactics (<= 0); 0 for whole proofs and conjectures."""
-    weights: int
+    weights: Count
     """The weight version that gave the samples."""
-    tokens: Count | None = None
+    tokens: Tokens | None = None
     """Tokens of these samples, their ends included; None: not counted."""
 
 

@@ -83,5 +83,6 @@ def in_words(record: LogRecord) -> str:
         return record.event
     at = datetime.fromtimestamp(record.time, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
     fields = "".join(f" {key}={value}" for key, value in record.fields.items() if key != "exception")
-    text = f"{at} {record.level:<7} {record.node_id} {record.event}{fields}"
+    # In one line: what a node logs of others' texts must not look like a record of its own.
+    text = " ".join(f"{at} {record.level:<7} {record.node_id} {record.event}{fields}".splitlines())
     return f"{text}\n{trace}" if (trace := record.fields.get("exception")) else text

@@ -125,10 +125,7 @@ async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(serve
         await lease.ack()
 
 
-async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch, "GHOSTS_SPARED", 0)
+async def test_attempts_that_are_handed_back_for_a_hundred_years_are_played(server: Server) -> None:
     async with as_role(server, "admin") as admin, as_role(server, "prover") as prover:
         ctx = NodeContext("broker", NodeSettings(run=RUN))
         ctx.bus = admin
