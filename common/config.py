@@ -131,7 +131,7 @@ class MeshOptions:
     """Options of a command that is about a running mesh."""
 
     config: Path | None = None
-    """The mesh's configuration file: its run and its broker."""
+    """The mesh's configuration file, or the directory of its run, such as `runs/demo`: its run and its broker."""
 
     run: str = ""
     """Name of the run; empty takes the file's, or `demo`."""
@@ -158,13 +158,14 @@ def load_lean(file: Path | None) -> LeanSettings:
 
 
 def read(file: Path | None) -> dict[str, Any]:
-    """A file's tables by section; an empty dict without a file.
+    """A file's tables by section; an empty dict without a file. The directory of a run stands for what its learner was
+    started with, which has the broker's address.
 
     Raises ConfigError if the file does not exist, is not TOML or has an unknown section.
     """
     if file is None:
         return {}
-    content = read_toml(file)
+    content = read_toml(file / "config.toml" if file.is_dir() else file)
     for section, table in content.items():
         if section not in SECTIONS:
             raise ConfigError(f"{file}: [{section}]: unknown section{_meant(section, SECTIONS)}")

@@ -11,6 +11,7 @@ import pytest
 from common import config
 from common.config import ConfigError, dump, load, load_node, resolve
 from common.limits import Duration, Positive
+from common.settings import BusSettings
 from node.mesh.roles import ROLES
 
 
@@ -203,3 +204,18 @@ def test_values_of_flags_must_make_sense_too(argv: list[str], message: str) -> N
 
 def test_every_section_of_a_file_is_known() -> None:
     assert {"run", "bus", "node", "lean", *(role.section for role in ROLES.values())} <= set(config.SECTIONS)
+
+
+def test_a_command_about_a_mesh_finds_the_broker_of_a_file_or_of_a_run(tmp_path: Path) -> None:
+    own, run = tmp_path / "mesh.toml", tmp_path / "runs" / "demo"
+    own.write_text('[run]\nname = "mine"\n[broker]\nport = 4333\n')
+    run.mkdir(parents=True)
+    (run / "config.toml").write_text('[run]\nname = "demo"\n[bus]\nurl = "nats://10.0.0.1:1"\n')
+    found = [config.MeshOptions(config=each).mesh() for each in (own, run, None)]
+    assert [(each.run, each.bus.url) for each in found] == [
+        ("mine", "nats://127.0.0.1:4333"),
+        ("demo", "nats://10.0.0.1:1"),
+        ("demo", BusSettings().url),
+    ]
+    told = config.MeshOptions(config=run, run="other", url="nats://10.0.0.2:2").mesh()
+    assert (told.run, told.bus.url) == ("other", "nats://10.0.0.2:2")
