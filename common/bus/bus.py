@@ -56,7 +56,17 @@ from common.protocol.messages import (
     decode,
     encode,
 )
-from common.protocol.subjects import ANNOUNCED, NO_CHANNEL, SIGNED, VERIFIERS, channel_name, check_run_name, new_client
+from common.protocol.subjects import (
+    ANNOUNCED,
+    NO_CHANNEL,
+    PAUSE,
+    RESUME,
+    SIGNED,
+    VERIFIERS,
+    channel_name,
+    check_run_name,
+    new_client,
+)
 from common.settings import BusSettings
 
 R = TypeVar("R", bound=Message)
@@ -530,7 +540,10 @@ class Bus:
             f"{problem}; it is ignored. A learner with a new key is known after a new invite (`proofmesh broker "
             "invite`), or from [bus] learners"
         )
-        if self.troubles.get(trouble) != text:
+        if key in (PAUSE, RESUME):
+            # A request holds nothing up that is not done, and nobody takes it back: it is no lasting trouble.
+            warn_sometimes("a request does not count", key, reason=problem)
+        elif self.troubles.get(trouble) != text:
             self.troubles[trouble] = text
             log.warning("an announcement does not count", key=key, reason=text)
         return False

@@ -164,7 +164,7 @@ class Attempt(Message, frozen=True):
     seed: int
     client: Client = LEARNER
     """Who gets the result. Attempts that are played in the same process need none."""
-    weights: int | None = None
+    weights: Count | None = None
     """Pinned weight version (evaluation); None is the latest."""
     samples: Samples = SAMPLES
     """K: tactics sampled per expansion, or whole proofs per request. Every prover uses this number, so that evaluations
