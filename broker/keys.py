@@ -20,7 +20,7 @@ from typing import Any
 from broker.settings import HEADROOM, BrokerSettings
 from common.bus.asking import BadKey
 from common.bus.credentials import ENDING, PUBLIC, NodeKey, new_seed, read_key
-from common.bus.permissions import Rights, Role, account_of, rights
+from common.bus.permissions import Rights, Role, account_of, elsewhere, rights
 from common.machine import is_loopback
 from common.output.command import UserError
 from common.protocol.messages import MAX_MESSAGE_BYTES
@@ -187,8 +187,8 @@ def _add(found: dict[str, dict[str, Any]], user: User, run: str) -> None:
         elif not needed.stream:
             export["response_threshold"] = ANSWER_WITHIN if needed.slow else REMEMBERED
         taken: dict[str, Any] = {kind: {"account": needed.account, "subject": needed.subject}}
-        if needed.local not in ("", needed.subject):
-            taken["to"] = needed.local
+        if (local := elsewhere(needed.subject)) != needed.subject:
+            taken["to"] = local
         for entry, listed in (
             (export, _account(found, needed.account, run)["exports"]),
             (taken, account["imports"]),

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import time
 from collections import Counter, deque
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from broker.errors import BrokerError
 from broker.launcher import Server
 from broker.settings import BrokerSettings
 from broker.streams import MAX_ACK_PENDING, MIB
-from common.bus import ACK_WAIT, BadKey, BusError, NoRoom, StreamState, names
+from common.bus import ACK_WAIT, BadKey, BusError, NoRoom, Queue, StreamState, names
 from common.bus.connection import warn_sometimes
 from common.life.logging import keep_small
 from common.life.metrics import Followed, counter, gauge
@@ -123,7 +124,6 @@ class StreamKeeper:
             await self._mend()
             await self._grow()
             await self._look_at_queues()
-            await self._drop_ghosts()
         except BusError as error:
             if self._ctx.bus.connected:
                 self._ctx.health("streams", f"the run's streams cannot be kept: {error}")
@@ -171,19 +171,21 @@ class StreamKeeper:
         return ""
 
     async def _look_at_queues(self) -> None:
-        ctx = self._ctx
-        backlog, leased = await ctx.bus.backlog(), await ctx.bus.leased()
-        for consumer, number in backlog.items():
-            _backlog.labels(consumer).set(number)
-        for consumer, number in leased.items():
-            _leased.labels(consumer).set(number)
-            if number > ALARM_SHARE * MAX_ACK_PENDING:
-                ctx.log.warning("nearly all leases are out", consumer=consumer, leased=number, limit=MAX_ACK_PENDING)
-        results = sum(number for name, number in backlog.items() if name.startswith(names.RESULTS_PREFIX))
-        waiting = sum(backlog.values()) - results
-        ctx.report(attempts_waiting=waiting, results_waiting=results, leased=sum(leased.values()))
+        ctx, queues = self._ctx, await self._ctx.bus.queues()
+        for consumer, queue in queues.items():
+            _backlog.labels(consumer).set(queue.waiting)
+            _leased.labels(consumer).set(queue.leased)
+            if queue.leased > ALARM_SHARE * MAX_ACK_PENDING:
+                ctx.log.warning(
+                    "nearly all leases are out", consumer=consumer, leased=queue.leased, limit=MAX_ACK_PENDING
+                )
+        todo = {name: queue for name, queue in queues.items() if name.startswith(names.TODO_PREFIX)}
+        waiting, all_waiting = (sum(each.waiting for each in some.values()) for some in (todo, queues))
+        leased = sum(queue.leased for queue in queues.values())
+        ctx.report(attempts_waiting=waiting, results_waiting=all_waiting - waiting, leased=leased)
+        await self._drop_ghosts(todo)
 
-    async def _drop_ghosts(self) -> None:
+    async def _drop_ghosts(self, queues: Mapping[str, Queue]) -> None:
         """Make queues of attempts again that somebody with a prover's key has blocked. A request for attempts may name
         any subject for them: where that is no inbox, the broker keeps the request when its sender has left, and gives
         it attempts that nobody plays. And an attempt may be handed back for a hundred years. Making a consumer again
@@ -191,13 +193,11 @@ class StreamKeeper:
         bus = self._ctx.bus
         provers = [node for node in await bus.nodes() if node.role == "prover"]
         searches = sum(node.capacity.get("searches", 1) for node in provers)
-        pulls, leased = await bus.pulls(), await bus.leased()
-        queues = [each for each in pulls if each.startswith(names.TODO_PREFIX)]
         # 1. Provers send one request at a time, and take no more attempts than they have free searches.
-        asks = [each for each in queues if pulls[each] > len(provers)]
-        holds = [each for each in queues if leased[each]]
-        held = sum(leased[each] for each in holds) > searches
-        blocked = dict.fromkeys(asks, GHOST_LOOKS) | {each: LEASE_LOOKS for each in holds if held}
+        asks = [name for name, queue in queues.items() if queue.pulls > len(provers)]
+        holds = [name for name, queue in queues.items() if queue.leased]
+        held = sum(queue.leased for queue in queues.values()) > searches
+        blocked = {name: LEASE_LOOKS for name in holds if held} | dict.fromkeys(asks, GHOST_LOOKS)
         # 2. A prover that was killed has its leases for as long as they last.
         self._ghosts = Counter({each: self._ghosts[each] + 1 for each in blocked})
         for consumer in [each for each, looks in blocked.items() if self._ghosts[each] >= looks]:
@@ -205,7 +205,7 @@ class StreamKeeper:
             self._ctx.log.error(
                 "somebody takes attempts and does not play them: the queue is made again. If it happens again, revoke "
                 "the provers' keys (`proofmesh broker revoke`) one after the other",
-                queue=consumer, requests=pulls[consumer], leased=leased[consumer], provers=len(provers),
+                queue=consumer, requests=queues[consumer].pulls, leased=queues[consumer].leased, provers=len(provers),
             )  # fmt: skip
             await bus.drop(consumer)
             await streams.ensure(bus)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Unanswered,
         persistently,
     )
-    from common.bus.bus import Bus
+    from common.bus.bus import Bus, Queue
     from common.bus.connection import ServedSubscription, Subscription
     from common.bus.credentials import NodeKey
     from common.bus.names import ACK_WAIT, NODE_TTL
@@ -66,6 +66,7 @@ __all__ = [
     "NotAllowed",
     "NotThere",
     "ObjectStoreSpec",
+    "Queue",
     "RemoteFailure",
     "Role",
     "RunSpec",

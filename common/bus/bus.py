@@ -6,6 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,6 +74,18 @@ R = TypeVar("R", bound=Message)
 
 UNKNOWN_WEIGHTS_PAUSE = 0.5
 """Seconds before a request is sent again to a node that does not have the requested weights yet."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What a consumer of a work queue has to do."""
+
+    waiting: int
+    """Messages that nobody has taken."""
+    leased: int
+    """Messages that were delivered and not acknowledged."""
+    pulls: int
+    """Requests for messages that wait."""
 
 
 class Bus:
@@ -449,18 +462,22 @@ class Bus:
             self.troubles.pop(f"reading {consumer}", None)
         return found
 
+    async def queues(self) -> dict[str, Queue]:
+        """The state of each consumer's queue. Raises Unanswered, NotThere."""
+        infos = {consumer: await self._consumer_info(consumer) for consumer in names.CONSUMERS}
+        return {
+            consumer: Queue(info["num_pending"], info["num_ack_pending"], info["num_waiting"])
+            for consumer, info in infos.items()
+        }
+
     async def backlog(self) -> dict[str, int]:
         """The number of messages that wait for delivery, for each consumer. Raises Unanswered, NotThere."""
-        return {consumer: (await self._consumer_info(consumer))["num_pending"] for consumer in names.CONSUMERS}
+        return {consumer: queue.waiting for consumer, queue in (await self.queues()).items()}
 
     async def leased(self) -> dict[str, int]:
         """The number of leased messages (delivered, not acknowledged), for each consumer. Raises Unanswered,
         NotThere."""
-        return {consumer: (await self._consumer_info(consumer))["num_ack_pending"] for consumer in names.CONSUMERS}
-
-    async def pulls(self) -> dict[str, int]:
-        """The number of requests for messages that wait, for each consumer. Raises Unanswered, NotThere."""
-        return {consumer: (await self._consumer_info(consumer))["num_waiting"] for consumer in names.CONSUMERS}
+        return {consumer: queue.leased for consumer, queue in (await self.queues()).items()}
 
     async def drop(self, consumer: str) -> None:
         """Delete a consumer with its leases and waiting requests; `ensure` makes it again, and its messages are

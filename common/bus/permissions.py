@@ -47,20 +47,17 @@ class Role(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Import:
-    """What an account gets from another one."""
+class Use:
+    """A subject that a key publishes to, or hears, and the account that answers or publishes there."""
 
-    account: str
-    """The other one."""
     subject: str
-    stream: bool = False
-    """Messages that are published there. Otherwise requests that are answered there."""
+    account: str
     many: bool = False
     """Whether a request may have several replies."""
     slow: bool = False
     """Whether its reply may take as long as Lean works on it. The broker remembers a request until then."""
-    local: str = ""
-    """Its name in the account that imports it; empty: the same."""
+    stream: bool = False
+    """Whether it is heard."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +69,8 @@ class Rights:
     """`SUBJECT GROUP`: only as a member of the queue group, so that one node cannot copy the requests of all."""
     answers: bool
     """Whether it may reply to each message that it gets, once."""
-    imports: tuple[Import, ...] = ()
+    imports: tuple[Use, ...] = ()
     """What it takes for that from other accounts."""
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """A subject to publish to."""
-
-    subject: str
-    account: str
-    """Where it is heard."""
-    many: bool = False
-    slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +79,7 @@ class _Hear:
 
     subject: str
     group: str = ""
-    imports: tuple[Import, ...] = ()
+    imports: tuple[Use, ...] = ()
 
 
 def has_streams(role: Role) -> bool:
@@ -166,7 +152,7 @@ _COUNTS_QUEUES = (Role.LEARNER, Role.STP, Role.CLIENT, Role.UI, Role.VIEWER)
 def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
     """The rights of a key. `owner`: the name of a client's key. `key`: the public key; empty: any of the role."""
     # 1. What the table of channels says.
-    asks: list[_Ask] = []
+    asks: list[Use] = []
     hears = [_Hear(f"{inbox(role, key)}.>")]
     for channel in CHANNELS:
         if set(channel.senders) & set(_NAMES[role]):
@@ -174,18 +160,16 @@ def rights(role: Role, run: str, owner: str = OWNER, key: str = "") -> Rights:
         if set(channel.readers) & set(_NAMES[role]):
             asks += _reads(channel, role, run, owner)
             hears += _hears(channel, role, run, owner)
-    asks += (_Ask(f"$JS.API.{call}", run) for call in _looks(role, run))
+    asks += (Use(f"$JS.API.{call}", run) for call in _looks(role, run))
     served = any(channel.replies and set(channel.readers) & set(_NAMES[role]) for channel in CHANNELS)
     # 2. What of that is in other accounts.
     own = account_of(role, run, owner)
-    local = {ask: ask.subject if ask.account == own else elsewhere(ask.subject) for ask in asks}
-    imports = [Import(ask.account, ask.subject, many=ask.many, slow=ask.slow, local=local[ask]) for ask in asks]
-    imports += [each for hear in hears for each in hear.imports]
+    imports = [*asks, *(each for hear in hears for each in hear.imports)]
     imports = list(dict.fromkeys(each for each in imports if each.account != own))
     if role is Role.ADMIN:
         return Rights((">",), (">",), answers=False, imports=tuple(imports))
     return Rights(
-        tuple(dict.fromkeys(local.values())),
+        tuple(dict.fromkeys(ask.subject if ask.account == own else elsewhere(ask.subject) for ask in asks)),
         tuple(dict.fromkeys(f"{hear.subject} {hear.group}".strip() for hear in hears)),
         served,
         tuple(imports),
@@ -208,54 +192,54 @@ def _filled(channel: Channel, role: Role, owner: str, told: str = "*") -> str:
     return ".".join(own.get(part, "*") if part.startswith("<") else part for part in channel.name.split("."))
 
 
-def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]:
+def _sends(channel: Channel, role: Role, run: str, owner: str) -> Iterator[Use]:
     """What the role publishes to send on a channel."""
     name = _filled(channel, role, owner, _told(role))
     match channel.delivery:
         case Delivery.STATE:
             bucket = names.state_bucket(run)
-            yield _Ask(f"$KV.{bucket}.{name}", run)
-            yield _Ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
+            yield Use(f"$KV.{bucket}.{name}", run)
+            yield Use(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
         case Delivery.REGISTRY:
-            yield _Ask(f"$KV.{names.nodes_bucket(run)}.{name}", run)
+            yield Use(f"$KV.{names.nodes_bucket(run)}.{name}", run)
         case Delivery.OBJECT:
             bucket = names.weights_bucket(run)
-            yield _Ask(f"$O.{bucket}.C.*", run)
-            yield _Ask(f"$O.{bucket}.M.*", run)
-            yield _Ask(f"$JS.API.STREAM.INFO.OBJ_{bucket}", run)
-            yield _Ask(f"$JS.API.STREAM.PURGE.OBJ_{bucket}", run)
-            yield _Ask(f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}", run)
-            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
+            yield Use(f"$O.{bucket}.C.*", run)
+            yield Use(f"$O.{bucket}.M.*", run)
+            yield Use(f"$JS.API.STREAM.INFO.OBJ_{bucket}", run)
+            yield Use(f"$JS.API.STREAM.PURGE.OBJ_{bucket}", run)
+            yield Use(f"$JS.API.STREAM.MSG.GET.OBJ_{bucket}", run)
+            yield Use(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
         case Delivery.PUBLISH | Delivery.HISTORY if channel.stored_in != "<run>-answers" and role is not Role.CLIENT:
-            yield _Ask(f"{run}.{name}", account_of(role, run, owner))  # whoever reads it gets it from there
+            yield Use(f"{run}.{name}", account_of(role, run, owner))  # whoever reads it gets it from there
         case Delivery.REQUEST | Delivery.REQUEST_ALL | Delivery.PUBLISH:
             many, slow = channel.delivery is Delivery.REQUEST_ALL, channel.delivery is Delivery.REQUEST
-            yield _Ask(f"{run}.{name}", account_of(Role.PROVER, run), many, slow)
+            yield Use(f"{run}.{name}", account_of(Role.PROVER, run), many, slow)
         case _:
-            yield _Ask(f"{run}.{name}", run)
+            yield Use(f"{run}.{name}", run)
 
 
-def _reads(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Ask]:
+def _reads(channel: Channel, role: Role, run: str, owner: str) -> Iterator[Use]:
     """What the role publishes to read a channel."""
     name = _filled(channel, role, owner)
     match channel.delivery:
         case Delivery.WORK_QUEUE:
             yield from _takes(role, run)
         case Delivery.HISTORY if channel.stored_in == "<run>-answers":
-            yield _Ask(f"$JS.API.DIRECT.GET.{names.answers_stream(run)}.{run}.{name}", run)
+            yield Use(f"$JS.API.DIRECT.GET.{names.answers_stream(run)}.{run}.{name}", run)
         case Delivery.HISTORY:
-            yield _Ask(f"$JS.API.DIRECT.GET.{names.history_stream(run)}", run, many=True)
+            yield Use(f"$JS.API.DIRECT.GET.{names.history_stream(run)}", run, many=True)
         case Delivery.STATE:
             bucket = names.state_bucket(run)
-            yield _Ask(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
+            yield Use(f"$JS.API.DIRECT.GET.KV_{bucket}.$KV.{bucket}.{name}", run)
             if role in _FOLLOWS:
-                yield _Ask(f"$JS.API.STREAM.INFO.KV_{bucket}", run)
+                yield Use(f"$JS.API.STREAM.INFO.KV_{bucket}", run)
         case Delivery.REGISTRY if role not in _NO_REGISTRY:
-            yield _Ask(f"$JS.API.DIRECT.GET.KV_{names.nodes_bucket(run)}", run, many=True)
+            yield Use(f"$JS.API.DIRECT.GET.KV_{names.nodes_bucket(run)}", run, many=True)
         case Delivery.OBJECT:
             bucket = names.weights_bucket(run)
-            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}", run, many=True)
-            yield _Ask(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
+            yield Use(f"$JS.API.DIRECT.GET.OBJ_{bucket}", run, many=True)
+            yield Use(f"$JS.API.DIRECT.GET.OBJ_{bucket}.$O.{bucket}.M.*", run)
 
 
 def _hears(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Hear]:
@@ -273,14 +257,14 @@ def _hears(channel: Channel, role: Role, run: str, owner: str) -> Iterator[_Hear
             return
     senders = [each for each in Role if set(channel.senders) & set(_NAMES[each])]
     imports = [
-        Import(account_of(each, run), f"{prefix}.{_filled(channel, role, owner, _told(each))}", stream=True)
+        Use(f"{prefix}.{_filled(channel, role, owner, _told(each))}", account_of(each, run), stream=True)
         for each in senders
         if each is not Role.CLIENT  # what clients publish is a request to the account that hears it
     ]
     yield _Hear(f"{prefix}.{_filled(channel, role, owner)}", imports=tuple(imports))
 
 
-def _takes(role: Role, run: str) -> Iterator[_Ask]:
+def _takes(role: Role, run: str) -> Iterator[Use]:
     """What it takes to lease messages of work queues: a durable client its results, a prover all attempts."""
     own = names.RESULTS_PREFIX + role
     todo = (names.todo_stream(run), names.asked_stream(run))
@@ -288,9 +272,9 @@ def _takes(role: Role, run: str) -> Iterator[_Ask]:
         stream = names.stream_of(run, consumer)
         if role not in _DURABLE and stream not in todo:
             continue
-        yield _Ask(f"$JS.API.CONSUMER.INFO.{stream}.{consumer}", run)
-        yield _Ask(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", run, many=True)
-        yield _Ask(f"$JS.ACK.{stream}.{consumer}.>", run)
+        yield Use(f"$JS.API.CONSUMER.INFO.{stream}.{consumer}", run)
+        yield Use(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", run, many=True)
+        yield Use(f"$JS.ACK.{stream}.{consumer}.>", run)
 
 
 def _looks(role: Role, run: str) -> Iterator[str]:

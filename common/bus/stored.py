@@ -26,6 +26,7 @@ from common.bus import connection
 from common.bus.asking import BusError, DigestMismatch, NotThere, TooManyWaiting, Unanswered
 from common.bus.connection import NO_RESPONDERS, Connection, Replies, status_of
 from common.bus.names import MOST_LEASED, answers_stream
+from common.life.waiting import wait_first
 from common.protocol.attempts import MAX_PARTS
 from common.protocol.messages import AnyMessage, MessageError, decode
 from common.protocol.subjects import answer, channel_name
@@ -410,7 +411,8 @@ class Followed:
 
     async def _follow(self) -> None:
         while True:
-            if not await _set_within(self._due, WATCH_LOOK) and not self._connection.connected:
+            await wait_first(self._due, timeout=WATCH_LOOK)
+            if not self._due.is_set() and not self._connection.connected:
                 continue
             self._due.clear()
             again, self._again = self._again, False
@@ -425,15 +427,6 @@ class Followed:
     async def _look(self, again: bool) -> None:
         """`again`: what was told before is told once more. Raises BusError."""
         raise NotImplementedError
-
-
-async def _set_within(event: asyncio.Event, seconds: float) -> bool:
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
 
 
 class Watch(Followed, Generic[AnyMessage]):

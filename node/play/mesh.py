@@ -315,14 +315,15 @@ class MeshAttempts:
         self._heard = time.monotonic()
         if self._answers is not None:
             await self._answers.look_up()
-        waiting, leased = await self._bus.backlog(), await self._bus.leased()
+        queues = await self._bus.queues()
         held = sum(len(each.leases) for each in self._expected.values())
-        asked = (self._expected[name].attempt.purpose for name in self._played)
-        queues = {names.TODO_PREFIX + subjects.queue(purpose, self._client) for purpose in asked}
-        if any(waiting[each] or leased[each] for each in queues):
-            await self._send_held_again(sum(waiting[each] for each in queues))
+        asked = {self._expected[name].attempt.purpose for name in self._played}
+        own = {subjects.queue(purpose, self._client) for purpose in asked}
+        todo = [queues[names.TODO_PREFIX + each] for each in own]
+        if any(each.waiting or each.leased for each in todo):
+            await self._send_held_again(sum(each.waiting for each in todo))
             return
-        if self._durable and (waiting[self._results] or leased[self._results] > held):
+        if self._durable and (queues[self._results].waiting or queues[self._results].leased > held):
             return
         log.warning("the mesh has lost attempts; they are dispatched again", attempts=len(self._played))
         await asyncio.gather(*(self._publish_again(self._expected[name]) for name in list(self._played)))

@@ -116,10 +116,10 @@ async def test_requests_for_attempts_that_outlive_their_sender_are_dropped(serve
                 subject = f"$JS.API.CONSUMER.MSG.NEXT.{RUN}-todo.todo-train"
                 await someone.client.publish(subject, b"", reply=f"{RUN}.theorem.result.stp")
             await someone.client.flush()
-        assert (await admin.pulls())["todo-train"] == 20
+        assert (await admin.queues())["todo-train"].pulls == 20
         for _ in range(watch.GHOST_LOOKS):
             await keeper.look()
-        assert (await admin.pulls())["todo-train"] == 0
+        assert (await admin.queues())["todo-train"].pulls == 0
         await asks(admin, "learner", 7, Purpose.TRAIN)
         (lease,) = await prover.lease("todo-train", Attempt, limit=1, wait=10)
         await lease.ack()

@@ -158,7 +158,9 @@ class Watched:
         taken: dict[str, int] = {}
         try:
             self._state.see_registry(await self._bus.nodes(), now)
-            waiting, taken = await self._bus.backlog(), await self._bus.leased()
+            queues = await self._bus.queues()
+            waiting = {name: queue.waiting for name, queue in queues.items()}
+            taken = {name: queue.leased for name, queue in queues.items()}
         except BusError:
             pass  # lost meanwhile: nodes grow old instead
         # Totals without the heartbeats of some nodes would make speeds of what they did before.

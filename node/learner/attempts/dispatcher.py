@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping
 
-from common.bus import BusError, names
+from common.bus import BusError, Queue, names
 from common.life.waiting import Overdue
 from common.protocol import subjects
 from common.protocol.attempts import HELD_SECONDS, LEARNER, TRAINED_PURPOSES, Attempt, Purpose
@@ -237,16 +237,16 @@ class Dispatcher:
         self._looked_for_losses = time_now
         # 2. What the broker holds: attempts that wait or are being played, and results that nobody has read.
         try:
-            waiting, leased = await self._run.bus.backlog(), await self._run.bus.leased()
+            queues = await self._run.bus.queues()
         except BusError:
             return
         results = names.RESULTS_PREFIX + LEARNER
-        unread = waiting[results] + leased[results]
-        await self._look_for_held(waiting)
+        unread = queues[results].waiting + queues[results].leased
+        await self._look_for_held(queues)
         # 3. Fewer than are outstanding, and no results that explain it, for some time: they are lost.
         for purpose, outstanding in self.outstanding.items():
-            consumer = names.TODO_PREFIX + purpose
-            missing = outstanding - waiting[consumer] - leased[consumer]
+            queue = queues[names.TODO_PREFIX + purpose]
+            missing = outstanding - queue.waiting - queue.leased
             if missing <= 0:
                 self._missing_since.pop(purpose, None)
             elif missing > unread and time_now - self._missing_since.setdefault(purpose, time_now) >= LOST_AFTER:
@@ -260,14 +260,13 @@ class Dispatcher:
                 )
                 self._to_publish.set()
 
-    async def _look_for_held(self, waiting: Mapping[str, int]) -> None:
-        """Dispatch attempts again that provers have had for too long. `waiting`: messages of each queue that nobody
-        has taken."""
+    async def _look_for_held(self, queues: Mapping[str, Queue]) -> None:
+        """Dispatch attempts again that provers have had for too long."""
         # 1. Which ones are out. The queue is in order, so the newest ones are those that wait. Other clients' attempts
         #    in the same queue count as ours here: then fewer seem to be out, and none too early.
         out: set[str] = set()
         for purpose, outstanding in self.outstanding.items():
-            if outstanding > (inside := waiting[names.TODO_PREFIX + purpose]):
+            if outstanding > (inside := queues[names.TODO_PREFIX + purpose].waiting):
                 out.update(await self._run.store.call(Store.published_first, purpose, inside))
         # 2. The first result counts, whoever sends it.
         if held := self._held.look(out, HELD_SECONDS):
