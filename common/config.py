@@ -127,14 +127,11 @@ def load_node(file: Path | None) -> NodeSettings:
 
 
 @dataclass
-class MeshOptions:
-    """Options of a command that is about a running mesh."""
+class BrokerOptions:
+    """Options of a command that is about a running broker."""
 
     config: Path | None = None
     """The mesh's configuration file, or the directory of its run, such as `runs/demo`: its run and its broker."""
-
-    run: str = ""
-    """Name of the run; empty takes the file's, or `demo`."""
 
     url: str = ""
     """Address of the broker; empty takes the file's, or the local one."""
@@ -143,13 +140,25 @@ class MeshOptions:
     """Seconds to wait for the broker."""
 
     def mesh(self) -> NodeSettings:
-        """The run and the broker. A file that names no address may be that of the broker's machine. Raises
+        """The file's run, and the broker. A file that names no address may be that of the broker's machine. Raises
         ConfigError."""
         node = load_node(self.config)
         port = read(self.config).get("broker", {}).get("port", 0)
         own = f"nats://127.0.0.1:{port}" if port and node.bus.url == BusSettings.url else node.bus.url
-        bus = dataclasses.replace(node.bus, url=self.url or own)
-        return dataclasses.replace(node, run=self.run or node.run, bus=bus)
+        return dataclasses.replace(node, bus=dataclasses.replace(node.bus, url=self.url or own))
+
+
+@dataclass
+class MeshOptions(BrokerOptions):
+    """Options of a command that is about a running mesh."""
+
+    run: str = ""
+    """Name of the run; empty takes the file's, or `demo`."""
+
+    def mesh(self) -> NodeSettings:
+        """The run, and its broker. Raises ConfigError."""
+        node = super().mesh()
+        return dataclasses.replace(node, run=self.run or node.run)
 
 
 def load_lean(file: Path | None) -> LeanSettings:

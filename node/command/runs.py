@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from common.config import load_node
-from common.limits import Timeout
+from common.config import BrokerOptions
 from common.output.command import Exit, UserError, command, refuse
 from common.output.visible import as_json, say, visible
 from common.output.words import number_of
@@ -32,21 +31,7 @@ MIB = 1024 * 1024
 
 
 @dataclass
-class _Broker:
-    """Which broker."""
-
-    config: Path | None = None
-    """The mesh's configuration file, for its broker."""
-
-    url: str = ""
-    """Address of the broker; empty takes the file's, or the local one."""
-
-    wait: Timeout = 3.0
-    """Seconds to wait for the broker."""
-
-
-@dataclass
-class ListSettings(_Broker):
+class ListSettings(BrokerOptions):
     """List the runs on a broker: the size and messages of their streams, their last activity, their nodes at work."""
 
     json: bool = False
@@ -54,7 +39,7 @@ class ListSettings(_Broker):
 
 
 @dataclass
-class RemoveSettings(_Broker):
+class RemoveSettings(BrokerOptions):
     """Remove a run's streams, buckets and stored weights from a broker. Its folder, with its records, stays."""
 
     run: tyro.conf.Positional[str] = tyro.MISSING
@@ -77,8 +62,7 @@ def main(argv: Sequence[str]) -> int:
 async def _runs(settings: ListSettings | RemoveSettings) -> int:
     from common.bus import Bus, BusError, Role
 
-    node = load_node(settings.config)
-    address = dataclasses.replace(node.bus, url=settings.url or node.bus.url)
+    address = settings.mesh().bus
     try:
         async with AsyncExitStack() as stack:
             # A key reaches the runs of its account only.
