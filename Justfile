@@ -9,7 +9,7 @@ python := ".venv/bin/python"
 _default:
     @"{{ just_executable() }}" --justfile "{{ justfile() }}" --list --unsorted
 
-# Install everything into .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA; `just setup tools`: promtool and prometheus, for tests)
+# Install everything into .venv: packages, nats-server, pocket Lean (`just setup gpu`: torch with CUDA; `just setup tools`: Chromium, promtool and others that some tests use)
 [no-exit-message]
 setup *kind:
     @./start --setup "$@"

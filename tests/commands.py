@@ -1,4 +1,5 @@
-"""Commands in the test process: `main(argv)` and what it prints, without a start of Python for each."""
+"""Commands in the test process: `main(argv)` and what it prints, without a start of Python for each. And programs that
+are not everywhere."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from typing import NamedTuple, TextIO
 
 import pytest
+
+from scripts.setup import tools
 
 Command = Callable[[list[str]], int]
 """The `main` of a command."""
@@ -62,3 +65,11 @@ def _given(text: str) -> Iterator[TextIO]:
     finally:
         os.dup2(before, 0)
         os.close(before)
+
+
+def found(name: str) -> str:
+    """The path of a program that `just setup tools` gets. Skips the test if it is not here."""
+    program = tools.find(name)
+    if program is None:
+        pytest.skip(f"no {name}: `just setup tools` gets it without root")
+    return program

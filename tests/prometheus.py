@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from common.life.process import spawn_child
 from node.mesh.plan import free_port
 from scripts.docs import metrics
-from scripts.setup.tools import BIN
+from tests.commands import found
 
 DEPLOY = Path(metrics.ROOT) / "scripts" / "deploy"
 
@@ -75,14 +73,6 @@ def _of_family(family: Metric) -> Iterator[str]:
             label for label in sample.labels if not re.fullmatch("[a-z][a-z0-9_]*", label) or label == "subject"
         ]:
             yield f"labels {bad}"
-
-
-def found(name: str) -> str:
-    """The path of a program of Debian's package. Skips the test if it is not here."""
-    program = shutil.which(name) or shutil.which(name, path=BIN)
-    if program is None:
-        pytest.skip(f"no {name}: `just setup tools` gets it without root where apt-get and dpkg are")
-    return program
 
 
 def promtool(*arguments: str, text: str = "") -> str:

@@ -24,6 +24,7 @@ FIXTURES = {
         *("warm_lean", "own_lean_proxy", "shared_service"),
         *("traced", "elaborate", "elaborate_each", "printed", "wire"),
     ),
+    "process": ("browser",),
 }
 """Fixtures that start a program, by the mark that they give; tests may use them through other fixtures."""
 

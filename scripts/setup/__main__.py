@@ -3,7 +3,8 @@
     ./start --setup [cpu|gpu|tools] [--only just]
     just setup [cpu|gpu|tools]
 
-`tools` is not part of the others: it gets programs that some tests use, and that are skipped without them.
+`tools` is not part of the others: it gets programs that some tests use (promtool, prometheus, Chromium and what drives
+it, tsc). The tests are skipped without them.
 
 Uses only the standard library, with any Python 3.11 to 3.13. A set-up that was stopped resumes where it stopped.
 """
@@ -69,35 +70,68 @@ def _arguments() -> argparse.Namespace:
         "kind",
         nargs="?",
         choices=("cpu", "gpu", "tools"),
-        help="build of torch (default: the last choice, or cpu); tools: only promtool and prometheus, for tests",
+        help="build of torch (default: the last choice, or cpu); tools: only the programs that some tests use",
     )
     parser.add_argument("--only", choices=("just",), help="just: stop once `just` is installed")
     return parser.parse_args()
 
 
 def _get_tools() -> int:
-    """Get the programs that are neither here nor on PATH; returns the exit code."""
-    try:
-        with _alone():
-            while missing := tools.missing():
-                tools.unpack(missing[0])
-                say(f"{missing[0]}: unpacked into {tools.BIN}")
-    except tools.NoTool as error:
-        say(f"FAILED: {error}")
-        return 1
-    return 0
+    """Get the programs that are neither here nor on PATH, and the packages that drive the browser. What fails does not
+    stop the others; returns the exit code."""
+    failed = False
+    with _alone():
+        for program in tools.USED_BY:
+            if tools.find(program) is not None:
+                continue
+            try:
+                tools.get(program)
+                say(f"{program}: now in {tools.BIN}")
+            except tools.NoWay as reason:
+                say(f"left out: {reason}")
+            except tools.NoTool as error:
+                say(f"FAILED: {error}")
+                failed = True
+        try:
+            stamp = steps.Stamp(STAMP)
+            if problems := steps.problems(steps.read_facts(ROOT), "cpu", fresh=False):
+                raise steps.StepFailed(problems[0])
+            steps.run([_environment(), _browser_packages()], stamp, say)
+        except steps.StepFailed as error:
+            say(f"FAILED: playwright: {error}\n  without it only {tools.USED_BY['chromium']} skipped")
+            failed = True
+    return int(failed)
+
+
+def _environment() -> steps.SetupStep:
+    key = steps.digest([str(ROOT), _python_version()])
+    return steps.SetupStep("environment", key, _make_venv, holds=lambda: pip.venv_works(VENV))
+
+
+def _browser_packages() -> steps.SetupStep:
+    """Playwright, which drives a browser, and axe. Only tests use them, so `packages` does without."""
+    file = ROOT / "requirements" / "browser.txt"
+    return steps.SetupStep(
+        "browser packages",
+        steps.digest([_python_version(), file]),
+        lambda: pip.run_pip(PYTHON, ["install", "--no-compile", "-r", str(file)], LOG, say),
+        holds=lambda: any(VENV.glob("lib/python3*/site-packages/playwright/__init__.py")),
+    )
+
+
+def _python_version() -> str:
+    return ".".join(map(str, sys.version_info[:2]))
 
 
 def _steps(kind: str, stamp: steps.Stamp, *, only_just: bool) -> Iterator[steps.SetupStep]:
-    python = ".".join(map(str, sys.version_info[:2]))
-    yield steps.SetupStep(
-        "environment", steps.digest([str(ROOT), python]), _make_venv, holds=lambda: pip.venv_works(VENV)
-    )
+    yield _environment()
     yield steps.SetupStep("just", steps.digest([_pin("rust-just")]), _install_just, holds=(VENV / "bin/just").exists)
     if only_just:
         return
     files = [ROOT / "requirements/base.txt", ROOT / f"requirements/{kind}.txt", ROOT / "pyproject.toml"]
-    yield steps.SetupStep("packages", steps.digest([kind, python, *files]), lambda: _install_packages(kind, stamp))
+    yield steps.SetupStep(
+        "packages", steps.digest([kind, _python_version(), *files]), lambda: _install_packages(kind, stamp)
+    )
     yield steps.SetupStep("nats-server", None, lambda: _tool("nats-server"))
     yield steps.SetupStep("pocket Lean", None, lambda: _tool("pocket-lean"))
 

@@ -18,8 +18,9 @@ from common.life import faults
 from common.life.process import kill_group, spawn_child
 from node.mesh.mesh import Mesh
 from scripts.docs.metrics import declared
+from tests.commands import found
 from tests.node.mesh.whole import private_cache, whole_mesh
-from tests.prometheus import DEPLOY, Prometheus, found, promtool, queries
+from tests.prometheus import DEPLOY, Prometheus, promtool, queries
 from tests.waiting import until
 
 BOARDS = sorted((DEPLOY / "dashboards").glob("*.json"))
